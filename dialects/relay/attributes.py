@@ -1,0 +1,142 @@
+"""Operator attributes: how they are declared, converted from Python, read, and spelled in the text.
+
+Declared in an op class with one of the definers below, which name TVM's type and default:
+
+    strides = ints(1, 1)
+    groups = integer(1)
+    data_layout = string("NCHW")
+
+An attribute equal to its default is not printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import opt_prop_def, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+Ints: TypeAlias = DenseArrayBase[IntegerType]
+Value: TypeAlias = bool | int | float | str | Sequence[int] | None
+
+
+def ints_attr(values: Sequence[int]) -> Ints:
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def to_attribute(value: bool | int | float | str | Sequence[int]) -> Attribute:
+    """The attribute that holds a Python value: int -> i64, float -> f64, bool -> i1, str, ints -> array<i64>."""
+    match value:
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case _:
+            return ints_attr([int(v) for v in value])
+
+
+def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...]:
+    """The inverse of `to_attribute`."""
+    match attribute:
+        case DenseArrayBase():
+            return tuple(cast(Ints, attribute).get_values())
+        case IntegerAttr():
+            return bool(attribute.value.data) if attribute.type == i1 else attribute.value.data
+        case FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case _:
+            raise TypeError(f"not an operator attribute: {attribute}")
+
+
+def ints(*default: int) -> Ints:
+    """A list of ints with a default."""
+    return prop_def(Ints, default_value=ints_attr(default))
+
+
+def required_ints() -> Ints:
+    """A list of ints that must be given."""
+    return prop_def(Ints)
+
+
+def optional_ints() -> Ints | None:
+    """A list of ints or None."""
+    return opt_prop_def(Ints)
+
+
+def integer(default: int) -> IntegerAttr:
+    return prop_def(IntegerAttr, default_value=IntegerAttr(default, i64))
+
+
+def optional_integer() -> IntegerAttr | None:
+    return opt_prop_def(IntegerAttr)
+
+
+def real(default: float) -> FloatAttr:
+    return prop_def(FloatAttr, default_value=FloatAttr(default, f64))
+
+
+def required_real() -> FloatAttr:
+    return prop_def(FloatAttr)
+
+
+def boolean(default: bool) -> IntegerAttr:
+    return prop_def(IntegerAttr, default_value=BoolAttr.from_bool(default))
+
+
+def string(default: str) -> StringAttr:
+    return prop_def(StringAttr, default_value=StringAttr(default))
+
+
+def required_string() -> StringAttr:
+    return prop_def(StringAttr)
+
+
+def print_value(attribute: Attribute, printer: Printer) -> None:
+    match value := to_python(attribute):
+        case bool():
+            printer.print_string("true" if value else "false")
+        case str():
+            printer.print_string_literal(value)
+        case tuple():
+            printer.print_string(str(list(value)))
+        case float() if math.isfinite(value):
+            printer.print_string(repr(value))
+        case _:
+            printer.print_string(str(value))
+
+
+def parse_value(parser: Parser) -> Attribute:
+    if (text := parser.parse_optional_str_literal()) is not None:
+        return StringAttr(text)
+    if (flag := parser.parse_optional_boolean()) is not None:
+        return BoolAttr.from_bool(flag)
+    if (
+        values := parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    ) is not None:
+        return ints_attr(values)
+    negative = parser.parse_optional_punctuation("-") is not None
+    if (special := parser.parse_optional_keyword_in(("inf", "nan"))) is not None:
+        return FloatAttr(-float(special) if negative else float(special), f64)
+    number = parser.parse_number()
+    return to_attribute(-number if negative else number)

@@ -1,0 +1,173 @@
+"""Weights stay out of the IR: `relay.constant` holds a key into the module's ConstantPool of numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...provenance.diagnostics import PipelineError
+
+Array = npt.NDArray[np.generic]
+
+LITERAL_LIMIT = 64
+"""Constants of at most this many elements are spelled in the text; larger ones live in the pool."""
+
+_POOL = "relay.params"
+
+DTYPES: dict[str, Attribute] = {
+    "float16": f16,
+    "float32": f32,
+    "float64": f64,
+    "bfloat16": bf16,
+    "bool": i1,
+    "int8": i8,
+    "int16": i16,
+    "int32": i32,
+    "int64": i64,
+    "uint8": IntegerType(8, Signedness.UNSIGNED),
+    "uint16": IntegerType(16, Signedness.UNSIGNED),
+    "uint32": IntegerType(32, Signedness.UNSIGNED),
+    "uint64": IntegerType(64, Signedness.UNSIGNED),
+}
+"""TVM's dtype names -> element types."""
+
+_NAMES = {type_: name for name, type_ in DTYPES.items()}
+
+
+def dtype_name(element: Attribute) -> str:
+    """TVM's name of an element type (`float32`)."""
+    if element not in _NAMES:
+        raise VerifyException(f"expected an element type among {', '.join(DTYPES)}, got {element}")
+    return _NAMES[element]
+
+
+def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
+    """The numpy dtype of an element type."""
+    name = dtype_name(element)
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def element_type(dtype: np.dtype[np.generic] | type[np.generic]) -> Attribute:
+    """The element type of a numpy dtype.
+
+    Raises VerifyException for dtypes that are no tensor element (object, complex, ...).
+    """
+    name = np.dtype(dtype).name
+    if name not in DTYPES:
+        raise VerifyException(f"expected a dtype among {', '.join(DTYPES)}, got {name}")
+    return DTYPES[name]
+
+
+def tensor_type(array: Array) -> TensorType[Attribute]:
+    """The tensor type of an array."""
+    return TensorType(element_type(array.dtype), array.shape)
+
+
+class ConstantPool:
+    """Named numpy arrays, shared by a module and its clones. Arrays are read-only once added."""
+
+    def __init__(self, path: Path | None = None):
+        self._arrays: dict[str, Array] = {}
+        self.path = path
+        """The file the arrays come from, if any."""
+
+    def add(self, hint: str, array: Array) -> str:
+        """Keep `array` under `hint`, or `hint_1`, ... when that is taken by another array; return the key."""
+        key, count = hint, 0
+        while key in self._arrays and self._arrays[key] is not array:
+            count += 1
+            key = f"{hint}_{count}"
+        self._arrays[key] = array
+        return key
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __getitem__(self, key: str) -> Array:
+        """The array of a key; raises PipelineError when its values are not at hand."""
+        if key not in self._arrays:
+            where = f"looked in {self.path}" if self.path else "the module has no params file beside it"
+            raise PipelineError(f"constant '{key}': its values are needed here but missing ({where})")
+        return self._arrays[key]
+
+
+@irdl_attr_definition
+class PoolAttr(Data[ConstantPool]):
+    """Ties a module to its pool: `relay.params = #relay.pool<"out.params">`."""
+
+    name = "relay.pool"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ConstantPool:
+        with parser.in_angle_brackets():
+            return ConstantPool(Path(parser.parse_str_literal()))
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(str(self.data.path) if self.data.path else "")
+
+
+def pool_of(module: ModuleOp) -> ConstantPool:
+    """The pool of a module, made on first use."""
+    attribute = module.attributes.get(_POOL)
+    if not isinstance(attribute, PoolAttr):
+        attribute = PoolAttr(ConstantPool())
+        module.attributes[_POOL] = attribute
+    return attribute.data
+
+
+def set_pool(module: ModuleOp, pool: ConstantPool) -> None:
+    """Make `pool` the pool of `module`."""
+    module.attributes[_POOL] = PoolAttr(pool)
+
+
+def literal(array: Array) -> DenseIntOrFPElementsAttr:
+    """The dense attribute of a small array."""
+    data = np.ascontiguousarray(array)
+    if data.dtype == np.bool_:
+        bits: list[int] = [int(bit) for bit in data.reshape(-1)]
+        return DenseIntOrFPElementsAttr.from_list(TensorType(i1, array.shape), bits)
+    return DenseIntOrFPElementsAttr(cast(TensorType[AnyDenseElement], tensor_type(array)), BytesAttr(data.tobytes()))
+
+
+def literal_value(value: DenseIntOrFPElementsAttr) -> Array:
+    """The array of a dense attribute."""
+    type_ = cast(TensorType[Attribute], value.type)
+    element = type_.element_type
+    shape = type_.get_shape()
+    if element == i1:
+        return np.array([bool(v) for v in value.get_values()], dtype=np.bool_).reshape(shape)
+    dtype = numpy_dtype(element)
+    flat = np.frombuffer(value.data.data, dtype=dtype)
+    return np.broadcast_to(flat, shape) if flat.size == 1 else flat.reshape(shape)

@@ -1,0 +1,256 @@
+"""The relay ops that are no operators: function, constant, call, return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, cast
+
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FunctionType,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    ConstantLike,
+    IsolatedFromAbove,
+    IsTerminator,
+    Pure,
+    SymbolOpInterface,
+    SymbolTable,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ...provenance.diagnostics import fail
+from ..format import parse_argument
+from .constants import LITERAL_LIMIT, Array, literal, literal_value, pool_of, tensor_type
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    """A function of tensors. A `primitive` one is a fused group: the unit that is lowered to a kernel.
+
+    ```mlir
+    relay.func @main(%x: tensor<1x4xf32>) -> (tensor<1x4xf32>) {
+      %0 = relay.nn.relu %x : tensor<1x4xf32>
+      relay.return %0
+    }
+    ```
+    """
+
+    name = "relay.func"
+    sym_name = prop_def(SymbolNameConstraint())
+    function_type = prop_def(FunctionType)
+    primitive = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Attribute],
+        outputs: Sequence[Attribute],
+        *,
+        primitive: bool = False,
+        location: LocationAttr | None = None,
+    ):
+        properties: dict[str, Attribute] = {
+            "sym_name": StringAttr(name),
+            "function_type": FunctionType.from_lists(list(inputs), list(outputs)),
+        }
+        if primitive:
+            properties["primitive"] = UnitAttr()
+        super().__init__(properties=properties, regions=[Region(Block(arg_types=inputs))])
+        if location is not None:
+            self.location = location
+
+    @property
+    def block(self) -> Block:
+        return self.body.block
+
+    @property
+    def return_op(self) -> ReturnOp:
+        last = self.block.last_op
+        assert isinstance(last, ReturnOp)
+        return last
+
+    def update_type(self) -> None:
+        """Make the function type agree with the block arguments and the returned values."""
+        self.function_type = FunctionType.from_lists(
+            [a.type for a in self.block.args], list(self.return_op.operand_types)
+        )
+
+    def verify_(self) -> None:
+        inputs = tuple(self.function_type.inputs)
+        if inputs != tuple(a.type for a in self.block.args):
+            fail(self, "block arguments of the function's input types", ", ".join(str(a.type) for a in self.block.args))
+        if not isinstance(last := self.block.last_op, ReturnOp):
+            fail(self, "a body that ends in relay.return", last.name if last else "an empty body")
+        if tuple(last.operand_types) != tuple(self.function_type.outputs):
+            wanted = ", ".join(map(str, self.function_type.outputs))
+            fail(self, f"{wanted} returned", ", ".join(map(str, last.operand_types)))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" primitive " if self.primitive else " ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.enter_scope()
+        printer.print_string("(")
+        printer.print_list(self.block.args, printer.print_block_argument)
+        printer.print_string(") -> (")
+        printer.print_list(self.function_type.outputs, printer.print_attribute)
+        printer.print_string(") ")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.exit_scope()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        primitive = parser.parse_optional_keyword("primitive") is not None
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
+        parser.parse_punctuation("->")
+        outputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region(arguments)
+        properties: dict[str, Attribute] = {
+            "sym_name": name,
+            "function_type": FunctionType.from_lists([a.type for a in arguments], outputs),
+        }
+        if primitive:
+            properties["primitive"] = UnitAttr()
+        return cls.create(properties=properties, regions=[region], attributes=extra.data if extra else {})
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """The results of a function."""
+
+    name = "relay.return"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator())
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, *values: SSAValue | Operation):
+        super().__init__(operands=[[SSAValue.get(v) for v in values]])
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """A constant tensor: at most 64 elements spelled out, more by a key into the module's pool.
+
+    ```mlir
+    %w = relay.constant @conv1.w : tensor<64x3x7x7xf32>
+    %e = relay.constant dense<1.0e-05> : tensor<f32>
+    ```
+    """
+
+    name = "relay.constant"
+    key = opt_prop_def(StringAttr)
+    literal = opt_prop_def(DenseIntOrFPElementsAttr)
+    result = result_def(TensorType)
+    traits = traits_def(Pure(), ConstantLike())
+
+    def __init__(
+        self, type: TensorType[Attribute], *, key: str | None = None, literal: DenseIntOrFPElementsAttr | None = None
+    ):
+        super().__init__(
+            result_types=[type], properties={"key": StringAttr(key) if key is not None else None, "literal": literal}
+        )
+
+    @staticmethod
+    def of(array: Array, module: ModuleOp, hint: str) -> ConstantOp:
+        """The constant of an array; a large one goes into the pool of `module`, named after `hint`."""
+        if array.size <= LITERAL_LIMIT:
+            op = ConstantOp(tensor_type(array), literal=literal(array))
+        else:
+            op = ConstantOp(tensor_type(array), key=pool_of(module).add(hint, array))
+        op.result.name_hint = (SSAValue.is_valid_name(hint) and hint) or None
+        return op
+
+    def value(self, module: ModuleOp) -> Array:
+        """The array (read-only). Raises PipelineError when the pool of `module` lacks the key."""
+        if self.literal is not None:
+            return literal_value(self.literal)
+        assert self.key is not None
+        return pool_of(module)[self.key.data]
+
+    @property
+    def hint(self) -> str:
+        """A name for constants made of this one."""
+        return self.key.data if self.key is not None else "const"
+
+    def verify_(self) -> None:
+        if (self.key is None) == (self.literal is None):
+            raise VerifyException("relay.constant: expected either a pool key or a literal")
+        if self.literal is not None and self.literal.type != self.result.type:
+            fail(self, f"a literal of type {self.result.type}", str(self.literal.type))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        if self.key is not None:
+            printer.print_symbol_name(self.key.data)
+            printer.print_string(" : ")
+            printer.print_attribute(self.result.type)
+        elif self.literal is not None:
+            printer.print_attribute(self.literal)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties: dict[str, Attribute] = {}
+        if (key := parser.parse_optional_symbol_name()) is not None:
+            properties["key"] = key
+            parser.parse_punctuation(":")
+            type_: Attribute = parser.parse_type()
+        else:
+            value = parser.parse_attribute()
+            if not isinstance(value, DenseIntOrFPElementsAttr):
+                parser.raise_error(f"relay.constant: expected a pool key or a dense literal, got {value}")
+            properties["literal"] = value
+            type_ = cast(Attribute, value.type)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        return cls.create(properties=properties, result_types=[type_], attributes=extra.data if extra else {})
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """A call of a function of the same module."""
+
+    name = "relay.call"
+    callee = prop_def(SymbolRefAttr)
+    arguments = var_operand_def()
+    outputs = var_result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
+
+    def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):
+        super().__init__(
+            operands=[list(arguments)], result_types=[list(result_types)], properties={"callee": SymbolRefAttr(callee)}
+        )
+
+    @property
+    def function(self) -> FuncOp:
+        """The called function; raises VerifyException when the module has none of that name."""
+        target = SymbolTable.lookup_symbol(self, self.callee)
+        if not isinstance(target, FuncOp):
+            fail(self, f"a relay.func named @{self.callee.string_value()}", "none in the module")
+        return target

@@ -1,0 +1,247 @@
+"""Elementwise and broadcasting operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+
+from .attributes import real, required_real, required_string
+from .constants import DTYPES
+from .operator import BROADCAST, ELEMWISE, Operator, Signature, Tensor
+
+
+class Unary(Operator):
+    """Result of the operand's type."""
+
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(ELEMWISE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        return [sig.types[0]]
+
+
+@irdl_op_definition
+class AbsOp(Unary):
+    name = "relay.abs"
+
+
+@irdl_op_definition
+class CeilOp(Unary):
+    name = "relay.ceil"
+
+
+@irdl_op_definition
+class CopyOp(Unary):
+    name = "relay.copy"
+
+
+@irdl_op_definition
+class ErfOp(Unary):
+    name = "relay.erf"
+
+
+@irdl_op_definition
+class ExpOp(Unary):
+    name = "relay.exp"
+
+
+@irdl_op_definition
+class FloorOp(Unary):
+    name = "relay.floor"
+
+
+@irdl_op_definition
+class LogOp(Unary):
+    name = "relay.log"
+
+
+@irdl_op_definition
+class NegativeOp(Unary):
+    name = "relay.negative"
+
+
+@irdl_op_definition
+class ReluOp(Unary):
+    name = "relay.nn.relu"
+
+
+@irdl_op_definition
+class RoundOp(Unary):
+    """Round half to even."""
+
+    name = "relay.round"
+
+
+@irdl_op_definition
+class RsqrtOp(Unary):
+    name = "relay.rsqrt"
+
+
+@irdl_op_definition
+class SigmoidOp(Unary):
+    name = "relay.sigmoid"
+
+
+@irdl_op_definition
+class SqrtOp(Unary):
+    name = "relay.sqrt"
+
+
+@irdl_op_definition
+class TanhOp(Unary):
+    name = "relay.tanh"
+
+
+@irdl_op_definition
+class ClipOp(Unary):
+    """Values below `a_min` become `a_min`, values above `a_max` become `a_max`; NaN stays."""
+
+    name = "relay.clip"
+    a_min = required_real()
+    a_max = required_real()
+
+
+@irdl_op_definition
+class LeakyReluOp(Unary):
+    name = "relay.nn.leaky_relu"
+    alpha = real(0.25)
+
+
+@irdl_op_definition
+class CastOp(Unary):
+    """To element type `dtype` (a TVM dtype name)."""
+
+    name = "relay.cast"
+    dtype = required_string()
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if (dtype := sig.str("dtype")) not in DTYPES:
+            sig.fail(f"a dtype among {', '.join(DTYPES)}", repr(dtype))
+        return [TensorType(DTYPES[dtype], sig.shape(0))]
+
+
+def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    """The numpy broadcast of two shapes."""
+    rank = max(len(left), len(right))
+    padded = zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True)
+    shape: list[int] = []
+    for a, b in padded:
+        if a != b and a != 1 and b != 1:
+            sig.fail("shapes that broadcast", f"{tuple(left)} and {tuple(right)}")
+        shape.append(b if a == 1 else a)
+    return tuple(shape)
+
+
+class Binary(Operator):
+    """Both operands of one element type, shapes broadcast as numpy's."""
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(BROADCAST)
+
+    @classmethod
+    def element(cls, operand: Attribute) -> Attribute:
+        """The result's element type for the operands'."""
+        return operand
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        return [TensorType(cls.element(sig.same_element()), broadcast_shape(sig, sig.shape(0), sig.shape(1)))]
+
+
+class Compare(Binary):
+    """A binary operator whose result is boolean."""
+
+    @classmethod
+    def element(cls, operand: Attribute) -> Attribute:
+        return i1
+
+
+@irdl_op_definition
+class AddOp(Binary):
+    name = "relay.add"
+
+
+@irdl_op_definition
+class SubtractOp(Binary):
+    name = "relay.subtract"
+
+
+@irdl_op_definition
+class MultiplyOp(Binary):
+    name = "relay.multiply"
+
+
+@irdl_op_definition
+class DivideOp(Binary):
+    """Integers divide towards zero."""
+
+    name = "relay.divide"
+
+
+@irdl_op_definition
+class PowerOp(Binary):
+    name = "relay.power"
+
+
+@irdl_op_definition
+class MaximumOp(Binary):
+    name = "relay.maximum"
+
+
+@irdl_op_definition
+class MinimumOp(Binary):
+    name = "relay.minimum"
+
+
+@irdl_op_definition
+class EqualOp(Compare):
+    name = "relay.equal"
+
+
+@irdl_op_definition
+class LessOp(Compare):
+    name = "relay.less"
+
+
+@irdl_op_definition
+class GreaterOp(Compare):
+    name = "relay.greater"
+
+
+OPERATORS: list[type[Operator]] = [
+    AbsOp,
+    CeilOp,
+    CopyOp,
+    ErfOp,
+    ExpOp,
+    FloorOp,
+    LogOp,
+    NegativeOp,
+    ReluOp,
+    RoundOp,
+    RsqrtOp,
+    SigmoidOp,
+    SqrtOp,
+    TanhOp,
+    ClipOp,
+    LeakyReluOp,
+    CastOp,
+    AddOp,
+    SubtractOp,
+    MultiplyOp,
+    DivideOp,
+    PowerOp,
+    MaximumOp,
+    MinimumOp,
+    EqualOp,
+    LessOp,
+    GreaterOp,
+]

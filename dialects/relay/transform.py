@@ -1,0 +1,303 @@
+"""Operators that move data (injective) and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
+
+from .attributes import boolean, integer, optional_ints, required_ints, required_string, string
+from .layout import blocked_shape
+from .operator import BROADCAST, COMM_REDUCE, INJECTIVE, Operator, Signature, Tensor
+
+
+class Injective(Operator):
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(INJECTIVE)
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        """The result's shape."""
+        raise NotImplementedError(cls.name)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        return [TensorType(sig.types[0].element_type, tuple(cls.shape(sig)))]
+
+
+@irdl_op_definition
+class ReshapeOp(Injective):
+    """0 in `newshape` copies the input's extent (unless `allowzero`), -1 takes what is left."""
+
+    name = "relay.reshape"
+    newshape = required_ints()
+    allowzero = integer(0)
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old, new = sig.shape(0), list(sig.ints("newshape"))
+        for i, extent in enumerate(new):
+            if extent == 0 and not sig.int("allowzero"):
+                if i >= len(old):
+                    sig.fail(f"0 in newshape only below rank {len(old)}", str(new))
+                new[i] = old[i]
+        if new.count(-1) > 1 or any(extent < -1 for extent in new):
+            sig.fail("a newshape of sizes with at most one -1", str(new))
+        if -1 in new:
+            rest = -prod(new)
+            if rest == 0 or prod(old) % rest:
+                sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
+            new[new.index(-1)] = prod(old) // rest
+        if prod(new) != prod(old):
+            sig.fail(f"a newshape of {prod(old)} elements", str(new))
+        return new
+
+
+@irdl_op_definition
+class TransposeOp(Injective):
+    """Without `axes` the order of the axes is reversed."""
+
+    name = "relay.transpose"
+    axes = optional_ints()
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old = sig.shape(0)
+        axes = sig.get("axes")
+        order = tuple(reversed(range(len(old)))) if axes is None else tuple(sig.axis(a, len(old), "axes") for a in axes)
+        if sorted(order) != list(range(len(old))):
+            sig.fail(f"axes that permute {len(old)} dimensions", str(list(order)))
+        return [old[axis] for axis in order]
+
+
+@irdl_op_definition
+class SqueezeOp(Injective):
+    """Without `axis` every extent of 1 goes."""
+
+    name = "relay.squeeze"
+    axis = optional_ints()
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old, axes = sig.shape(0), sig.get("axis")
+        gone = {i for i, e in enumerate(old) if e == 1} if axes is None else {sig.axis(a, len(old)) for a in axes}
+        if any(old[i] != 1 for i in gone):
+            sig.fail("axes of extent 1", f"axis {sorted(gone)} of {sig.types[0]}")
+        return [extent for i, extent in enumerate(old) if i not in gone]
+
+
+@irdl_op_definition
+class ExpandDimsOp(Injective):
+    name = "relay.expand_dims"
+    traits = traits_def(BROADCAST)
+    axis = integer(0)
+    num_newaxis = integer(1)
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old = sig.shape(0)
+        axis = sig.axis(sig.int("axis"), len(old) + 1)
+        return [*old[:axis], *([1] * sig.int("num_newaxis")), *old[axis:]]
+
+
+@irdl_op_definition
+class ConcatenateOp(Operator):
+    name = "relay.concatenate"
+    VARIADIC: ClassVar[bool] = True
+    data = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = integer(0)
+    traits = traits_def(INJECTIVE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if not sig.types:
+            sig.fail("at least one operand", "none")
+        first = sig.shape(0)
+        axis = sig.axis(sig.int("axis"), len(first))
+        for index in range(len(sig.types)):
+            shape = sig.shape(index)
+            if len(shape) != len(first) or shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
+                sig.fail(f"operands that agree but for axis {axis}", ", ".join(map(str, sig.types)))
+        total = sum(sig.shape(index)[axis] for index in range(len(sig.types)))
+        return [TensorType(sig.same_element(), (*first[:axis], total, *first[axis + 1 :]))]
+
+
+@irdl_op_definition
+class StridedSliceOp(Injective):
+    """`begin`, `end`, `strides` per axis of `axes` (from axis 0 without it); negative indices count from the end."""
+
+    name = "relay.strided_slice"
+    begin = required_ints()
+    end = required_ints()
+    strides = optional_ints()
+    axes = optional_ints()
+
+    @classmethod
+    def ranges(cls, sig: Signature) -> list[range]:
+        """The indices taken, per axis of the input."""
+        old = sig.shape(0)
+        begin, end = sig.ints("begin"), sig.ints("end")
+        axes = sig.get("axes") or tuple(range(len(begin)))
+        strides = sig.get("strides") or (1,) * len(begin)
+        if not len(begin) == len(end) == len(axes) == len(strides) <= len(old):
+            sig.fail("begin, end, strides and axes of one length", f"{begin}, {end}, {strides}, {axes}")
+        taken = [range(extent) for extent in old]
+        for a, b, e, s in zip(axes, begin, end, strides, strict=True):
+            axis = sig.axis(a, len(old), "axes")
+            taken[axis] = range(old[axis])[b:e:s]
+        return taken
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        return [len(indices) for indices in cls.ranges(sig)]
+
+
+@irdl_op_definition
+class TakeOp(Operator):
+    """The elements of `data` at `indices` along `axis`; mode "clip" brings an index outside into range."""
+
+    name = "relay.take"
+    data = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = integer(0)
+    mode = string("clip")
+    traits = traits_def(INJECTIVE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        old = sig.shape(0)
+        axis = sig.axis(sig.int("axis"), len(old))
+        if not isinstance(sig.types[1].element_type, IntegerType):
+            sig.fail("integer indices", str(sig.types[1]))
+        return [TensorType(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
+
+
+@irdl_op_definition
+class BroadcastToOp(Injective):
+    name = "relay.broadcast_to"
+    traits = traits_def(BROADCAST)
+    new_shape = required_ints()
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old, new = sig.shape(0), sig.ints("new_shape")
+        tail = new[len(new) - len(old) :] if len(new) >= len(old) else ()
+        if len(tail) != len(old) or any(o not in (1, n) for o, n in zip(old, tail, strict=True)):
+            sig.fail(f"a shape that {sig.types[0]} broadcasts to", str(list(new)))
+        return new
+
+
+@irdl_op_definition
+class LayoutTransformOp(Injective):
+    """From one layout to another, `NCHW` to `NCHW16c` for example: the last has channels in blocks of 16, innermost."""
+
+    name = "relay.layout_transform"
+    src_layout = required_string()
+    dst_layout = required_string()
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        return blocked_shape(sig, sig.shape(0), sig.str("src_layout"), sig.str("dst_layout"))
+
+
+@irdl_op_definition
+class PadOp(Injective):
+    """`pad_width`: before and after of each axis in turn. The second operand is the value, a scalar."""
+
+    name = "relay.nn.pad"
+    value = operand_def(TensorType)
+    pad_width = required_ints()
+    pad_mode = string("constant")
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old, width = sig.shape(0), sig.ints("pad_width")
+        if len(width) != 2 * len(old) or any(w < 0 for w in width):
+            sig.fail(f"{2 * len(old)} non-negative pad widths", str(list(width)))
+        if sig.str("pad_mode") not in ("constant", "edge", "reflect"):
+            sig.fail("pad_mode constant, edge or reflect", repr(sig.str("pad_mode")))
+        return [before + extent + after for before, extent, after in zip(width[::2], old, width[1::2], strict=True)]
+
+
+@irdl_op_definition
+class BatchFlattenOp(Injective):
+    name = "relay.nn.batch_flatten"
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old = sig.shape(0)
+        return [old[0], prod(old[1:])]
+
+
+class Reduce(Operator):
+    """Over the axes in `axis` (all without it); with `exclude` over all others."""
+
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = optional_ints()
+    keepdims = boolean(False)
+    exclude = boolean(False)
+    traits = traits_def(COMM_REDUCE)
+
+    @classmethod
+    def axes(cls, sig: Signature) -> tuple[int, ...]:
+        """The reduced axes, non-negative and in order."""
+        rank = len(sig.shape(0))
+        given = sig.get("axis")
+        axes = set(range(rank)) if given is None else {sig.axis(a, rank) for a in given}
+        return tuple(sorted(set(range(rank)) - axes if sig.get("exclude") and given is not None else axes))
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        axes = cls.axes(sig)
+        old = sig.shape(0)
+        if sig.get("keepdims"):
+            shape = [1 if i in axes else extent for i, extent in enumerate(old)]
+        else:
+            shape = [extent for i, extent in enumerate(old) if i not in axes]
+        return [TensorType(sig.types[0].element_type, shape)]
+
+
+@irdl_op_definition
+class SumOp(Reduce):
+    name = "relay.sum"
+
+
+@irdl_op_definition
+class MeanOp(Reduce):
+    name = "relay.mean"
+
+
+@irdl_op_definition
+class MaxOp(Reduce):
+    name = "relay.max"
+
+
+@irdl_op_definition
+class MinOp(Reduce):
+    name = "relay.min"
+
+
+OPERATORS: list[type[Operator]] = [
+    ReshapeOp,
+    TransposeOp,
+    SqueezeOp,
+    ExpandDimsOp,
+    ConcatenateOp,
+    StridedSliceOp,
+    TakeOp,
+    BroadcastToOp,
+    LayoutTransformOp,
+    PadOp,
+    BatchFlattenOp,
+    SumOp,
+    MeanOp,
+    MaxOp,
+    MinOp,
+]

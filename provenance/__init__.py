@@ -1,0 +1,1 @@
+"""Where things come from: spans, the located builder, the rewrite driver, the ledger and the audit."""

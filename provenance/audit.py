@@ -1,0 +1,63 @@
+"""The audit: after a pass every op has a location, and every layer that vanished is explained by the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
+from xdsl.ir import Operation
+
+from .diagnostics import LocationError
+from .ledger import Ledger
+from .span import leaf_name, leaves
+
+
+def unlocated(root: Operation) -> list[Operation]:
+    """The ops at and below `root` that have no location; modules need none."""
+    return [op for op in root.walk() if isinstance(op.location, UnknownLoc) and not isinstance(op, ModuleOp)]
+
+
+def surviving_leaves(root: Operation) -> set[LocationAttr]:
+    """Every leaf that an op at or below `root`, or a block argument, stands for."""
+    seen: set[int] = set()
+    found: set[LocationAttr] = set()
+
+    def visit(location: LocationAttr) -> None:
+        if id(location) not in seen:
+            seen.add(id(location))
+            found.update(leaves(location))
+
+    for op in root.walk():
+        visit(op.location)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    visit(argument.location)
+    return found
+
+
+def coverage(roots: Iterable[Operation]) -> float:
+    """The fraction of ops (modules apart) with a location; 1.0 when there are none."""
+    total = known = 0
+    for root in roots:
+        for op in root.walk():
+            if not isinstance(op, ModuleOp):
+                total += 1
+                known += not isinstance(op.location, UnknownLoc)
+    return known / total if total else 1.0
+
+
+def check_located(root: Operation, pass_name: str) -> None:
+    """Raise LocationError when an op at or below `root` has no location."""
+    if missing := unlocated(root):
+        names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(op.name for op in missing).items())
+        raise LocationError(f"pass {pass_name}: {len(missing)} ops without location: {names}")
+
+
+def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, ledger: Ledger) -> None:
+    """Raise LocationError when a leaf of `before` is neither in the result nor in the ledger."""
+    vanished = before - surviving_leaves(root)
+    if vanished and (lost := vanished - ledger.explained()):
+        names = ", ".join(sorted(map(leaf_name, lost)))
+        raise LocationError(f"pass {pass_name}: {len(lost)} layers vanished without an entry in the ledger: {names}")

@@ -1,0 +1,64 @@
+"""The three kinds of error a user can meet, and the one formatter of their texts.
+
+Every message says what was expected, what was found, in which op, and from which layer of which file.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from .span import leaves
+
+
+class WhenceError(Exception):
+    """Base of the errors whose text is meant for a user: a tool prints it without a traceback and exits with 1."""
+
+
+class FrontendError(WhenceError):
+    """The model or an input of it is bad."""
+
+
+class ScheduleError(WhenceError):
+    """The schedule is illegal."""
+
+
+class PipelineError(WhenceError):
+    """A pass pipeline, a command line or a compile option is bad."""
+
+
+class LocationError(VerifyException):
+    """An invariant of provenance broke: a pass left an op without a location or lost a layer unexplained."""
+
+
+def describe(location: LocationAttr, limit: int = 3) -> str:
+    """`layer 'conv1', model.onnx node 4` for a location, "" for an unknown one; at most `limit` layers are spelled."""
+    found = leaves(location)
+    parts: list[str] = []
+    for leaf in found[:limit]:
+        match leaf:
+            case NameLoc(desc=name, location=FileLineColLoc() as at):
+                parts.append(f"layer '{name.data}', {at.filename.data} node {at.line.data}")
+            case NameLoc(desc=name):
+                parts.append(f"layer '{name.data}'")
+            case FileLineColLoc():
+                parts.append(f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}")
+            case _:
+                parts.append(str(leaf))
+    if len(found) > limit:
+        parts.append(f"and {len(found) - limit} more")
+    return "; ".join(parts)
+
+
+def message(op: str, expected: str, found: str, location: LocationAttr | None = None) -> str:
+    """The one form of an error text: `conv2d: expected .., got .. (layer 'x', model.onnx node 3)`."""
+    where = describe(location) if location is not None else ""
+    return f"{op}: expected {expected}, got {found}" + (f" ({where})" if where else "")
+
+
+def fail(op: Operation, expected: str, found: str) -> NoReturn:
+    """Raise a VerifyException about `op`, naming its layer."""
+    raise VerifyException(message(op.name, expected, found, op.location))

@@ -1,0 +1,207 @@
+"""Spans and their MLIR form, the location: conversions, leaves, and `fuse`.
+
+A *leaf* is the location of one layer, `NameLoc("conv1", FileLineColLoc("model.onnx", node index, 0))`.
+A `FusedLoc` of leaves is what TVM calls a SequentialSpan. Locations are attributes: immutable and shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute
+
+_NONE = NoneAttr()
+_CACHE_LIMIT = 1 << 16
+
+
+def layer_location(name: str, file: str, index: int, column: int = 0) -> NameLoc:
+    """The leaf of the layer `name`, node number `index` of `file` (for text: its line and column)."""
+    return NameLoc(StringAttr(name), FileLineColLoc(StringAttr(file), IntAttr(index), IntAttr(column)))
+
+
+def is_known(location: LocationAttr) -> bool:
+    return not isinstance(location, UnknownLoc)
+
+
+def _flatten(location: Attribute, out: list[LocationAttr]) -> None:
+    match location:
+        case UnknownLoc():
+            return
+        case FusedLoc():
+            for inner in cast(ArrayAttr[Attribute], location.locations):
+                _flatten(inner, out)
+        case CallSiteLoc():
+            _flatten(location.callee, out)
+            _flatten(location.caller, out)
+        case FileLineColLoc() | NameLoc():
+            out.append(location)
+        case _:
+            raise TypeError(f"not a location: {location}")
+
+
+def leaves(location: LocationAttr) -> tuple[LocationAttr, ...]:
+    """The leaves of a location in order, each once. An unknown location has none."""
+    if isinstance(location, NameLoc | FileLineColLoc):
+        return (location,)
+    found: list[LocationAttr] = []
+    _flatten(location, found)
+    return tuple(dict.fromkeys(found))
+
+
+def layer_names(location: LocationAttr) -> tuple[str, ...]:
+    """The layer names behind a location, in order; a leaf without a name is shown as `file:line:column`."""
+    return tuple(dict.fromkeys(leaf_name(leaf) for leaf in leaves(location)))
+
+
+def leaf_name(leaf: LocationAttr) -> str:
+    match leaf:
+        case NameLoc():
+            return leaf.desc.data
+        case FileLineColLoc():
+            return f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}"
+        case _:
+            return str(leaf)
+
+
+# Fusing the same few locations again and again is the common case, and hashing a location costs more than the rest of
+# `fuse`. The cache is keyed by identity; each entry holds its inputs, so that an identity cannot be reused.
+_fused: dict[tuple[int, ...], tuple[tuple[LocationAttr, ...], LocationAttr]] = {}
+
+
+def fuse(locations: Iterable[LocationAttr]) -> LocationAttr:
+    """One location for several: flat, without unknowns, the first of equals kept, order kept.
+
+    None known -> unknown; one -> itself.
+    """
+    given = tuple(location for location in locations if not isinstance(location, UnknownLoc))
+    if len(given) <= 1:
+        return given[0] if given else UNKNOWN_LOC
+    key = tuple(map(id, given))
+    if (hit := _fused.get(key)) is not None:
+        return hit[1]
+    flat: list[LocationAttr] = []
+    for location in given:
+        _flatten(location, flat)
+    unique = tuple(dict.fromkeys(flat))
+    result = unique[0] if len(unique) == 1 else FusedLoc(unique, _NONE)
+    if len(_fused) >= _CACHE_LIMIT:
+        _fused.clear()
+    _fused[key] = (given, result)
+    return result
+
+
+@dataclass(frozen=True)
+class SourceName:
+    """The name of a source; equal names are the same source."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place in a source, fields in the order of TVM's constructor; `file` is where the layer `source_name` stands."""
+
+    source_name: SourceName | None
+    line: int = 0
+    end_line: int = 0
+    column: int = 0
+    end_column: int = 0
+    file: str = ""
+
+    @property
+    def location(self) -> LocationAttr:
+        """The MLIR form. MLIR has no ranges: `end_line` and `end_column` are not kept."""
+        at = FileLineColLoc(StringAttr(self.file), IntAttr(self.line), IntAttr(self.column))
+        if self.source_name is None:
+            return at
+        if not self.file and not self.line and not self.column:
+            return NameLoc(StringAttr(self.source_name.name), _NONE)
+        return NameLoc(StringAttr(self.source_name.name), at)
+
+    @staticmethod
+    def of(location: LocationAttr) -> Span | SequentialSpan | None:
+        """The span of a location: None for unknown, a SequentialSpan for a fused one."""
+        match location:
+            case UnknownLoc():
+                return None
+            case FusedLoc():
+                return SequentialSpan([location])
+            case NameLoc(desc=name, location=FileLineColLoc() as at):
+                line, column = at.line.data, at.column.data
+                return Span(SourceName(name.data), line, line, column, column, at.filename.data)
+            case NameLoc(desc=name):
+                return Span(SourceName(name.data))
+            case FileLineColLoc():
+                line, column = location.line.data, location.column.data
+                return Span(None, line, line, column, column, location.filename.data)
+            case CallSiteLoc():
+                return SequentialSpan([location])
+
+    def merge(self, other: Span) -> Span:
+        """The smallest span that covers both.
+
+        Raises ValueError when their sources differ.
+        """
+        if (self.source_name, self.file) != (other.source_name, other.file):
+            sources = f"{self.source_name} and {other.source_name}"
+            raise ValueError(f"Span.merge: expected spans of one source, got {sources}")
+        return Span(
+            self.source_name,
+            min(self.line, other.line),
+            max(self.end_line, other.end_line),
+            min(self.column, other.column),
+            max(self.end_column, other.end_column),
+            self.file,
+        )
+
+    def __str__(self) -> str:
+        name = self.source_name.name if self.source_name else self.file
+        return f"{name}:{self.line}:{self.column}"
+
+
+class SequentialSpan:
+    """An ordered list of spans, flat, duplicates kept, possibly empty (TVM's RFC 92)."""
+
+    spans: tuple[Span, ...]
+
+    def __init__(self, spans: Sequence[Span | SequentialSpan | LocationAttr]):
+        flat: list[Span] = []
+        for span in spans:
+            if isinstance(span, SequentialSpan):
+                flat.extend(span.spans)
+            elif isinstance(span, Span):
+                flat.append(span)
+            else:
+                found: list[LocationAttr] = []
+                _flatten(span, found)
+                flat.extend(one for leaf in found if isinstance(one := Span.of(leaf), Span))
+        self.spans = tuple(flat)
+
+    @property
+    def location(self) -> LocationAttr:
+        """The MLIR form, where duplicates collapse."""
+        return fuse(span.location for span in self.spans)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SequentialSpan) and self.spans == other.spans
+
+    def __hash__(self) -> int:
+        return hash(self.spans)
+
+    def __repr__(self) -> str:
+        return f"SequentialSpan([ {', '.join(map(str, self.spans))} ])" if self.spans else "SequentialSpan([])"
