@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from io import StringIO
+
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from .affine import spell, symbols_to_dims
 
 
 def parse_argument(parser: Parser) -> Parser.Argument:
@@ -10,3 +19,25 @@ def parse_argument(parser: Parser) -> Parser.Argument:
     argument = parser.parse_argument()
     argument.location = parser.parse_optional_location()
     return argument
+
+
+def value_name(printer: Printer, value: SSAValue) -> str:
+    """The name under which `printer` shows `value`."""
+    stream, printer.stream = printer.stream, StringIO()
+    try:
+        return f"%{printer.print_ssa_value(value)}"
+    finally:
+        printer.stream = stream
+
+
+def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]) -> None:
+    """`[%i * 2 + %k - 1, %j]`."""
+    names = [value_name(printer, operand) for operand in operands]
+    printer.print_string(f"[{', '.join(spell(expr, names) for expr in map.results)}]")
+
+
+def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
+    """The map over dims, and the index operands that stand for them in order of first use."""
+    map, operands = parser.parse_affine_map_of_ssa_ids()
+    results = tuple(symbols_to_dims(expr, len(operands)) for expr in map.results)
+    return AffineMapAttr(AffineMap(len(operands), 0, results)), list(operands)

@@ -333,7 +333,7 @@ class MaxPool2DOp(WindowedPool2D):
 
 @irdl_op_definition
 class AvgPool2DOp(WindowedPool2D):
-    """Divides by the number of elements inside the image, or by the window's with `count_include_pad`."""
+    """Divides by the number of elements inside the image, with `count_include_pad` inside the padded image."""
 
     name = "relay.nn.avg_pool2d"
     count_include_pad = boolean(False)

@@ -1,0 +1,277 @@
+"""Arithmetic on affine index expressions: linear form, simplification and bounds under known ranges of the dims.
+
+Index arithmetic is an attribute at every level (reads, loads, stores hold an affine map); this module is the one place
+that knows how such expressions behave. Division and modulo are floored and by positive constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import gcd
+from typing import TypeAlias
+
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineSymExpr,
+)
+
+Range: TypeAlias = tuple[int, int]
+"""Smallest and largest value, both included."""
+
+ZERO = AffineExpr.constant(0)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """`constant + sum(coefficient * atom)`; an atom is a dim, or a floordiv or mod by a constant."""
+
+    terms: tuple[tuple[AffineExpr, int], ...]
+    constant: int
+
+    @staticmethod
+    def of(terms: Mapping[AffineExpr, int], constant: int) -> Linear:
+        return Linear(tuple((atom, c) for atom, c in terms.items() if c), constant)
+
+    @property
+    def expr(self) -> AffineExpr:
+        """The expression, terms in order, constant last."""
+        total: AffineExpr | None = None
+        for atom, coefficient in self.terms:
+            term = atom if coefficient == 1 else _binary(AffineBinaryOpKind.Mul, atom, coefficient)
+            total = term if total is None else AffineBinaryOpExpr(AffineBinaryOpKind.Add, total, term)
+        if total is None:
+            return AffineConstantExpr(self.constant)
+        return _binary(AffineBinaryOpKind.Add, total, self.constant) if self.constant else total
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        terms = dict(self.terms)
+        for atom, coefficient in other.terms:
+            terms[atom] = terms.get(atom, 0) + factor * coefficient
+        return Linear.of(terms, self.constant + factor * other.constant)
+
+    def times(self, factor: int) -> Linear:
+        if not factor:
+            return Linear((), 0)
+        return Linear(tuple((atom, c * factor) for atom, c in self.terms), self.constant * factor)
+
+    def coefficient(self, dim: int) -> int | None:
+        """The coefficient of a dim; None when the dim also occurs inside a floordiv or mod."""
+        found = 0
+        for atom, c in self.terms:
+            if isinstance(atom, AffineDimExpr):
+                found += c if atom.position == dim else 0
+            elif dim in atom.used_dims():
+                return None
+        return found
+
+
+def _binary(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: int) -> AffineExpr:
+    return AffineBinaryOpExpr(kind, lhs, AffineConstantExpr(rhs))
+
+
+@lru_cache(maxsize=1 << 14)
+def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
+    """The simplified linear form of `expr`, where dim i lies in `ranges[i]`.
+
+    Two forms of the same floordiv and mod agree in their atoms, so that a sum that takes an index apart and puts it
+    together again ends as that index: `((i*7 + j) floordiv 7)*7 + (i*7 + j) mod 7` is `i*7 + j`, for any `j`.
+
+    Raises ValueError when `expr` is not `well_formed`.
+    """
+    match expr:
+        case AffineConstantExpr():
+            return Linear((), expr.value)
+        case AffineDimExpr():
+            low, high = ranges[expr.position]
+            return Linear((), low) if low == high else Linear(((expr, 1),), 0)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            return _recombine(linear(expr.lhs, ranges).plus(linear(expr.rhs, ranges)), ranges)
+        case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=factor)):
+            inner = linear(expr.lhs, ranges)
+            if expr.kind is AffineBinaryOpKind.Mul:
+                return inner.times(factor)
+            if factor < 1:
+                raise ValueError(f"expected a divisor of at least 1, got {expr}")
+            match expr.kind:
+                case AffineBinaryOpKind.FloorDiv:
+                    return _floordiv(inner, factor, ranges)
+                case AffineBinaryOpKind.Mod:
+                    return _mod(inner, factor, ranges)
+                case _:
+                    return _floordiv(inner.plus(Linear((), factor - 1)), factor, ranges)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=AffineConstantExpr(value=factor)):
+            return linear(expr.rhs, ranges).times(factor)
+        case _:
+            raise ValueError(f"expected an affine expression of dims and constants, got {expr}")
+
+
+def _split(inner: Linear, factor: int) -> tuple[Linear, Linear]:
+    """`inner = factor * quotient + rest`, the rest's constant in [0, factor)."""
+    quotient: dict[AffineExpr, int] = {}
+    rest: dict[AffineExpr, int] = {}
+    for atom, c in inner.terms:
+        if c % factor == 0:
+            quotient[atom] = c // factor
+        else:
+            rest[atom] = c
+    q, r = divmod(inner.constant, factor)
+    return Linear.of(quotient, q), Linear.of(rest, r)
+
+
+def _scaled(rest: Linear, factor: int, ranges: tuple[Range, ...]) -> tuple[int, Linear, Linear] | None:
+    """`(scale, big, small)`: `rest = scale * big + small`, `scale` divides `factor`, `small` lies in [0, scale).
+
+    Then `rest floordiv factor` is `big floordiv (factor / scale)`, and `rest mod factor` is
+    `(big mod (factor / scale)) * scale + small`. None when there is no such scale above 1.
+    """
+    scales = {factor}
+    for _, c in rest.terms:
+        scales |= {gcd(scale, c) for scale in scales}
+    for scale in sorted(scales - {1, factor}, reverse=True):
+        big, small = _split(rest, scale)
+        if not big.terms:
+            continue
+        low, high = linear_bounds(small, ranges)
+        if (shift := low // scale) == high // scale:
+            return scale, big.plus(Linear((), shift)), small.plus(Linear((), -shift * scale))
+    return None
+
+
+def _floordiv(inner: Linear, factor: int, ranges: tuple[Range, ...]) -> Linear:
+    if factor == 1:
+        return inner
+    quotient, rest = _split(inner, factor)
+    low, high = linear_bounds(rest, ranges)
+    if low // factor == high // factor:
+        return quotient.plus(Linear((), low // factor))
+    if (scaled := _scaled(rest, factor, ranges)) is not None:
+        scale, big, _ = scaled
+        return quotient.plus(_floordiv(big, factor // scale, ranges))
+    if len(rest.terms) == 1 and rest.terms[0][1] == 1:
+        match rest.terms[0][0]:
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, lhs=lhs, rhs=AffineConstantExpr(value=first)):
+                # floor((floor(x / a) + b) / c) = floor((x + a b) / (a c))
+                whole = linear(lhs, ranges).plus(Linear((), rest.constant * first))
+                return quotient.plus(_floordiv(whole, first * factor, ranges))
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=first)) if (
+                first % factor == 0 and rest.constant == 0
+            ):
+                # floor((x mod (a b)) / b) = floor(x / b) mod a
+                whole = _floordiv(linear(lhs, ranges), factor, ranges)
+                return quotient.plus(_mod(whole, first // factor, ranges))
+            case _:
+                pass
+    return quotient.plus(Linear(((_binary(AffineBinaryOpKind.FloorDiv, rest.expr, factor), 1),), 0))
+
+
+def _mod(inner: Linear, factor: int, ranges: tuple[Range, ...]) -> Linear:
+    if factor == 1:
+        return Linear((), 0)
+    _, rest = _split(inner, factor)
+    low, high = linear_bounds(rest, ranges)
+    if low // factor == high // factor:
+        return rest.plus(Linear((), -(low // factor) * factor))
+    if (scaled := _scaled(rest, factor, ranges)) is not None:
+        scale, big, small = scaled
+        return _mod(big, factor // scale, ranges).times(scale).plus(small)
+    for atom, c in rest.terms:
+        match atom:
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=first)) if (
+                c * first % factor == 0
+            ):
+                # x mod a differs from x by a multiple of a.
+                whole = rest.plus(Linear(((atom, -c),), 0)).plus(linear(lhs, ranges), c)
+                return _mod(whole, factor, ranges)
+            case _:
+                pass
+    return Linear(((_binary(AffineBinaryOpKind.Mod, rest.expr, factor), 1),), 0)
+
+
+def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
+    """`(x floordiv c) * (k c) + (x mod c) * k` is `x * k`."""
+    terms = dict(form.terms)
+    for atom, k in form.terms:
+        match atom:
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=factor)):
+                whole = linear(lhs, ranges)
+                quotient = _floordiv(whole, factor, ranges)
+                if len(quotient.terms) == 1 and quotient.terms[0][1] == 1:
+                    partner = quotient.terms[0][0]
+                    if terms.get(partner) == k * factor:
+                        shift = Linear(((atom, -k), (partner, -k * factor)), -quotient.constant * k * factor)
+                        return _recombine(form.plus(shift).plus(whole, k), ranges)
+            case _:
+                pass
+    return form
+
+
+def linear_bounds(form: Linear, ranges: tuple[Range, ...]) -> Range:
+    """Smallest and largest value of a linear form (exact when its atoms are independent)."""
+    low = high = form.constant
+    for atom, c in form.terms:
+        a, b = _atom_bounds(atom, ranges)
+        low += min(c * a, c * b)
+        high += max(c * a, c * b)
+    return low, high
+
+
+def _atom_bounds(atom: AffineExpr, ranges: tuple[Range, ...]) -> Range:
+    match atom:
+        case AffineDimExpr():
+            return ranges[atom.position]
+        case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=factor)):
+            low, high = bounds(lhs, ranges)
+            if kind is AffineBinaryOpKind.FloorDiv:
+                return low // factor, high // factor
+            if low // factor == high // factor:
+                return low % factor, high % factor
+            return 0, factor - 1
+        case _:
+            raise ValueError(f"not an atom: {atom}")
+
+
+def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
+    """Smallest and largest value of `expr`, where dim i lies in `ranges[i]`."""
+    fixed = tuple(ranges)
+    return linear_bounds(linear(expr, fixed), fixed)
+
+
+def simplify(expr: AffineExpr, ranges: Sequence[Range]) -> AffineExpr:
+    """An equal expression, where dim i lies in `ranges[i]`: linear, divisions and modulos by ranges resolved."""
+    return linear(expr, tuple(ranges)).expr
+
+
+def substitute(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
+    """`expr` with dim i replaced by `dims[i]`."""
+    return expr.replace_dims_and_symbols(dims, ())
+
+
+def symbols_to_dims(expr: AffineExpr, count: int) -> AffineExpr:
+    """`expr` with symbol i made dim i (what xDSL parses from `[%i + %j]` counts values as symbols)."""
+    return expr.replace_dims_and_symbols((), [AffineExpr.dimension(i) for i in range(count)])
+
+
+def spell(expr: AffineExpr, names: Sequence[str]) -> str:
+    """The text of `expr`, dim i spelled `names[i]`; what xDSL's affine parser reads back."""
+    match expr:
+        case AffineConstantExpr():
+            return str(expr.value)
+        case AffineDimExpr() | AffineSymExpr():
+            return names[expr.position]
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, lhs=lhs, rhs=AffineConstantExpr(value=value)):
+            return f"{spell(lhs, names)} {'-' if value < 0 else '+'} {abs(value)}"
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            return f"{spell(expr.lhs, names)} + {spell(expr.rhs, names)}"
+        case AffineBinaryOpExpr():
+            left = spell(expr.lhs, names)
+            if isinstance(expr.lhs, AffineBinaryOpExpr):
+                left = f"({left})"
+            return f"{left} {expr.kind.get_token()} {spell(expr.rhs, names)}"
+        case _:
+            raise ValueError(f"not an affine expression: {expr}")

@@ -1,0 +1,397 @@
+"""The te dialect: tensor expressions. Tensors are values, each stage a `te.compute`; index arithmetic is affine.
+
+```mlir
+te.func @fused_nn_dense(%p0: tensor<4x8xf32>, %p1: tensor<16x8xf32>) -> (tensor<4x16xf32>) {
+  %dense = te.compute "dense" (%i in 4, %j in 16) sum(%k in 8) : tensor<4x16xf32> {
+    %a = te.read %p0[%i, %k] : tensor<4x8xf32>
+    %b = te.read %p1[%j, %k] : tensor<16x8xf32>
+    %0 = arith.mulf %a, %b : f32
+    te.yield %0 : f32
+  }
+  te.return %dense : tensor<4x16xf32>
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    StringAttr,
+    SymbolNameConstraint,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
+
+from ..provenance.diagnostics import fail
+from .format import parse_argument, parse_indices, print_indices
+
+INDEX = IndexType()
+
+REDUCERS = ("sum", "prod", "max", "min")
+"""How a reduction combines: `sum` starts from 0, `prod` from 1, `max` and `min` from the least and greatest value."""
+
+
+def stored_type(element: Attribute) -> Attribute:
+    """The scalar type that computes on elements of a tensor: signless integers, floats as they are."""
+    return IntegerType(bit_width(element)) if is_integer(element) else element
+
+
+def is_integer(element: Attribute) -> bool:
+    return isinstance(element, IntegerType)
+
+
+def bit_width(element: Attribute) -> int:
+    """The bits of an integer type."""
+    return cast(IntegerType, element).width.data
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    """A function of tensors, its body a list of computes."""
+
+    name = "te.func"
+    sym_name = prop_def(SymbolNameConstraint())
+    function_type = prop_def(FunctionType)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def __init__(self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]):
+        super().__init__(
+            properties={"sym_name": StringAttr(name), "function_type": FunctionType.from_lists(inputs, outputs)},
+            regions=[Region(Block(arg_types=inputs))],
+        )
+
+    @property
+    def block(self) -> Block:
+        return self.body.block
+
+    @property
+    def return_op(self) -> ReturnOp:
+        last = self.block.last_op
+        assert isinstance(last, ReturnOp)
+        return last
+
+    @property
+    def computes(self) -> list[ComputeOp]:
+        """The stages, producers first."""
+        return [op for op in self.block.ops if isinstance(op, ComputeOp)]
+
+    def verify_(self) -> None:
+        if tuple(self.function_type.inputs) != tuple(a.type for a in self.block.args):
+            fail(self, "block arguments of the function's input types", ", ".join(str(a.type) for a in self.block.args))
+        if not isinstance(last := self.block.last_op, ReturnOp):
+            fail(self, "a body that ends in te.return", last.name if last else "an empty body")
+        if tuple(last.operand_types) != tuple(self.function_type.outputs):
+            wanted = ", ".join(map(str, self.function_type.outputs))
+            fail(self, f"{wanted} returned", ", ".join(map(str, last.operand_types)))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.enter_scope()
+        printer.print_string("(")
+        printer.print_list(self.block.args, printer.print_block_argument)
+        printer.print_string(") -> (")
+        printer.print_list(self.function_type.outputs, printer.print_attribute)
+        printer.print_string(") ")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.exit_scope()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
+        parser.parse_punctuation("->")
+        outputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region(arguments)
+        type_ = FunctionType.from_lists([a.type for a in arguments], outputs)
+        return cls.create(
+            properties={"sym_name": name, "function_type": type_},
+            regions=[region],
+            attributes=extra.data if extra else {},
+        )
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """The results of a te.func."""
+
+    name = "te.return"
+    values = var_operand_def(TensorType)
+    traits = traits_def(IsTerminator(), HasParent(FuncOp))
+    assembly_format = "attr-dict $values `:` type($values)"
+
+    def __init__(self, *values: SSAValue):
+        super().__init__(operands=[list(values)])
+
+
+@irdl_op_definition
+class ComputeOp(IRDLOperation):
+    """One stage: the element at each point of the data axes; with reduce axes, the combination over all their points.
+
+    The region has an `index` argument per axis, data axes first, and yields the element (or the term to combine).
+    """
+
+    name = "te.compute"
+    label = prop_def(StringAttr)
+    extents = prop_def(DenseArrayBase)
+    reduce_extents = prop_def(DenseArrayBase, default_value=DenseArrayBase.from_list(i64, []))
+    reducer = opt_prop_def(StringAttr)
+    body = region_def("single_block")
+    result = result_def(TensorType)
+    traits = traits_def(Pure(), HasParent(FuncOp))
+
+    @staticmethod
+    def make(
+        label: str,
+        extents: Sequence[int],
+        element: Attribute,
+        *,
+        reduce_extents: Sequence[int] = (),
+        reducer: str | None = None,
+        names: Sequence[str] = (),
+    ) -> ComputeOp:
+        """A compute with an empty body. `names` are the axes' names, data axes first (default ax0.. and k0..)."""
+        block = Block(arg_types=[INDEX] * (len(extents) + len(reduce_extents)))
+        default = [f"ax{i}" for i in range(len(extents))] + [f"k{i}" for i in range(len(reduce_extents))]
+        for argument, hint in zip(block.args, names or default, strict=True):
+            argument.name_hint = hint
+        properties: dict[str, Attribute] = {
+            "label": StringAttr(label),
+            "extents": DenseArrayBase.from_list(i64, list(extents)),
+            "reduce_extents": DenseArrayBase.from_list(i64, list(reduce_extents)),
+        }
+        if reducer is not None:
+            properties["reducer"] = StringAttr(reducer)
+        op = ComputeOp.create(
+            result_types=[TensorType(element, extents)], properties=properties, regions=[Region(block)]
+        )
+        op.result.name_hint = label if SSAValue.is_valid_name(label) else None
+        return op
+
+    @property
+    def block(self) -> Block:
+        return self.body.block
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the data axes."""
+        return tuple(cast(DenseArrayBase[IntegerType], self.extents).get_values())
+
+    @property
+    def reduce_shape(self) -> tuple[int, ...]:
+        """Extents of the reduce axes."""
+        return tuple(cast(DenseArrayBase[IntegerType], self.reduce_extents).get_values())
+
+    @property
+    def axes(self) -> Sequence[BlockArgument]:
+        return self.block.args[: len(self.shape)]
+
+    @property
+    def reduce_axes(self) -> Sequence[BlockArgument]:
+        return self.block.args[len(self.shape) :]
+
+    @property
+    def yielded(self) -> SSAValue:
+        last = self.block.last_op
+        assert isinstance(last, YieldOp)
+        return last.value
+
+    @property
+    def reads(self) -> list[ReadOp]:
+        return [op for op in self.block.ops if isinstance(op, ReadOp)]
+
+    def verify_(self) -> None:
+        type_ = self.result.type
+        if type_.get_shape() != self.shape:
+            fail(self, f"a result of shape {self.shape} as the axes say", str(type_))
+        if len(self.block.args) != len(self.shape) + len(self.reduce_shape):
+            fail(self, "one block argument per axis", f"{len(self.block.args)}")
+        if (self.reducer is None) != (not self.reduce_shape):
+            fail(self, "a reducer exactly when there are reduce axes", f"{self.reducer} and {self.reduce_shape}")
+        if self.reducer is not None and self.reducer.data not in REDUCERS:
+            fail(self, f"a reducer among {', '.join(REDUCERS)}", self.reducer.data)
+        if not isinstance(last := self.block.last_op, YieldOp):
+            fail(self, "a body that ends in te.yield", last.name if last else "an empty body")
+        if last.value.type != stored_type(type_.element_type):
+            fail(self, f"a {stored_type(type_.element_type)} yielded", str(last.value.type))
+
+    def print(self, printer: Printer) -> None:
+        def axes(arguments: Sequence[SSAValue], extents: Sequence[int]) -> None:
+            printer.print_string("(")
+            for i, (argument, extent) in enumerate(zip(arguments, extents, strict=True)):
+                printer.print_string(", " if i else "")
+                printer.print_ssa_value(argument)
+                printer.print_string(f" in {extent}")
+            printer.print_string(")")
+
+        printer.print_string(" ")
+        printer.print_string_literal(self.label.data)
+        printer.print_string(" ")
+        axes(self.axes, self.shape)
+        if self.reducer is not None:
+            printer.print_string(f" {self.reducer.data}")
+            axes(self.reduce_axes, self.reduce_shape)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        extents: list[int] = []
+
+        def axis() -> Parser.Argument:
+            argument = parser.parse_argument(expect_type=False).resolve(INDEX)
+            parser.parse_keyword("in")
+            extents.append(parser.parse_integer())
+            return argument
+
+        label = parser.parse_str_literal()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
+        rank = len(extents)
+        properties: dict[str, Attribute] = {"label": StringAttr(label)}
+        if (reducer := parser.parse_optional_keyword_in(REDUCERS)) is not None:
+            properties["reducer"] = StringAttr(reducer)
+            arguments += parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region(arguments)
+        properties["extents"] = DenseArrayBase.from_list(i64, extents[:rank])
+        properties["reduce_extents"] = DenseArrayBase.from_list(i64, extents[rank:])
+        return cls.create(
+            result_types=[type_], properties=properties, regions=[region], attributes=extra.data if extra else {}
+        )
+
+
+@irdl_op_definition
+class ReadOp(IRDLOperation):
+    """The element of a tensor at an affine point; with `else`, that value wherever the point lies outside."""
+
+    name = "te.read"
+    tensor = operand_def(TensorType)
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    otherwise = opt_prop_def(Attribute)
+    result = result_def(Attribute)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(
+        tensor: SSAValue, map: AffineMap, indices: Sequence[SSAValue], otherwise: Attribute | None = None
+    ) -> ReadOp:
+        element = stored_type(cast(TensorType[Attribute], tensor.type).element_type)
+        properties: dict[str, Attribute] = {"map": AffineMapAttr(map)}
+        if otherwise is not None:
+            properties["otherwise"] = otherwise
+        return ReadOp.create(operands=[tensor, *indices], result_types=[element], properties=properties)
+
+    def verify_(self) -> None:
+        type_ = cast(TensorType[Attribute], self.tensor.type)
+        if self.map.data.num_dims != len(self.indices) or len(self.map.data.results) != len(type_.get_shape()):
+            fail(self, f"{len(type_.get_shape())} indices over {len(self.indices)} values", str(self.map.data))
+        if self.result.type != stored_type(type_.element_type):
+            fail(self, f"a result of type {stored_type(type_.element_type)}", str(self.result.type))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.tensor)
+        print_indices(printer, self.map.data, self.indices)
+        if self.otherwise is not None:
+            printer.print_string(" else ")
+            printer.print_attribute(self.otherwise)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.tensor.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        tensor = parser.parse_unresolved_operand()
+        map, indices = parse_indices(parser)
+        properties: dict[str, Attribute] = {"map": map}
+        if parser.parse_optional_keyword("else") is not None:
+            properties["otherwise"] = parser.parse_attribute()
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        if not isinstance(type_, TensorType):
+            parser.raise_error(f"te.read: expected a tensor type, got {type_}")
+        element = stored_type(cast(TensorType[Attribute], type_).element_type)
+        return cls.create(
+            operands=[parser.resolve_operand(tensor, cast(Attribute, type_)), *indices],
+            result_types=[element],
+            properties=properties,
+            attributes=extra.data if extra else {},
+        )
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation):
+    """An affine function of the axes as a number: `te.index [%i * 2 + 1]`."""
+
+    name = "te.index"
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(map: AffineMap, indices: Sequence[SSAValue]) -> IndexOp:
+        return IndexOp.create(operands=indices, result_types=[INDEX], properties={"map": AffineMapAttr(map)})
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_indices(printer, self.map.data, self.indices)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        map, indices = parse_indices(parser)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        return cls.create(
+            operands=indices, result_types=[INDEX], properties={"map": map}, attributes=extra.data if extra else {}
+        )
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The element a compute stands for."""
+
+    name = "te.yield"
+    value = operand_def(Attribute)
+    traits = traits_def(IsTerminator(), HasParent(ComputeOp))
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue | Operation):
+        super().__init__(operands=[SSAValue.get(value)])
+
+
+Te = Dialect("te", [FuncOp, ReturnOp, ComputeOp, ReadOp, IndexOp, YieldOp])

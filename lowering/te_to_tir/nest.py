@@ -1,0 +1,52 @@
+"""Loop nests: from a stage's schedule to the extents of its loops and the value of each axis in terms of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.affine import ZERO
+from ...te.schedule import IterVar, Split, Stage
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The part of a dimension that is needed: `start`, an affine function of outer loops, and how many from there."""
+
+    start: AffineExpr
+    extent: int
+
+
+def full_region(shape: Sequence[int]) -> list[Interval]:
+    return [Interval(ZERO, extent) for extent in shape]
+
+
+def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]:
+    """The extent of every iteration variable when the data axes cover `region`, reduce axes in full."""
+    extents = {axis: interval.extent for axis, interval in zip(stage.axes, region, strict=True)}
+    extents.update((axis, axis.extent) for axis in stage.reduce_axes)
+    for relation in stage.relations:
+        if isinstance(relation, Split):
+            inner = min(relation.factor, extents[relation.parent])
+            extents[relation.inner] = inner
+            extents[relation.outer] = -(-extents[relation.parent] // inner)
+        else:
+            extents[relation.fused] = extents[relation.outer] * extents[relation.inner]
+    return extents
+
+
+def axis_values(
+    stage: Stage, extents: Mapping[IterVar, int], leaves: Mapping[IterVar, AffineExpr]
+) -> dict[IterVar, AffineExpr]:
+    """The value of every iteration variable, given those of the loops; region starts are not added."""
+    values = dict(leaves)
+    for relation in reversed(stage.relations):
+        if isinstance(relation, Split):
+            values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
+        else:
+            width = extents[relation.inner]
+            values[relation.outer] = values[relation.fused] // width
+            values[relation.inner] = values[relation.fused] % width
+    return values

@@ -1,0 +1,51 @@
+"""What each reducer starts from and how it combines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation
+
+from ...dialects.te import bit_width, is_integer, stored_type
+from ...provenance.builder import LocatedBuilder
+
+_Binary = Callable[[SSAValue, SSAValue], IRDLOperation]
+
+_FLOAT: dict[str, tuple[float, _Binary]] = {
+    "sum": (0.0, arith.AddfOp),
+    "prod": (1.0, arith.MulfOp),
+    "max": (-math.inf, arith.MaximumfOp),
+    "min": (math.inf, arith.MinimumfOp),
+}
+_INTEGER: dict[str, _Binary] = {
+    "sum": arith.AddiOp,
+    "prod": arith.MuliOp,
+    "max": arith.MaxSIOp,
+    "min": arith.MinSIOp,
+}
+
+
+def identity_attribute(reducer: str, element: Attribute) -> Attribute:
+    """The value that a reduction over nothing has."""
+    scalar = stored_type(element)
+    if not is_integer(scalar):
+        return FloatAttr(_FLOAT[reducer][0], cast(AnyFloat, scalar))
+    width = bit_width(scalar)
+    limits = {"sum": 0, "prod": 1, "max": -(1 << (width - 1)), "min": (1 << (width - 1)) - 1}
+    return IntegerAttr(limits[reducer], cast(IntegerType, scalar))
+
+
+def identity(builder: LocatedBuilder, reducer: str, element: Attribute) -> SSAValue:
+    value = identity_attribute(reducer, element)
+    op = arith.ConstantOp.create(properties={"value": value}, result_types=[stored_type(element)])
+    return builder.add(op).results[0]
+
+
+def combine(builder: LocatedBuilder, reducer: str, old: SSAValue, term: SSAValue) -> SSAValue:
+    make = _INTEGER[reducer] if is_integer(old.type) else _FLOAT[reducer][1]
+    return builder.add(make(old, term)).results[0]
