@@ -82,7 +82,7 @@ def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
     Two forms of the same floordiv and mod agree in their atoms, so that a sum that takes an index apart and puts it
     together again ends as that index: `((i*7 + j) floordiv 7)*7 + (i*7 + j) mod 7` is `i*7 + j`, for any `j`.
 
-    Raises ValueError when `expr` is not `well_formed`.
+    Raises ValueError when `expr` is `malformed`.
     """
     match expr:
         case AffineConstantExpr():
@@ -245,6 +245,34 @@ def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
 def simplify(expr: AffineExpr, ranges: Sequence[Range]) -> AffineExpr:
     """An equal expression, where dim i lies in `ranges[i]`: linear, divisions and modulos by ranges resolved."""
     return linear(expr, tuple(ranges)).expr
+
+
+def flatten(exprs: Sequence[AffineExpr], strides: Sequence[int]) -> AffineExpr:
+    """The one index of a row-major array, `strides` elements between neighbours along each dimension."""
+    total: AffineExpr = ZERO
+    for expr, stride in zip(exprs, strides, strict=True):
+        total = total + expr * stride
+    return total
+
+
+def malformed(expr: AffineExpr) -> str | None:
+    """What in `expr` this module cannot work with (a symbol, a divisor below 1, a product of dims), or None."""
+    for part in expr.dfs():
+        match part:
+            case AffineSymExpr():
+                return f"the symbol {part}"
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+                pass
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=lhs, rhs=rhs):
+                if not isinstance(lhs, AffineConstantExpr) and not isinstance(rhs, AffineConstantExpr):
+                    return f"the product {part}"
+            case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=divisor)) if divisor > 0:
+                pass
+            case AffineBinaryOpExpr():
+                return f"the divisor {part.rhs} in {part}"
+            case _:
+                pass
+    return None
 
 
 def substitute(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:

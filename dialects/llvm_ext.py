@@ -8,8 +8,8 @@
 %n = llvm_ext.fptosi %e : f32 to i32
 ```
 
-Attributes of this dialect on llvm ops: `llvm_ext.unroll` on the `llvm.cond_br` that closes a loop is "full", "disable" or a
-number of copies; `llvm_ext.workspace` on an `llvm.func` is the scratch memory that the kernel needs, in bytes.
+Attributes of this dialect on llvm ops: `llvm_ext.unroll` on the `llvm.cond_br` that closes a loop is "full", "disable"
+or a number of copies; `llvm_ext.workspace` on an `llvm.func` is the scratch memory that the kernel needs, in bytes.
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ from ..provenance.diagnostics import fail
 from .format import parse_argument, parse_indices, print_indices
 
 INDEX = IndexType()
+I32 = IntegerType(32)
 
 REDUCERS = ("sum", "prod", "max", "min")
 """How a reduction combines: `sum` starts from 0, `prod` from 1, `max` and `min` from the least and greatest value."""

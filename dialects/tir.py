@@ -61,6 +61,7 @@ from ..provenance.diagnostics import fail
 from .affine import bounds
 from .format import parse_argument, parse_indices, print_indices
 from .te import bit_width, is_integer, stored_type
+from .tir_lanes import CastOp, SelectOp, scalar_type
 
 INDEX = IndexType()
 SCOPES = ("global", "local")
@@ -131,11 +132,6 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
             if parser.parse_optional_punctuation(",") is not None:
                 scope = parser.parse_identifier()
         return [ArrayAttr([IntAttr(extent) for extent in shape]), element, StringAttr(scope)]
-
-
-def scalar_type(type: Attribute) -> Attribute:
-    """The element type of a vector type; any other type itself."""
-    return cast(VectorType[Attribute], type).element_type if isinstance(type, VectorType) else type
 
 
 def buffer_of(value: SSAValue) -> BufferType:
@@ -569,6 +565,6 @@ def index_ranges(values: Sequence[SSAValue]) -> list[tuple[int, int]]:
 
 Tir = Dialect(
     "tir",
-    [PrimFuncOp, ForOp, AllocOp, LoadOp, StoreOp, IfOp, IndexOp, CallExternOp],
+    [PrimFuncOp, ForOp, AllocOp, LoadOp, StoreOp, IfOp, IndexOp, CallExternOp, SelectOp, CastOp],
     [BufferType],
 )

@@ -48,11 +48,15 @@ def coverage(roots: Iterable[Operation]) -> float:
     return known / total if total else 1.0
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def check_located(root: Operation, pass_name: str) -> None:
     """Raise LocationError when an op at or below `root` has no location."""
     if missing := unlocated(root):
         names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(op.name for op in missing).items())
-        raise LocationError(f"pass {pass_name}: {len(missing)} ops without location: {names}")
+        raise LocationError(f"pass {pass_name}: {_count(len(missing), 'op')} without location: {names}")
 
 
 def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, ledger: Ledger) -> None:
@@ -60,4 +64,5 @@ def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, 
     vanished = before - surviving_leaves(root)
     if vanished and (lost := vanished - ledger.explained()):
         names = ", ".join(sorted(map(leaf_name, lost)))
-        raise LocationError(f"pass {pass_name}: {len(lost)} layers vanished without an entry in the ledger: {names}")
+        layers = _count(len(lost), "layer")
+        raise LocationError(f"pass {pass_name}: {layers} vanished without an entry in the ledger: {names}")

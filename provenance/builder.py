@@ -27,6 +27,18 @@ def fill(op: Operation, location: LocationAttr) -> None:
                 fill(inner, location)
 
 
+def locate_arguments(op: Operation, location: LocationAttr) -> None:
+    """Give `location` to unlocated arguments of the blocks that `op` stands in or branches to, entry blocks apart."""
+    blocks = list(op.successors)
+    if (block := op.parent) is not None and block.args and (region := block.parent) is not None:
+        if region.first_block is not block:
+            blocks.append(block)
+    for block in blocks:
+        for argument in block.args:
+            if isinstance(argument.location, UnknownLoc):
+                argument.location = location
+
+
 class LocatedBuilder:
     """Appends ops to a block; an op that comes without a location gets the current one.
 

@@ -20,10 +20,17 @@ _OPTIONS: dict[str, tuple[type[bool] | type[int] | type[str], Option]] = {
 }
 
 
+def _known(name: str) -> tuple[type[bool] | type[int] | type[str], Option]:
+    if name not in _OPTIONS:
+        candidates = ", ".join(sorted(_OPTIONS))
+        raise PipelineError(f"Invalid config option '{name}' candidates are: {candidates}")
+    return _OPTIONS[name]
+
+
 class PassContext:
     """Options of the passes run inside its `with` scope.
 
-    opt_level: 0-3; a pass of a higher level is left out. Default 3.
+    opt_level: 0-4; a pass of a higher level is left out. Default 3.
     required_pass, disabled_pass: pass names that run, or do not, whatever their level.
     config: option name -> value; unknown names and wrong types raise PipelineError.
     """
@@ -36,10 +43,7 @@ class PassContext:
         config: Mapping[str, Option] | None = None,
     ):
         for name, value in (config or {}).items():
-            if name not in _OPTIONS:
-                candidates = ", ".join(sorted(_OPTIONS))
-                raise PipelineError(f"Invalid config option '{name}' candidates are: {candidates}")
-            expected = _OPTIONS[name][0]
+            expected, _ = _known(name)
             if type(value) is not expected:
                 raise PipelineError(
                     f"config option '{name}': expected {expected.__name__}, got {type(value).__name__} ({value!r})"
@@ -61,10 +65,13 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
+        """The context of the innermost `with` scope; outside of any, the defaults."""
         return _current.get(_DEFAULT)
 
     def option(self, name: str) -> Option:
-        return self.config.get(name, _OPTIONS[name][1])
+        """The value of an option, its default where none was given; raises PipelineError for an unknown name."""
+        _, default = _known(name)
+        return self.config.get(name, default)
 
     def enables(self, name: str, level: int) -> bool:
         """Whether the pass `name` of opt level `level` runs."""

@@ -10,14 +10,14 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr
 
 from .span import leaves
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One event: `pattern` of `pass_name` turned ops that came from `before` into ops that have `after`."""
 
     pass_name: str
@@ -33,21 +33,61 @@ class Entry:
     def __str__(self) -> str:
         gone = ", ".join(self.removed) or "nothing"
         came = ", ".join(self.created)
-        what = f"{gone} -> {came}" if came else f"{gone} removed"
+        if came:
+            what = f"{gone} -> {came}"
+        elif not self.removed:
+            what = "changed in place"
+        else:
+            what = f"{gone} absorbed" if self.after else f"{gone} removed"
         return f"{self.pass_name}: {self.pattern}: {what}" + (f" ({self.reason})" if self.reason else "")
 
 
-def _none() -> list[Entry]:
+class _Index:
+    """Layer -> entries, so that a question costs what its answer costs. Layers are numbered, locations read once."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        """How many entries are indexed."""
+        self.numbers: dict[LocationAttr, int] = {}
+        self.known: dict[int, tuple[LocationAttr, tuple[int, ...]]] = {}
+        self.before: dict[int, list[int]] = {}
+        self.after: dict[int, list[int]] = {}
+        self.explained: set[int] = set()
+
+    def layers(self, location: LocationAttr) -> tuple[int, ...]:
+        """The numbers of the leaves of a location."""
+        hit = self.known.get(id(location))
+        if hit is None:
+            found = tuple(self.numbers.setdefault(leaf, len(self.numbers)) for leaf in leaves(location))
+            # Holding the location keeps its identity from being reused.
+            hit = self.known[id(location)] = (location, found)
+        return hit[1]
+
+    def extend(self, entries: list[Entry]) -> None:
+        for place in range(self.size, len(entries)):
+            entry = entries[place]
+            gone = {layer for location in entry.before for layer in self.layers(location)}
+            for layer in gone:
+                self.before.setdefault(layer, []).append(place)
+            if entry.removed:
+                self.explained |= gone
+            for layer in {layer for location in entry.after for layer in self.layers(location)}:
+                self.after.setdefault(layer, []).append(place)
+        self.size = len(entries)
+
+
+def _no_entries() -> list[Entry]:
     return []
 
 
 @dataclass
 class Ledger:
-    """The entries of one compilation, in order."""
+    """The entries of one compilation, in order; they are only ever added."""
 
-    entries: list[Entry] = field(default_factory=_none)
+    entries: list[Entry] = field(default_factory=_no_entries)
     pass_name: str = ""
     """The pass that runs now."""
+    _lookup: _Index = field(default_factory=_Index, init=False, repr=False, compare=False)
 
     def record(
         self,
@@ -59,26 +99,36 @@ class Ledger:
         after: Iterable[LocationAttr] = (),
         reason: str = "",
     ) -> None:
+        """Add the event that `pattern` of the pass that runs now brought about."""
         self.entries.append(
             Entry(self.pass_name, pattern, reason, tuple(removed), tuple(created), tuple(before), tuple(after))
         )
 
     def why(self, location: LocationAttr) -> list[Entry]:
         """The events that made ops with exactly these leaves, or a part of them, in order."""
-        wanted = set(leaves(location))
+        index = self._index()
+        wanted = set(index.layers(location))
+        places = sorted({place for layer in wanted for place in index.after.get(layer, ())})
         return [
-            entry
-            for entry in self.entries
-            if any(found and wanted.issuperset(found) for found in map(leaves, entry.after))
+            self.entries[place]
+            for place in places
+            if any(found and wanted.issuperset(found) for found in map(index.layers, self.entries[place].after))
         ]
 
     def fate(self, leaf: LocationAttr) -> list[Entry]:
         """The events that touched a layer, in order: what was folded, merged or dropped, and into what."""
-        return [entry for entry in self.entries if any(leaf in leaves(place) for place in entry.before)]
+        index = self._index()
+        places = sorted({place for layer in index.layers(leaf) for place in index.before.get(layer, ())})
+        return [self.entries[place] for place in places]
 
     def explained(self) -> set[LocationAttr]:
         """The leaves whose ops some entry removed."""
-        return {leaf for entry in self.entries if entry.removed for place in entry.before for leaf in leaves(place)}
+        index = self._index()
+        return {leaf for leaf, number in index.numbers.items() if number in index.explained}
+
+    def _index(self) -> _Index:
+        self._lookup.extend(self.entries)
+        return self._lookup
 
 
 _current: ContextVar[Ledger | None] = ContextVar("ledger", default=None)

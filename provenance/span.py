@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -27,11 +28,21 @@ from xdsl.ir import Attribute
 
 _NONE = NoneAttr()
 _CACHE_LIMIT = 1 << 16
+_CACHED_LEAVES = 64
 
 
+@lru_cache(_CACHE_LIMIT)
 def layer_location(name: str, file: str, index: int, column: int = 0) -> NameLoc:
-    """The leaf of the layer `name`, node number `index` of `file` (for text: its line and column)."""
+    """The leaf of the layer `name`, node number `index` of `file` (for text: its line and column).
+
+    Equal arguments give the same object.
+    """
     return NameLoc(StringAttr(name), FileLineColLoc(StringAttr(file), IntAttr(index), IntAttr(column)))
+
+
+@lru_cache(_CACHE_LIMIT)
+def _name_location(name: str) -> NameLoc:
+    return NameLoc(StringAttr(name), _NONE)
 
 
 def is_known(location: LocationAttr) -> bool:
@@ -88,10 +99,11 @@ def fuse(locations: Iterable[LocationAttr]) -> LocationAttr:
 
     None known -> unknown; one -> itself.
     """
-    given = tuple(location for location in locations if not isinstance(location, UnknownLoc))
+    distinct = {id(location): location for location in locations if not isinstance(location, UnknownLoc)}
+    given = tuple(distinct.values())
     if len(given) <= 1:
         return given[0] if given else UNKNOWN_LOC
-    key = tuple(map(id, given))
+    key = tuple(distinct)
     if (hit := _fused.get(key)) is not None:
         return hit[1]
     flat: list[LocationAttr] = []
@@ -99,9 +111,10 @@ def fuse(locations: Iterable[LocationAttr]) -> LocationAttr:
         _flatten(location, flat)
     unique = tuple(dict.fromkeys(flat))
     result = unique[0] if len(unique) == 1 else FusedLoc(unique, _NONE)
-    if len(_fused) >= _CACHE_LIMIT:
-        _fused.clear()
-    _fused[key] = (given, result)
+    if len(flat) <= _CACHED_LEAVES and len(given) <= _CACHED_LEAVES:
+        if len(_fused) >= _CACHE_LIMIT:
+            _fused.clear()
+        _fused[key] = (given, result)
     return result
 
 
@@ -126,12 +139,11 @@ class Span:
     @property
     def location(self) -> LocationAttr:
         """The MLIR form. MLIR has no ranges: `end_line` and `end_column` are not kept."""
-        at = FileLineColLoc(StringAttr(self.file), IntAttr(self.line), IntAttr(self.column))
         if self.source_name is None:
-            return at
+            return FileLineColLoc(StringAttr(self.file), IntAttr(self.line), IntAttr(self.column))
         if not self.file and not self.line and not self.column:
-            return NameLoc(StringAttr(self.source_name.name), _NONE)
-        return NameLoc(StringAttr(self.source_name.name), at)
+            return _name_location(self.source_name.name)
+        return layer_location(self.source_name.name, self.file, self.line, self.column)
 
     @staticmethod
     def of(location: LocationAttr) -> Span | SequentialSpan | None:

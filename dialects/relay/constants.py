@@ -131,7 +131,8 @@ class PoolAttr(Data[ConstantPool]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ConstantPool:
         with parser.in_angle_brackets():
-            return ConstantPool(Path(parser.parse_str_literal()))
+            path = parser.parse_str_literal()
+            return ConstantPool(Path(path) if path else None)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -170,4 +171,4 @@ def literal_value(value: DenseIntOrFPElementsAttr) -> Array:
         return np.array([bool(v) for v in value.get_values()], dtype=np.bool_).reshape(shape)
     dtype = numpy_dtype(element)
     flat = np.frombuffer(value.data.data, dtype=dtype)
-    return np.broadcast_to(flat, shape) if flat.size == 1 else flat.reshape(shape)
+    return np.broadcast_to(flat.reshape(()), shape) if flat.size == 1 else flat.reshape(shape)

@@ -38,7 +38,6 @@ from xdsl.traits import (
     SymbolOpInterface,
     SymbolTable,
 )
-from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import fail
 from ..format import parse_argument
@@ -117,8 +116,9 @@ class FuncOp(IRDLOperation):
         printer.print_list(self.block.args, printer.print_block_argument)
         printer.print_string(") -> (")
         printer.print_list(self.function_type.outputs, printer.print_attribute)
-        printer.print_string(") ")
+        printer.print_string(")")
         printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
         printer.exit_scope()
 
@@ -200,7 +200,7 @@ class ConstantOp(IRDLOperation):
 
     def verify_(self) -> None:
         if (self.key is None) == (self.literal is None):
-            raise VerifyException("relay.constant: expected either a pool key or a literal")
+            fail(self, "either a pool key or a literal", "both" if self.key is not None else "neither")
         if self.literal is not None and self.literal.type != self.result.type:
             fail(self, f"a literal of type {self.result.type}", str(self.literal.type))
 

@@ -133,7 +133,7 @@ def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -
     shape: list[int] = []
     for a, b in padded:
         if a != b and a != 1 and b != 1:
-            sig.fail("shapes that broadcast", f"{tuple(left)} and {tuple(right)}")
+            sig.fail("shapes that broadcast", f"{list(left)} and {list(right)}")
         shape.append(b if a == 1 else a)
     return tuple(shape)
 

@@ -31,6 +31,21 @@ def parse_layout(layout: str) -> tuple[Axis, ...]:
     return axes
 
 
+def axes_of(sig: Signature, attribute: str, letters: str = "") -> tuple[Axis, ...]:
+    """The axes of the layout that an attribute names, which must be `letters` if given; complains through `sig`."""
+    layout = sig.str(attribute)
+    try:
+        axes = parse_layout(layout)
+    except ValueError:
+        sig.fail(
+            f"{attribute} such as {letters or 'NCHW'} or {letters or 'NCHW'}16{(letters or 'NC')[1].lower()}",
+            repr(layout),
+        )
+    if letters and {axis.letter for axis in axes} != set(letters):
+        sig.fail(f"{attribute} of the axes {', '.join(letters)}", repr(layout))
+    return axes
+
+
 def logical_shape(shape: Sequence[int], axes: Sequence[Axis]) -> dict[str, int]:
     """Letter -> full extent of a tensor of `shape` in the layout `axes`."""
     full = {axis.letter: extent for axis, extent in zip(axes, shape, strict=True) if not axis.factor}
@@ -40,12 +55,10 @@ def logical_shape(shape: Sequence[int], axes: Sequence[Axis]) -> dict[str, int]:
     return full
 
 
-def blocked_shape(sig: Signature, shape: Sequence[int], src_layout: str, dst_layout: str) -> list[int]:
+def blocked_shape(sig: Signature, shape: Sequence[int]) -> list[int]:
     """The shape of a tensor brought from `src_layout` to `dst_layout`; complains through `sig`."""
-    try:
-        src, dst = parse_layout(src_layout), parse_layout(dst_layout)
-    except ValueError as error:
-        sig.fail("layouts such as NCHW and NCHW16c", str(error))
+    src_layout, dst_layout = sig.str("src_layout"), sig.str("dst_layout")
+    src, dst = axes_of(sig, "src_layout"), axes_of(sig, "dst_layout")
     if len(src) != len(shape):
         sig.fail(f"a {len(src)}-d operand for layout {src_layout}", str(sig.types[0]))
     if {axis.letter for axis in src} != {axis.letter for axis in dst}:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from .attributes import boolean, integer, ints, optional_integer, optional_ints, real, string
-from .layout import logical_shape, parse_layout
+from .layout import axes_of, logical_shape
 from .operator import (
     BROADCAST,
     OPAQUE,
@@ -63,8 +63,8 @@ class Conv2D(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        data_axes, kernel_axes = parse_layout(sig.str("data_layout")), parse_layout(sig.str("kernel_layout"))
-        out_axes = parse_layout(sig.str("out_layout") or sig.str("data_layout"))
+        data_axes, kernel_axes = axes_of(sig, "data_layout", "NCHW"), axes_of(sig, "kernel_layout", "OIHW")
+        out_axes = axes_of(sig, "out_layout" if sig.str("out_layout") else "data_layout", "NCHW")
         sig.rank(0, len(data_axes))
         sig.rank(1, len(kernel_axes))
         data, kernel = logical_shape(sig.shape(0), data_axes), logical_shape(sig.shape(1), kernel_axes)
@@ -78,7 +78,7 @@ class Conv2D(Operator):
         if (size := sig.get("kernel_size")) is not None and size != (kernel["H"], kernel["W"]):
             sig.fail(f"kernel_size [{kernel['H']}, {kernel['W']}] as the kernel has", str(list(size)))
         top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
-        (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
+        (sh, sw), (dh, dw) = sig.pair("strides"), sig.pair("dilation")
         full = {
             "N": data["N"],
             "C": kernel["O"],
@@ -294,7 +294,7 @@ class Pool2D(Operator):
     @classmethod
     def image_axes(cls, sig: Signature) -> tuple[int, int]:
         """The positions of H and W."""
-        axes = parse_layout(sig.str("layout"))
+        axes = axes_of(sig, "layout", "NCHW")
         sig.rank(0, len(axes))
         letters = [axis.letter for axis in axes]
         return letters.index("H"), letters.index("W")
@@ -319,7 +319,7 @@ class WindowedPool2D(Pool2D):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         shape = list(sig.shape(0))
         top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
-        window, strides, dilation = sig.ints("pool_size"), sig.ints("strides"), sig.ints("dilation")
+        window, strides, dilation = sig.pair("pool_size"), sig.pair("strides"), sig.pair("dilation")
         ceil = bool(sig.get("ceil_mode"))
         for i, (axis, pads) in enumerate(zip(cls.image_axes(sig), (top + bottom, left + right), strict=True)):
             shape[axis] = window_extent(sig, shape[axis], window[i], strides[i], dilation[i], pads, ceil)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.irdl import IRDLOperation, OptPropertyDef, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure
@@ -99,6 +99,13 @@ class Signature:
 
     def str(self, name: str) -> str:
         return cast(str, self.get(name))
+
+    def pair(self, name: str) -> tuple[int, int]:
+        """An attribute of two ints, one per spatial axis."""
+        values = self.ints(name)
+        if len(values) != 2:
+            self.fail(f"{name} of 2 ints", str(list(values)))
+        return values[0], values[1]
 
     def rank(self, index: int, *allowed: int) -> tuple[int, ...]:
         """The shape of operand `index`, whose rank must be one of `allowed`."""
@@ -194,7 +201,8 @@ class Operator(IRDLOperation):
             printer.print_string(" ")
             printer.print_list(self.operands, printer.print_ssa_value)
         definitions = self.get_irdl_definition().properties
-        spelled = [(k, v) for k, v in self.properties.items() if definitions[k].default_value != v]
+        given = self.properties
+        spelled = [(k, given[k]) for k, d in definitions.items() if k in given and given[k] != d.default_value]
         if spelled:
             printer.print_string(" {")
             for index, (name, value) in enumerate(spelled):
@@ -221,6 +229,7 @@ class Operator(IRDLOperation):
 
         given = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, entry) or []
         extra = parser.parse_optional_attr_dict_with_keyword()
+        cls._check_given(dict(given), parser)
         parser.parse_punctuation(":")
         type_ = parser.parse_function_type()
         properties = {
@@ -232,3 +241,13 @@ class Operator(IRDLOperation):
             properties=properties,
             attributes=extra.data if extra is not None else {},
         )
+
+    @classmethod
+    def _check_given(cls, given: Mapping[str, Attribute], parser: Parser) -> None:
+        """Complain about attributes that are missing or of a wrong kind."""
+        for name, definition in cls.get_irdl_definition().properties.items():
+            if name not in given:
+                if definition.default_value is None and not isinstance(definition, OptPropertyDef):
+                    parser.raise_error(f"{cls.name}: expected attribute {name}, got {sorted(given) or 'none'}")
+            elif not definition.constr.verifies(given[name]):
+                parser.raise_error(f"{cls.name}: attribute {name} of a wrong kind: {given[name]}")

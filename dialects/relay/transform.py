@@ -101,6 +101,8 @@ class ExpandDimsOp(Injective):
     def shape(cls, sig: Signature) -> Sequence[int]:
         old = sig.shape(0)
         axis = sig.axis(sig.int("axis"), len(old) + 1)
+        if sig.int("num_newaxis") < 0:
+            sig.fail("num_newaxis >= 0", str(sig.int("num_newaxis")))
         return [*old[:axis], *([1] * sig.int("num_newaxis")), *old[axis:]]
 
 
@@ -145,7 +147,10 @@ class StridedSliceOp(Injective):
         axes = sig.get("axes") or tuple(range(len(begin)))
         strides = sig.get("strides") or (1,) * len(begin)
         if not len(begin) == len(end) == len(axes) == len(strides) <= len(old):
-            sig.fail("begin, end, strides and axes of one length", f"{begin}, {end}, {strides}, {axes}")
+            given = f"{list(begin)}, {list(end)}, {list(strides)} and {list(axes)}"
+            sig.fail(f"begin, end, strides and axes of one length, at most {len(old)}", given)
+        if 0 in strides:
+            sig.fail("strides other than 0", str(list(strides)))
         taken = [range(extent) for extent in old]
         for a, b, e, s in zip(axes, begin, end, strides, strict=True):
             axis = sig.axis(a, len(old), "axes")
@@ -203,7 +208,7 @@ class LayoutTransformOp(Injective):
 
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:
-        return blocked_shape(sig, sig.shape(0), sig.str("src_layout"), sig.str("dst_layout"))
+        return blocked_shape(sig, sig.shape(0))
 
 
 @irdl_op_definition
@@ -211,6 +216,7 @@ class PadOp(Injective):
     """`pad_width`: before and after of each axis in turn. The second operand is the value, a scalar."""
 
     name = "relay.nn.pad"
+    data = operand_def(TensorType)  # again: a class's own operands come before inherited ones
     value = operand_def(TensorType)
     pad_width = required_ints()
     pad_mode = string("constant")
@@ -218,6 +224,9 @@ class PadOp(Injective):
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:
         old, width = sig.shape(0), sig.ints("pad_width")
+        if prod(sig.shape(1)) != 1:
+            sig.fail("one pad value", str(sig.types[1]))
+        sig.same_element()
         if len(width) != 2 * len(old) or any(w < 0 for w in width):
             sig.fail(f"{2 * len(old)} non-negative pad widths", str(list(width)))
         if sig.str("pad_mode") not in ("constant", "edge", "reflect"):
@@ -232,6 +241,8 @@ class BatchFlattenOp(Injective):
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:
         old = sig.shape(0)
+        if not old:
+            sig.fail("an operand of at least 1 dimension", str(sig.types[0]))
         return [old[0], prod(old[1:])]
 
 

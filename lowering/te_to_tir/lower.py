@@ -20,7 +20,7 @@ from ...dialects import te, tir
 from ...dialects.affine import ZERO, Range, bounds, linear, simplify, substitute
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import ScheduleError, describe
-from ...provenance.span import fuse
+from ...provenance.span import fuse, is_known
 from ...te.schedule import Attach, IterVar, Schedule, Split, Stage
 from .inline import inline_stages
 from .nest import Interval, axis_values, full_region, loop_extents
@@ -376,7 +376,7 @@ class _Lowering:
             return dims
 
         for op in compute.block.ops:
-            with self.builder.located(op.location):
+            with self.builder.located(op.location if is_known(op.location) else compute.location):
                 match op:
                     case te.ReadOp():
                         dims = dims_of(op.indices)

@@ -1,1 +1,38 @@
-"""Whence: an ML compiler for the CPU in which every instruction remembers the layers it came from."""
+"""Whence: an ML compiler for the CPU in which every instruction remembers the layers it came from.
+
+>>> import whence
+>>> exe = whence.compile("model.onnx")
+>>> outputs = exe.run({"input": array})
+>>> exe.why("fused_nn_conv2d_nn_relu")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whence.api import Executable as Executable
+    from whence.api import compile as compile
+    from whence.api import load as load
+    from whence.provenance.context import PassContext as PassContext
+    from whence.provenance.diagnostics import FrontendError as FrontendError
+    from whence.provenance.diagnostics import PipelineError as PipelineError
+    from whence.provenance.diagnostics import ScheduleError as ScheduleError
+    from whence.provenance.diagnostics import WhenceError as WhenceError
+
+# Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
+_HOMES = {
+    "Executable": "whence.api",
+    "compile": "whence.api",
+    "load": "whence.api",
+    "PassContext": "whence.provenance.context",
+    "FrontendError": "whence.provenance.diagnostics",
+    "PipelineError": "whence.provenance.diagnostics",
+    "ScheduleError": "whence.provenance.diagnostics",
+    "WhenceError": "whence.provenance.diagnostics",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'whence' has no attribute '{name}'")

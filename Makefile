@@ -1,0 +1,33 @@
+# make run    compile and run the example model      make test   every check and every test
+# make check  static checks only                     make bench  every benchmark
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+SOURCES := $(wildcard provenance dialects frontends passes te lowering runtime explorer src tests benchmarks)
+
+.PHONY: run test check bench clean
+
+run: $(INSTALLED)
+	$(BIN)/whence run light_resnet50
+
+test: check
+	$(BIN)/pytest -q
+
+check: $(INSTALLED)
+	$(BIN)/ruff check -q .
+	$(BIN)/ruff format -q --check .
+	$(BIN)/basedpyright
+
+bench: $(INSTALLED)
+	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+
+clean:
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is older than pyproject.toml when the dependencies may have changed.
+$(INSTALLED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	touch $@

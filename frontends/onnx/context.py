@@ -1,0 +1,224 @@
+"""What a converter works with: one node, its inputs, its attributes, and how to emit relay ops or complain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from onnx import AttributeProto, NodeProto, TensorProto
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.attributes import Value
+from ...dialects.relay.constants import Array, numpy_dtype
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.operator import Operator, as_tensor
+from ...provenance.builder import LocatedBuilder
+from ...provenance.diagnostics import FrontendError, message
+from ...provenance.span import fuse
+from .limits import excess, expectation
+from .names import value_name
+from .tensors import to_array
+
+
+def _tensors() -> list[Tensor]:
+    return []
+
+
+@dataclass(eq=False)
+class Tensor:
+    """A tensor of the ONNX graph: known at import (`array`), a relay value, or both."""
+
+    name: str
+    array: Array | None = None
+    value: SSAValue | None = None
+    leaf: LocationAttr = UNKNOWN_LOC
+    """The layer that made it."""
+    made_of: Sequence[Tensor] = ()
+    """The known tensors it was evaluated from."""
+
+    @property
+    def location(self) -> LocationAttr:
+        """Its layer and those of the tensors it was evaluated from."""
+        if not self.made_of:
+            return self.leaf
+        found: dict[int, Tensor] = {}
+        stack: list[Tensor] = [self]
+        while stack:
+            tensor = stack.pop()
+            if id(tensor) not in found:
+                found[id(tensor)] = tensor
+                stack.extend(reversed(tensor.made_of))
+        return fuse(tensor.leaf for tensor in found.values())
+
+    def materialise(self, builder: LocatedBuilder, module: ModuleOp) -> SSAValue:
+        """The relay value; of a known tensor, a constant added at its first use."""
+        if self.value is None:
+            assert self.array is not None
+            with builder.located(self.location):
+                self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
+            self.value.name_hint = value_name(self.name)
+        return self.value
+
+
+@dataclass(eq=False)
+class Context:
+    """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
+
+    node: NodeProto
+    opset: int
+    leaf: LocationAttr
+    """The node's layer, for errors; the builder is located at it already (or at nothing, with spans off)."""
+    inputs: Sequence[Tensor | None]
+    builder: LocatedBuilder
+    module: ModuleOp
+    folder: Path | None
+    read: list[Tensor] = field(default_factory=_tensors)
+    """The tensors whose values were looked at."""
+
+    def __post_init__(self) -> None:
+        self._attributes = {attribute.name: attribute for attribute in self.node.attribute}
+
+    def fail(self, expected: str, found: str) -> NoReturn:
+        """Raise a FrontendError about this node."""
+        raise FrontendError(message(self.node.op_type, expected, found, self.leaf))
+
+    # Inputs.
+
+    def has(self, index: int) -> bool:
+        """Whether input `index` is given."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def tensor(self, index: int) -> Tensor:
+        """Input `index`, which must be given."""
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if tensor is None:
+            self.fail(f"an input {index}", "none")
+        return tensor
+
+    def value(self, index: int) -> SSAValue:
+        """Input `index` as a relay value; a known one becomes a constant at its first use."""
+        return self.tensor(index).materialise(self.builder, self.module)
+
+    def values(self) -> list[SSAValue]:
+        """All inputs as relay values."""
+        return [self.value(index) for index in range(len(self.inputs))]
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        tensor = self.tensor(index)
+        if tensor.array is not None:
+            return tensor.array.shape
+        assert tensor.value is not None
+        return shape_of(tensor.value)
+
+    def dtype(self, index: int) -> np.dtype[np.generic]:
+        tensor = self.tensor(index)
+        if tensor.array is not None:
+            return tensor.array.dtype
+        assert tensor.value is not None
+        return dtype_of(tensor.value)
+
+    def known(self, index: int) -> Array | None:
+        """The values of input `index` if they are known at import."""
+        tensor = self.tensor(index)
+        if tensor.array is not None:
+            self.read.append(tensor)
+        return tensor.array
+
+    def array(self, index: int, what: str) -> Array:
+        """The values of input `index`, called `what`, which must be known at import."""
+        array = self.known(index)
+        if array is None:
+            self.fail(f"{what} known at import", f"'{self.tensor(index).name}', which is computed at run time")
+        return array
+
+    def known_ints(self, index: int, what: str) -> tuple[int, ...]:
+        """The integers in input `index`, called `what`, which must be known at import."""
+        array = self.array(index, what)
+        if array.dtype.kind not in "iu" or array.ndim > 1:
+            self.fail(f"{what} as a list of integers", f"{array.dtype}{list(array.shape)}")
+        return tuple(int(v) for v in array.reshape(-1).tolist())
+
+    # Attributes.
+
+    def _attribute(self, name: str, kind: AttributeProto.AttributeType) -> AttributeProto | None:
+        attribute = self._attributes.get(name)
+        if attribute is not None and attribute.type != kind:
+            wanted, got = map(AttributeProto.AttributeType.Name, (kind, attribute.type))
+            self.fail(f"attribute '{name}' of type {wanted}", got)
+        return attribute
+
+    def has_attribute(self, name: str) -> bool:
+        return name in self._attributes
+
+    def int(self, name: str, default: int) -> int:
+        attribute = self._attribute(name, AttributeProto.INT)
+        return default if attribute is None else attribute.i
+
+    def ints(self, name: str) -> tuple[int, ...] | None:
+        attribute = self._attribute(name, AttributeProto.INTS)
+        return None if attribute is None else tuple(attribute.ints)
+
+    def ints_since(self, since: int, name: str, index: int) -> tuple[int, ...] | None:
+        """Integers that were attribute `name` before opset `since`, and are input `index` now; None if not given."""
+        if self.opset < since:
+            return self.ints(name)
+        return self.known_ints(index, name) if self.has(index) else None
+
+    def float(self, name: str, default: float) -> float:
+        attribute = self._attribute(name, AttributeProto.FLOAT)
+        return default if attribute is None else shortest(attribute.f)
+
+    def floats(self, name: str) -> tuple[float, ...] | None:
+        attribute = self._attribute(name, AttributeProto.FLOATS)
+        return None if attribute is None else tuple(attribute.floats)
+
+    def str(self, name: str, default: str) -> str:
+        attribute = self._attribute(name, AttributeProto.STRING)
+        return default if attribute is None else attribute.s.decode()
+
+    def tensor_attribute(self, name: str) -> Array | None:
+        attribute = self._attribute(name, AttributeProto.TENSOR)
+        return None if attribute is None else self.decode(attribute.t)
+
+    def decode(self, tensor: TensorProto) -> Array:
+        """The values of a tensor held by an attribute."""
+        return to_array(tensor, self.folder, f"{self.node.op_type} '{self.node.output[0]}'")
+
+    # Results.
+
+    def fits(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
+        """Complain when a tensor is larger than the memory."""
+        if too_big := excess(shape, dtype.itemsize):
+            self.fail(expectation(), too_big)
+
+    def emit(self, op: type[Operator], *operands: SSAValue, **attributes: Value) -> SSAValue:
+        """Add an op and return its first result."""
+        result = op(*operands, location=None, **attributes).results[0]
+        self.fits(shape_of(result), dtype_of(result))
+        self.builder.add(result.op)
+        return result
+
+    def constant(self, array: Array, hint: str) -> SSAValue:
+        """Add a constant."""
+        return self.builder.add(ConstantOp.of(array, self.module, hint)).result
+
+    def scalar(self, value: float, like: SSAValue) -> SSAValue:
+        """Add a scalar constant of the element type of `like`."""
+        return self.constant(np.asarray(value).astype(dtype_of(like)), "scalar")
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    return as_tensor(value).get_shape()
+
+
+def dtype_of(value: SSAValue) -> np.dtype[np.generic]:
+    return numpy_dtype(as_tensor(value).element_type)
+
+
+def shortest(value: float) -> float:
+    """The shortest decimal number that is this 32-bit float: 1e-05, not 9.999999747378752e-06."""
+    return float(str(np.float32(value)))

@@ -1,0 +1,109 @@
+"""Operators on each element, and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.constants import Array
+from ...dialects.relay.elementwise import (
+    CastOp,
+    ClipOp,
+    CopyOp,
+    LeakyReluOp,
+    MaximumOp,
+    MinimumOp,
+    PowerOp,
+)
+from ...dialects.relay.operator import Operator
+from .context import Context, shape_of
+from .tensors import dtype_of
+
+Convert = Callable[[Context], SSAValue]
+
+
+def elementwise(op: type[Operator]) -> Convert:
+    """The converter of an operator without attributes."""
+    return lambda ctx: ctx.emit(op, *ctx.values())
+
+
+def variadic(op: type[Operator]) -> Convert:
+    """The converter of an operator that takes any number of operands, from left to right."""
+
+    def convert(ctx: Context) -> SSAValue:
+        first, *others = ctx.values()
+        return reduce(lambda total, value: ctx.emit(op, total, value), others, first) if others else _copy(ctx)
+
+    return convert
+
+
+def _copy(ctx: Context) -> SSAValue:
+    return ctx.emit(CopyOp, ctx.value(0))
+
+
+def identity(ctx: Context) -> SSAValue | Array:
+    """A copy; of a known tensor the tensor itself."""
+    known = ctx.known(0)
+    return _copy(ctx) if known is None else known
+
+
+def leaky_relu(ctx: Context) -> SSAValue:
+    return ctx.emit(LeakyReluOp, ctx.value(0), alpha=ctx.float("alpha", 0.01))
+
+
+def power(ctx: Context) -> SSAValue:
+    """The exponent is brought to the element type of the base."""
+    base, exponent = ctx.value(0), ctx.value(1)
+    if ctx.dtype(0) != ctx.dtype(1):
+        exponent = ctx.emit(CastOp, exponent, dtype=ctx.dtype(0).name)
+    return ctx.emit(PowerOp, base, exponent)
+
+
+def cast_target(ctx: Context) -> np.dtype[np.generic]:
+    """The dtype that a Cast asks for."""
+    return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
+
+
+def cast(ctx: Context) -> SSAValue:
+    return ctx.emit(CastOp, ctx.value(0), dtype=cast_target(ctx).name)
+
+
+def clip(ctx: Context) -> SSAValue:
+    """clip when the bounds of a float tensor are known; else maximum and minimum. The upper bound wins."""
+    data = ctx.value(0)
+    if ctx.opset < 11:
+        lowest = float(np.finfo(np.float32).min)
+        return ctx.emit(ClipOp, data, **_bounds(ctx.float("min", lowest), ctx.float("max", -lowest)))
+    given = [index for index in (1, 2) if ctx.has(index)]
+    for index in given:
+        if ctx.shape(index) not in ((), (1,)):
+            ctx.fail("scalar bounds", f"shape {list(ctx.shape(index))}")
+    if ctx.dtype(0).kind not in "iu" and all(ctx.tensor(index).array is not None for index in given):
+        low, high = (float(ctx.array(i, "bound").item()) if i in given else s * np.inf for i, s in ((1, -1), (2, 1)))
+        return ctx.emit(ClipOp, data, **_bounds(low, high))
+    for index in given:
+        data = ctx.emit(MaximumOp if index == 1 else MinimumOp, data, ctx.value(index))
+    if not given:
+        return _copy(ctx)
+    if shape_of(data) != ctx.shape(0):
+        ctx.fail("bounds that keep the shape", f"shape {list(shape_of(data))}")
+    return data
+
+
+def _bounds(low: float, high: float) -> dict[str, float]:
+    return {"a_min": min(low, high), "a_max": high}
+
+
+def reduction(op: type[Operator], since: int) -> Convert:
+    """The converter of a reduction whose axes are an input from opset `since` on."""
+
+    def convert(ctx: Context) -> SSAValue:
+        axes = ctx.ints_since(since, "axes", 1)
+        if not axes and ctx.int("noop_with_empty_axes", 0):
+            return _copy(ctx)
+        return ctx.emit(op, ctx.value(0), axis=axes or None, keepdims=bool(ctx.int("keepdims", 1)))
+
+    return convert

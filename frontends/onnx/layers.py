@@ -1,0 +1,161 @@
+"""Convolution, normalisation, matrix products, softmax, dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.constants import Array
+from ...dialects.relay.elementwise import AddOp, MultiplyOp
+from ...dialects.relay.nn import BatchMatmulOp, BatchNormOp, BiasAddOp, Conv2DOp, DenseOp, DropoutOp, LRNOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
+from .context import Context, shape_of
+from .window import image_of, window
+
+
+def conv(ctx: Context) -> SSAValue:
+    """nn.conv2d, then nn.bias_add if there is a bias."""
+    image, weight = image_of(ctx), ctx.shape(1)
+    if len(weight) != 4:
+        ctx.fail("a 4-d weight (outputs, inputs, height, width)", f"shape {list(weight)}")
+    kernel = (weight[2], weight[3])
+    if (given := ctx.ints("kernel_shape")) is not None and given != kernel:
+        ctx.fail(f"kernel_shape {list(kernel)} as the weight has", str(list(given)))
+    found = window(ctx, image, kernel)
+    result = ctx.emit(
+        Conv2DOp,
+        ctx.value(0),
+        ctx.value(1),
+        strides=found.strides,
+        padding=found.padding,
+        dilation=found.dilation,
+        groups=ctx.int("group", 1),
+    )
+    return ctx.emit(BiasAddOp, result, ctx.value(2)) if ctx.has(2) else result
+
+
+def batch_norm(ctx: Context) -> SSAValue:
+    """nn.batch_norm, of which the normalised data is taken. Training is refused."""
+    if ctx.int("training_mode", 0) or any(ctx.node.output[1:]):
+        ctx.fail("inference mode with one output", f"training mode, outputs {list(ctx.node.output)}")
+    if not ctx.int("spatial", 1):
+        ctx.fail("spatial=1 (one mean and variance per channel)", "spatial=0")
+    return ctx.emit(BatchNormOp, *ctx.values(), epsilon=ctx.float("epsilon", 1e-5))
+
+
+def lrn(ctx: Context) -> SSAValue:
+    """nn.lrn; the defaults are ONNX's, not TVM's."""
+    if (size := ctx.int("size", 0)) < 1:
+        ctx.fail("a size of at least 1", str(size))
+    return ctx.emit(
+        LRNOp,
+        ctx.value(0),
+        size=size,
+        bias=ctx.float("bias", 1.0),
+        alpha=ctx.float("alpha", 1e-4),
+        beta=ctx.float("beta", 0.75),
+    )
+
+
+def _scaled(ctx: Context, value: SSAValue, factor: float) -> SSAValue:
+    return value if factor == 1.0 else ctx.emit(MultiplyOp, value, ctx.scalar(factor, value))
+
+
+def gemm(ctx: Context) -> SSAValue:
+    """nn.dense, whose weight is (outputs, inputs); then the bias: nn.bias_add if it is 1-d, else add."""
+    data = ctx.value(0)
+    if ctx.int("transA", 0):
+        data = ctx.emit(TransposeOp, data, axes=(1, 0))
+    weight = ctx.value(1)
+    if not ctx.int("transB", 0):
+        weight = ctx.emit(TransposeOp, weight, axes=(1, 0))
+    result = _scaled(ctx, ctx.emit(DenseOp, data, weight), ctx.float("alpha", 1.0))
+    if not ctx.has(2):
+        return result
+    bias = _scaled(ctx, ctx.value(2), ctx.float("beta", 1.0))
+    shape = shape_of(result)
+    if shape_of(bias) == shape[1:]:
+        return ctx.emit(BiasAddOp, result, bias)
+    total = ctx.emit(AddOp, result, bias)
+    if shape_of(total) != shape:
+        ctx.fail(f"a third operand that broadcasts to {list(shape)}", f"shape {list(shape_of(bias))}")
+    return total
+
+
+def matmul(ctx: Context) -> SSAValue:
+    """numpy's matmul: nn.dense on the transposed weight when that is 2-d, else nn.batch_matmul."""
+    left, right = ctx.value(0), ctx.value(1)
+    ranks = len(shape_of(left)), len(shape_of(right))
+    if 0 in ranks:
+        ctx.fail("operands of at least 1 dimension", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
+    if ranks[0] == 1:
+        left = ctx.emit(ExpandDimsOp, left, axis=0)
+    if ranks[1] == 1:
+        right = ctx.emit(ExpandDimsOp, right, axis=1)
+    result = _dense(ctx, left, right) if len(shape_of(right)) == 2 else _batch_matmul(ctx, left, right)
+    gone = [axis for axis, rank in ((-2, ranks[0]), (-1, ranks[1])) if rank == 1]
+    return ctx.emit(SqueezeOp, result, axis=gone) if gone else result
+
+
+def _reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+    return value if shape_of(value) == shape else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=1 * (0 in shape))
+
+
+def _dense(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
+    *batch, depth = shape_of(left)
+    weight = ctx.emit(TransposeOp, right, axes=(1, 0))
+    rows = _reshaped(ctx, left, (prod(batch), depth))
+    return _reshaped(ctx, ctx.emit(DenseOp, rows, weight), (*batch, shape_of(right)[1]))
+
+
+def _batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
+    (*left_batch, m, _), (*right_batch, _, n) = shape_of(left), shape_of(right)
+    try:
+        batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
+    except ValueError:
+        ctx.fail("batch dimensions that broadcast", f"{left_batch} and {right_batch}")
+
+    def flat(value: SSAValue) -> SSAValue:
+        *own, rows, columns = shape_of(value)
+        if prod(own) != 1 and tuple(own) != batch:
+            value, own = ctx.emit(BroadcastToOp, value, new_shape=(*batch, rows, columns)), list(batch)
+        return _reshaped(ctx, value, (prod(own), rows, columns))
+
+    result = ctx.emit(BatchMatmulOp, flat(left), flat(right), transpose_b=False)
+    return _reshaped(ctx, result, (*batch, m, n))
+
+
+def softmax(op: type[Operator]) -> Callable[[Context], SSAValue]:
+    """The converter of a softmax: from opset 13 on along `axis`; before, over all elements from `axis` on."""
+
+    def convert(ctx: Context) -> SSAValue:
+        data, shape = ctx.value(0), ctx.shape(0)
+        axis = ctx.int("axis", -1 if ctx.opset >= 13 else 1)
+        if not -len(shape) <= axis < len(shape):
+            ctx.fail(f"an axis in [{-len(shape)}, {len(shape)})", str(axis))
+        axis %= len(shape)
+        if ctx.opset >= 13 or prod(shape[axis:]) == shape[axis]:
+            return ctx.emit(op, data, axis=axis)
+        rows = _reshaped(ctx, data, (prod(shape[:axis]), prod(shape[axis:])))
+        return _reshaped(ctx, ctx.emit(op, rows, axis=1), shape)
+
+    return convert
+
+
+def dropout(ctx: Context) -> tuple[SSAValue, Array] | SSAValue:
+    """nn.dropout, which lets the data through; the mask, if wanted, is all true (all one before opset 10)."""
+    if ctx.opset < 12:
+        rate = ctx.float("ratio", 0.5)
+    else:
+        rate = float(ctx.array(1, "ratio")) if ctx.has(1) else 0.5
+        if ctx.has(2) and bool(ctx.array(2, "training_mode")) and rate:
+            ctx.fail("inference mode", f"training mode with ratio {rate}")
+    result = ctx.emit(DropoutOp, ctx.value(0), rate=rate)
+    if not any(ctx.node.output[1:]):
+        return result
+    one = np.ones((), np.bool_ if ctx.opset >= 10 else ctx.dtype(0))
+    return result, np.broadcast_to(one, ctx.shape(0))

@@ -1,0 +1,27 @@
+"""The bound on tensor sizes: who asks for more than the machine has is refused before anything is allocated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+
+
+@cache
+def memory_limit() -> int:
+    """The physical memory in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def excess(shape: Sequence[int], itemsize: int) -> str | None:
+    """What to say about a tensor that cannot fit into memory; None when it can."""
+    size = prod(shape) * itemsize
+    if size <= memory_limit():
+        return None
+    return f"shape {list(shape)} of {size / 2**30:.4g} GiB"
+
+
+def expectation() -> str:
+    """The expected size, for error texts."""
+    return f"a tensor that fits the memory of {memory_limit() / 2**30:.4g} GiB"

@@ -1,0 +1,19 @@
+"""ONNX tensor names -> names of SSA values."""
+
+from __future__ import annotations
+
+import re
+
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9_$.-]")
+_COUNTER = re.compile(r"(_\d+)+$")
+
+
+def value_name(name: str) -> str | None:
+    """A tensor name with what a value name may not hold replaced by `_`; None when nothing is left of it.
+
+    Trailing counters go: the printer counts values of one name itself.
+    """
+    kept = _COUNTER.sub("", _FORBIDDEN.sub("_", name))
+    if kept[:1].isdigit():
+        kept = f"v{kept}"
+    return kept or None

@@ -1,0 +1,55 @@
+"""Pad: an attribute before opset 11, inputs since. Negative widths cut off."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
+from .context import Context, shape_of
+from .shaping import axis_of
+
+
+def _widths(ctx: Context, rank: int) -> list[tuple[int, int]]:
+    """Before and after, for each axis."""
+    given = (ctx.ints_since(11, "pads", 1)) or ()
+    axes = tuple(range(rank))
+    if ctx.has(3):
+        axes = tuple(axis_of(ctx, axis, rank) for axis in ctx.known_ints(3, "axes"))
+    if len(given) != 2 * len(axes) or len(set(axes)) != len(axes):
+        ctx.fail(f"{2 * len(axes)} pads, for axes that differ", f"{list(given)} for axes {list(axes)}")
+    widths = [(0, 0)] * rank
+    for axis, before, after in zip(axes, given[: len(axes)], given[len(axes) :], strict=True):
+        widths[axis] = before, after
+    return widths
+
+
+def _value(ctx: Context, data: SSAValue) -> SSAValue:
+    """What is padded with, a scalar."""
+    if ctx.opset < 11:
+        return ctx.scalar(ctx.float("value", 0.0), data)
+    if not ctx.has(2):
+        return ctx.scalar(0, data)
+    value = ctx.value(2)
+    return value if shape_of(value) == () else ctx.emit(ReshapeOp, value, newshape=())
+
+
+def pad(ctx: Context) -> SSAValue:
+    """nn.pad; strided_slice before it where a width is negative."""
+    mode = ctx.str("mode", "constant")
+    if mode not in ("constant", "edge", "reflect"):
+        ctx.fail("mode constant, edge or reflect", repr(mode))
+    data, shape = ctx.value(0), ctx.shape(0)
+    widths = _widths(ctx, len(shape))
+    if any(w < 0 for width in widths for w in width):
+        begin = [max(-before, 0) for before, _ in widths]
+        end = [extent + min(after, 0) for extent, (_, after) in zip(shape, widths, strict=True)]
+        if any(b > e for b, e in zip(begin, end, strict=True)):
+            ctx.fail("pads that leave something", f"{widths} of {list(shape)}")
+        data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
+    kept = shape_of(data)
+    for extent, width in zip(kept, widths, strict=True):
+        least = {"constant": 0, "edge": 1, "reflect": max(width) + 1}[mode]
+        if max(width) > 0 and extent < least:
+            ctx.fail(f"an extent of at least {least} for mode {mode}", f"{extent}, padded by {width}")
+    flat = [max(w, 0) for width in widths for w in width]
+    return ctx.emit(PadOp, data, _value(ctx, data), pad_width=flat, pad_mode=mode)

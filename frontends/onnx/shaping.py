@@ -1,0 +1,168 @@
+"""Operators that move data."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import AddOp, CastOp, LessOp, MultiplyOp
+from ...dialects.relay.transform import (
+    BatchFlattenOp,
+    BroadcastToOp,
+    ConcatenateOp,
+    ExpandDimsOp,
+    ReshapeOp,
+    SqueezeOp,
+    StridedSliceOp,
+    TakeOp,
+    TransposeOp,
+)
+from .context import Context
+
+
+def axis_of(ctx: Context, axis: int, rank: int) -> int:
+    """A possibly negative axis made non-negative."""
+    if not -rank <= axis < rank:
+        ctx.fail(f"an axis in [{-rank}, {rank})", str(axis))
+    return axis % rank
+
+
+def new_axes(ctx: Context, rank: int) -> list[int]:
+    """The positions in the result that an Unsqueeze of a tensor of `rank` dimensions inserts, in order."""
+    given = ctx.ints_since(13, "axes", 1)
+    if given is None:
+        ctx.fail("axes", "none")
+    axes = sorted({axis_of(ctx, axis, rank + len(given)) for axis in given})
+    if len(axes) != len(given):
+        ctx.fail("axes that differ", str(list(given)))
+    return axes
+
+
+def old_axes(ctx: Context, rank: int) -> tuple[int, ...] | None:
+    """The axes that a Squeeze removes; None for all of extent 1."""
+    given = ctx.ints_since(13, "axes", 1)
+    return None if given is None else tuple(axis_of(ctx, axis, rank) for axis in given)
+
+
+def reshape(ctx: Context) -> SSAValue:
+    return ctx.emit(
+        ReshapeOp, ctx.value(0), newshape=ctx.known_ints(1, "a shape"), allowzero=int(ctx.int("allowzero", 0))
+    )
+
+
+def flatten(ctx: Context) -> SSAValue:
+    """nn.batch_flatten at axis 1; else a reshape to two dimensions."""
+    data, shape = ctx.value(0), ctx.shape(0)
+    axis = ctx.int("axis", 1)
+    if axis == 1 and len(shape) > 1:
+        return ctx.emit(BatchFlattenOp, data)
+    if not -len(shape) <= axis <= len(shape):
+        ctx.fail(f"an axis in [{-len(shape)}, {len(shape)}]", str(axis))
+    cut = axis + len(shape) if axis < 0 else axis
+    newshape = (prod(shape[:cut]), prod(shape[cut:]))
+    return ctx.emit(ReshapeOp, data, newshape=newshape, allowzero=int(0 in newshape))
+
+
+def transpose(ctx: Context) -> SSAValue:
+    return ctx.emit(TransposeOp, ctx.value(0), axes=ctx.ints("perm"))
+
+
+def unsqueeze(ctx: Context) -> SSAValue:
+    """One expand_dims for each run of new axes."""
+    data = ctx.value(0)
+    axes = new_axes(ctx, len(ctx.shape(0)))
+    starts = [axis for axis in axes if axis - 1 not in axes]
+    for start in starts:
+        length = next(n for n in range(1, len(axes) + 1) if start + n not in axes)
+        data = ctx.emit(ExpandDimsOp, data, axis=start, num_newaxis=length)
+    return data if axes else ctx.emit(ReshapeOp, data, newshape=ctx.shape(0))
+
+
+def squeeze(ctx: Context) -> SSAValue:
+    return ctx.emit(SqueezeOp, ctx.value(0), axis=old_axes(ctx, len(ctx.shape(0))))
+
+
+def concat(ctx: Context) -> SSAValue:
+    return ctx.emit(ConcatenateOp, *ctx.values(), axis=ctx.int("axis", 1))
+
+
+def expand(ctx: Context) -> SSAValue:
+    """broadcast_to the shape that the data's and the wanted one broadcast to."""
+    wanted = ctx.known_ints(1, "a shape")
+    try:
+        shape = np.broadcast_shapes(ctx.shape(0), wanted)
+    except ValueError:
+        ctx.fail(f"a shape that {list(ctx.shape(0))} broadcasts with", str(list(wanted)))
+    return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=shape)
+
+
+def split(ctx: Context) -> tuple[SSAValue, ...]:
+    """One strided_slice for each part."""
+    shape, count = ctx.shape(0), len(ctx.node.output)
+    axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
+    sizes = ctx.ints_since(13, "split", 1)
+    if sizes is None:
+        size = -(-shape[axis] // count)
+        sizes = tuple(min(size, shape[axis] - start * size) for start in range(count))
+    if len(sizes) != count or sum(sizes) != shape[axis] or min(sizes) < 0:
+        ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
+    bounds = pairwise(accumulate(sizes, initial=0))
+    data = ctx.value(0)
+    return tuple(ctx.emit(StridedSliceOp, data, begin=(b,), end=(e,), strides=(1,), axes=(axis,)) for b, e in bounds)
+
+
+def slices(ctx: Context, shape: tuple[int, ...]) -> dict[int, slice]:
+    """What a Slice takes of each axis that it names."""
+    if ctx.opset < 10:
+        starts, ends, axes, steps = ctx.ints("starts"), ctx.ints("ends"), ctx.ints("axes"), None
+    else:
+        starts, ends = ctx.known_ints(1, "starts"), ctx.known_ints(2, "ends")
+        axes = ctx.known_ints(3, "axes") if ctx.has(3) else None
+        steps = ctx.known_ints(4, "steps") if ctx.has(4) else None
+    starts, ends = starts or (), ends or ()
+    axes = tuple(range(len(starts))) if axes is None else tuple(axis_of(ctx, axis, len(shape)) for axis in axes)
+    steps = (1,) * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or len(starts) > len(shape):
+        ctx.fail("starts, ends, axes and steps of one length", f"{starts}, {ends}, {axes}, {steps}")
+    if 0 in steps:
+        ctx.fail("steps that are not 0", str(list(steps)))
+    return {axis: slice(*bounds) for axis, *bounds in zip(axes, starts, ends, steps, strict=True)}
+
+
+def strided_slice(ctx: Context) -> SSAValue:
+    shape = ctx.shape(0)
+    taken = slices(ctx, shape)
+    # With a step forward the clamped bounds say the same and read better than 9223372036854775807.
+    clamped = {a: slice(*s.indices(shape[a])) if s.step > 0 else s for a, s in taken.items()}
+    return ctx.emit(
+        StridedSliceOp,
+        ctx.value(0),
+        begin=[s.start for s in clamped.values()],
+        end=[s.stop for s in clamped.values()],
+        strides=[s.step for s in clamped.values()],
+        axes=list(clamped),
+    )
+
+
+def gather(ctx: Context) -> SSAValue:
+    """take, which knows no negative indices: they are made positive first, at import if they are known."""
+    shape = ctx.shape(0)
+    axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
+    extent, data = shape[axis], ctx.value(0)
+    known = ctx.known(1)
+    if known is None:
+        indices = ctx.value(1)
+        negative = ctx.emit(LessOp, indices, ctx.scalar(0, indices))
+        wraps = ctx.emit(CastOp, negative, dtype=ctx.dtype(1).name)
+        offset = ctx.emit(MultiplyOp, wraps, ctx.scalar(extent, indices))
+        indices = ctx.emit(AddOp, indices, offset)
+    elif known.size and not -extent <= known.min() <= known.max() < extent:
+        ctx.fail(f"indices in [{-extent}, {extent})", f"{known.min()} to {known.max()}")
+    elif known.size and known.min() < 0:
+        indices = ctx.constant(np.asarray(np.remainder(known, extent), known.dtype), "indices")
+    else:
+        indices = ctx.value(1)
+    return ctx.emit(TakeOp, data, indices, axis=axis)

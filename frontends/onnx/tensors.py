@@ -1,0 +1,94 @@
+"""TensorProto -> numpy array. Data in files of their own stay there, memory-mapped.
+
+Data inside the model file are not mapped: they start at any byte, and kernels read aligned elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+from onnx.external_data_helper import ExternalDataInfo
+
+from ...dialects.relay.constants import DTYPES, Array
+from ...provenance.diagnostics import FrontendError
+from .limits import excess, expectation
+
+
+def dtype_of(code: int, what: str) -> np.dtype[np.generic]:
+    """The numpy dtype of an ONNX element type.
+
+    Raises FrontendError, about `what`, for types that no relay tensor has (string, complex, 4- and 8-bit floats).
+    """
+    name = TensorProto.DataType.Name(code) if code in TensorProto.DataType.values() else str(code)
+    if code not in (TensorProto.UNDEFINED, TensorProto.STRING) and name.isupper():
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
+        if dtype.name in DTYPES:
+            return dtype
+    raise FrontendError(f"{what}: expected an element type among {', '.join(DTYPES)}, got {name}")
+
+
+def _external_file(info: ExternalDataInfo, folder: Path | None, what: str) -> Path:
+    """The file of a tensor's data, which must lie in the folder of the model."""
+    if folder is None:
+        raise FrontendError(
+            f"{what}: expected data in the model, which has no path, got external data in '{info.location}'"
+        )
+    root = folder.resolve()
+    target = (root / info.location).resolve()
+    if not target.is_relative_to(root) or target == root:
+        raise FrontendError(f"{what}: expected external data inside the model's folder {root}, got '{info.location}'")
+    if not target.is_file():
+        raise FrontendError(f"{what}: expected external data in {target}, got no such file")
+    return target
+
+
+def _external(
+    tensor: TensorProto, dtype: np.dtype[np.generic], shape: Sequence[int], folder: Path | None, what: str
+) -> Array:
+    try:
+        info = ExternalDataInfo(tensor)
+    except ValueError as error:
+        raise FrontendError(f"{what}: expected a well-formed reference to external data, got: {error}") from error
+    file = _external_file(info, folder, what)
+    offset, needed, found = info.offset or 0, prod(shape) * dtype.itemsize, file.stat().st_size
+    if offset + needed > found or (info.length is not None and info.length != needed):
+        length = "" if info.length is None else f" of length {info.length}"
+        raise FrontendError(
+            f"{what}: expected {needed} bytes of external data, got offset {offset}{length} in {file} of {found} bytes"
+        )
+    if not needed:
+        return np.zeros(shape, dtype)
+    mapped = np.asarray(np.memmap(file, dtype, "r", offset, tuple(shape)))
+    return mapped if mapped.flags.aligned else mapped.copy()
+
+
+def to_array(tensor: TensorProto, folder: Path | None, what: str) -> Array:
+    """The (read-only) values of a tensor.
+
+    folder: where external data may lie; None for a model that is in memory only.
+    what: names the tensor in errors.
+
+    Raises FrontendError for an unsupported element type, data that do not fill the shape, a size beyond the memory,
+    and external data outside of `folder`.
+    """
+    dtype, shape = dtype_of(tensor.data_type, what), tuple(tensor.dims)
+    if any(extent < 0 for extent in shape):
+        raise FrontendError(f"{what}: expected extents of at least 0, got {list(shape)}")
+    if too_big := excess(shape, dtype.itemsize):
+        raise FrontendError(f"{what}: expected {expectation()}, got {too_big}")
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return _external(tensor, dtype, shape, folder, what)
+    if tensor.HasField("raw_data"):
+        raw, needed = tensor.raw_data, prod(shape) * dtype.itemsize
+        if len(raw) != needed:
+            raise FrontendError(f"{what}: expected {needed} bytes of data for {list(shape)}, got {len(raw)}")
+        return np.frombuffer(raw, dtype).reshape(shape)
+    try:
+        return onnx.numpy_helper.to_array(tensor).reshape(shape)
+    except ValueError as error:
+        raise FrontendError(f"{what}: expected {prod(shape)} elements for {list(shape)}, got: {error}") from error

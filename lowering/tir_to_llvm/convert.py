@@ -1,0 +1,93 @@
+"""A prim_func as functions of the llvm dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.llvm_ext import WORKSPACE
+from ...dialects.tir import CallExternOp, PrimFuncOp
+from ...provenance.diagnostics import fail
+from .arithmetic import ARITHMETIC
+from .builder import NO_FLAGS, Place
+from .context import Handler, Lowering
+from .control import CONTROL, buffer_attributes
+from .math_ops import MATH
+from .memory import MEMORY
+from .types import PTR, VOID, register_type
+
+
+@dataclass(frozen=True)
+class LLVMKernel:
+    """A kernel as a module of llvm functions, the line of each op in the printed tir, and the workspace it needs."""
+
+    module: ModuleOp
+    lines: dict[Operation, int]
+    workspace: int
+
+
+def convert(func: PrimFuncOp, lines: Mapping[Operation, int]) -> LLVMKernel:
+    """Lower a prim_func to `llvm.func @name(ptr.. buffers, ptr workspace, ptr pool)`.
+
+    `lines` is the line of each tir op, as far as known. Expects vectorized loops gone; keeps `func` as it is. Raises
+    VerifyException for an op without a lowering.
+    """
+    ctx = lower_function(func, lines)
+    module = ModuleOp([])
+    module.location = func.location
+    module.body.block.add_ops(ctx.functions)
+    return LLVMKernel(module, ctx.lines, ctx.workspace)
+
+
+def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering:
+    """The functions that `func` becomes: itself, then workers of its parallel loops and declarations."""
+    ctx = Lowering(func.sym_name.data, _HANDLERS, lines)
+    ctx.place(func)
+    arguments = func.block.args
+    inputs = len(arguments) - func.outputs.value.data
+    attributes = [buffer_attributes(readonly=number < inputs) for number in range(len(arguments))]
+    kernel = ctx.function(
+        func.sym_name.data,
+        [PTR] * (len(arguments) + 2),
+        parameter_attributes=(*attributes, NO_FLAGS, NO_FLAGS),
+    )
+    with ctx.inside(kernel) as frame:
+        *pointers, _, ctx.pool = frame.entry.args
+        for number, (argument, pointer) in enumerate(zip(arguments, pointers, strict=True)):
+            pointer.name_hint = argument.name_hint
+            frame.places[argument] = Place(pointer, readonly=number < inputs)
+        ctx.lower(func.block)
+        ctx.place(func)
+        ctx.emit(llvm.ReturnOp, ())
+    if ctx.workspace:
+        kernel.attributes[WORKSPACE] = IntegerAttr(ctx.workspace, i64)
+    return ctx
+
+
+def _call_extern(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, CallExternOp)
+    if len(op.outputs) > 1:
+        fail(op, "at most one result", str(len(op.outputs)))
+    result: Attribute | None = register_type(op.outputs[0].type) if op.outputs else None
+    arguments = [ctx.get(argument) for argument in op.arguments]
+    name = op.callee.data
+    if name.startswith("llvm."):
+        call = ctx.intrinsic(name, arguments, result)
+    else:
+        ctx.extern(name, tuple(argument.type for argument in arguments), VOID if result is None else result)
+        call = ctx.call(name, arguments, result)
+    if op.outputs:
+        ctx.set(op.outputs[0], call.results[0])
+
+
+_HANDLERS: dict[type[Operation], Handler] = {
+    **CONTROL,
+    **MEMORY,
+    **ARITHMETIC,
+    **MATH,
+    CallExternOp: _call_extern,
+}

@@ -1,0 +1,145 @@
+"""Affine index expressions as i64 arithmetic.
+
+An expression is brought to its linear form and summed from the outermost loop inwards; each partial sum is computed in
+the outermost loop in which it is constant, once. LLVM would find that too, but would drop the source lines on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from ...dialects.affine import Linear, Range, bounds, linear, linear_bounds
+from ...dialects.tir import BufferType, index_ranges
+from .context import Lowering
+
+
+class Indices:
+    """The index operands of one op, and the arithmetic on them."""
+
+    operands: Sequence[SSAValue]
+    ranges: tuple[Range, ...]
+
+    def __init__(self, ctx: Lowering, operands: Sequence[SSAValue]):
+        self.operands = tuple(operands)
+        self.ranges = tuple(index_ranges(self.operands))
+        self._ctx = ctx
+
+    def form(self, expr: AffineExpr) -> Linear:
+        return linear(expr, self.ranges)
+
+    def offset(self, type_: BufferType, map: AffineMap) -> Linear:
+        """The number of the element at the point `map` of a buffer."""
+        total = Linear((), 0)
+        for expr, stride in zip(map.results, type_.strides, strict=True):
+            total = total.plus(self.form(expr), stride)
+        return total
+
+    def value(self, form: Linear) -> SSAValue:
+        """The value of a linear form."""
+        ctx = self._ctx
+        groups: dict[int, list[tuple[AffineExpr, int]]] = {}
+        for atom, factor in form.terms:
+            groups.setdefault(self._depth(atom), []).append((atom, factor))
+        total: SSAValue | None = None
+        for depth in sorted(groups):
+            total = self._partial(depth, total, groups[depth])
+        if total is None:
+            return ctx.index(form.constant)
+        return ctx.plus(total, ctx.index(form.constant)) if form.constant else total
+
+    def _partial(self, depth: int, outer: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
+        """`outer` plus the terms of one depth, computed where that depth begins."""
+        frame = self._ctx.frame
+        if depth >= len(frame.scopes):
+            return self._sum(outer, terms)
+        key = (outer, tuple([(self._identity(atom), factor) for atom, factor in terms]))
+        scope = frame.scopes[depth]
+        if (found := self._ctx.known(scope.known, key)) is None:
+            with self._ctx.hoisted(scope):
+                found = scope.known[key] = self._sum(outer, terms)
+        return found
+
+    def _sum(self, total: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
+        ctx = self._ctx
+        for atom, factor in terms:
+            term = ctx.times(self._atom(atom), factor)
+            total = term if total is None else ctx.plus(total, term)
+        assert total is not None
+        return total
+
+    def _identity(self, atom: AffineExpr) -> object:
+        """What makes equal atoms equal in another op: the loops instead of their positions."""
+        if isinstance(atom, AffineDimExpr):
+            return self.operands[atom.position]
+        return (atom, *[self.operands[dim] for dim in sorted(atom.used_dims())])
+
+    def _depth(self, atom: AffineExpr) -> int:
+        """The scope that an atom is constant in; past the last one if it is computed in the code."""
+        frame = self._ctx.frame
+        here = len(frame.scopes)
+        return max([frame.depths.get(self.operands[dim], here) for dim in atom.used_dims()], default=0)
+
+    def _atom(self, atom: AffineExpr) -> SSAValue:
+        match atom:
+            case AffineDimExpr():
+                return self._ctx.get(self.operands[atom.position])
+            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=divisor)):
+                value = self.value(self.form(lhs))
+                low, _ = bounds(lhs, self.ranges)
+                if kind is AffineBinaryOpKind.FloorDiv:
+                    return self._floordiv(value, divisor, low)
+                return self._mod(value, divisor, low)
+            case _:
+                raise ValueError(f"not an atom: {atom}")
+
+    def _floordiv(self, value: SSAValue, divisor: int, low: int) -> SSAValue:
+        ctx = self._ctx
+        by = ctx.index(divisor)
+        if low >= 0:
+            return ctx.value(llvm.UDivOp, (value, by), i64)
+        quotient = ctx.value(llvm.SDivOp, (value, by), i64)
+        rest = ctx.value(llvm.SRemOp, (value, by), i64)
+        negative = ctx.value(llvm.SExtOp, (ctx.icmp("slt", rest, ctx.index(0)),), i64)
+        return ctx.plus(quotient, negative)
+
+    def _mod(self, value: SSAValue, divisor: int, low: int) -> SSAValue:
+        ctx = self._ctx
+        by = ctx.index(divisor)
+        if low >= 0:
+            return ctx.value(llvm.URemOp, (value, by), i64)
+        rest = ctx.value(llvm.SRemOp, (value, by), i64)
+        shifted = ctx.plus(rest, by)
+        return ctx.value(llvm.SelectOp, (ctx.icmp("slt", rest, ctx.index(0)), shifted, rest), i64)
+
+    def guard(self, map: AffineMap) -> SSAValue | bool:
+        """Whether all results are at least 0, as an i1; True or False where the ranges decide it."""
+        ctx = self._ctx
+        signs: SSAValue | None = None
+        forms = [form for expr in map.results if linear_bounds(form := self.form(expr), self.ranges)[0] < 0]
+        if any(linear_bounds(form, self.ranges)[1] < 0 for form in forms):
+            return False
+        for form in forms:
+            # A sign bit in the disjunction is a sign bit somewhere.
+            value = self.value(form)
+            signs = value if signs is None else ctx.value(llvm.OrOp, (signs, value), i64)
+        return True if signs is None else ctx.icmp("sge", signs, ctx.index(0))
+
+
+def alignment(form: Linear, element: int, *, aligned: bool) -> int:
+    """The bytes that divide the address of an element of `element` bytes, in a buffer `aligned` to 64 bytes."""
+    if not aligned:
+        return element
+    return gcd(64, form.constant * element, *(factor * element for _, factor in form.terms))

@@ -1,0 +1,139 @@
+"""Buffers, loads and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.affine import Linear
+from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, buffer_of, element_bytes
+from ...provenance.diagnostics import fail
+from .builder import Place
+from .context import Handler, Lowering
+from .indexing import Indices, alignment
+from .types import element, lanes, like, memory_type, number_attribute, numbers_attribute, register_type, vector_type
+
+
+class _Access:
+    """A point of a buffer, or a vector that starts there."""
+
+    def __init__(self, ctx: Lowering, op: LoadOp | StoreOp, indices: Indices):
+        type_ = buffer_of(op.buffer)
+        self.ctx = ctx
+        self.place: Place = ctx.frame.places[op.buffer]
+        self.form: Linear = indices.offset(type_, op.map.data)
+        self.element: Attribute = memory_type(type_.element_type)
+        self.align: int = alignment(self.form, element_bytes(type_.element_type), aligned=self.place.aligned)
+        self.step: int = op.step
+        self._bytes = element_bytes(type_.element_type)
+        self._indices = indices
+
+    def pointer(self) -> SSAValue:
+        if not self.form.terms and not self.form.constant:
+            return self.place.pointer
+        return self.ctx.gep(self.place.pointer, self._indices.value(self.form), self.element)
+
+    def lane(self, first: SSAValue, number: int) -> SSAValue:
+        """The address of the lane `number` of a vector with gaps."""
+        return self.ctx.gep(first, self.ctx.index(number * self.step), self.element) if number else first
+
+    def read(self, type_: Attribute) -> SSAValue:
+        """The value, of the LLVM type `type_`."""
+        ctx, stored, pointer = self.ctx, like(type_, self.element), self.pointer()
+        if vector_type(type_) is None or self.step == 1:
+            value = ctx.load(pointer, stored, self.align)
+        elif self.step == 0:
+            value = ctx.splat(ctx.load(pointer, self.element, self._bytes), stored)
+        else:
+            value = ctx.poison(stored)
+            for lane in range(lanes(type_)):
+                scalar = ctx.load(self.lane(pointer, lane), self.element, self._bytes)
+                value = ctx.insert(value, scalar, lane)
+        return ctx.icmp("ne", value, ctx.number(0, stored)) if element(type_) == i1 else value
+
+    def write(self, value: SSAValue) -> None:
+        ctx, type_, pointer = self.ctx, value.type, self.pointer()
+        if element(type_) == i1:
+            value = ctx.value(llvm.ZExtOp, (value,), like(type_, i8))
+        if vector_type(type_) is None or self.step == 1:
+            ctx.store(value, pointer, self.align)
+            return
+        for lane in range(lanes(type_)):
+            ctx.store(ctx.extract(value, lane, self.element), self.lane(pointer, lane), self._bytes)
+
+
+def _load(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, LoadOp)
+    indices = Indices(ctx, op.indices)
+    type_ = register_type(op.result.type)
+    read: Callable[[], SSAValue] = lambda: _Access(ctx, op, indices).read(type_)  # noqa: E731
+    condition = indices.guard(op.guard.data) if op.guard is not None else True
+    if condition is True:
+        ctx.set(op.result, read())
+        return
+    assert op.otherwise is not None
+    otherwise = ctx.constant(_constant(op, op.otherwise, type_), type_)
+    if condition is False:
+        ctx.set(op.result, otherwise)
+        return
+    inside, after = ctx.new_block(), ctx.new_block(type_)
+    ctx.branch_if(condition, inside, after, passed=((), (otherwise,)))
+    ctx.start(inside)
+    ctx.branch(after, read())
+    ctx.start(after)
+    ctx.set(op.result, after.args[0])
+
+
+def _constant(op: Operation, value: Attribute, type_: Attribute) -> Attribute:
+    """A value of tir as a constant of an LLVM type; a scalar fills all lanes of a vector."""
+    match value:
+        case IntegerAttr():
+            return number_attribute(value.value.data, type_)
+        case FloatAttr():
+            return number_attribute(value.value.data, type_)
+        case DenseIntOrFPElementsAttr():
+            return value
+        case _:
+            fail(op, "a number as else value", str(value))
+
+
+def _store(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, StoreOp)
+    if op.step == 0 and vector_type(op.value.type) is not None:
+        fail(op, "a stride other than 0", "0")
+    _Access(ctx, op, Indices(ctx, op.indices)).write(ctx.get(op.value))
+
+
+def _alloc(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, AllocOp)
+    type_ = buffer_of(op.result)
+    stored = memory_type(type_.element_type)
+    if type_.scope.data == "local":
+        pointer = ctx.alloca(stored, type_.size)
+    else:
+        if ctx.frame.function is not ctx.functions[0]:
+            fail(op, "a global buffer outside of parallel loops", "one inside")
+        offset, ctx.workspace = ctx.workspace, ctx.workspace + (type_.nbytes + 63) // 64 * 64
+        base = ctx.frame.entry.args[-2]
+        with ctx.hoisted(ctx.frame.scopes[0]):
+            pointer = ctx.gep(base, ctx.index(offset), i8) if offset else base
+    ctx.frame.places[op.result] = Place(pointer, aligned=True)
+
+
+def _index(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, IndexOp)
+    indices = Indices(ctx, op.indices)
+    type_ = register_type(op.result.type)
+    value = indices.value(indices.form(op.map.data.results[0]))
+    if (vector := vector_type(type_)) is not None:
+        value = ctx.splat(value, type_)
+        if step := op.stride.value.data:
+            ramp = numbers_attribute([step * lane for lane in range(lanes(vector))], vector)
+            value = ctx.value(llvm.AddOp, (value, ctx.constant(ramp, type_)), type_)
+    ctx.set(op.result, value)
+
+
+MEMORY: dict[type[Operation], Handler] = {LoadOp: _load, StoreOp: _store, AllocOp: _alloc, IndexOp: _index}

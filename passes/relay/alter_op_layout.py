@@ -1,0 +1,132 @@
+"""Layouts for vectors: convolutions on blocks of channels, dense layers on packed weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.relay import OPERATORS
+from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.nn import (
+    ContribConv2DNCHWcOp,
+    ContribDensePackOp,
+    ContribDepthwiseConv2DNCHWcOp,
+    Conv2DOp,
+    DenseOp,
+)
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.transform import LayoutTransformOp
+from ...provenance.diagnostics import PipelineError, message
+from ...provenance.rewrite import eliminate_common_subexpressions, rewrite
+from .blocking import PLAIN, blocked_source, largest_divisor, moved, nchw
+from .sink_transforms import SINKING, SMALLEST_BLOCK
+
+_PANELS = (64, 48, 32, 16)
+"""Preferred widths of a packed weight's panels: the columns of the register tiles."""
+
+
+def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
+    """Whether the weight is a constant and everything is f32."""
+    types = {element_of(data), element_of(weight), element_of(op.results[0])}
+    return isinstance(weight.owner, ConstantOp) and types == {f32}
+
+
+@dataclass
+class BlockConv2D(RewritePattern):
+    """`nn.conv2d` on NCHW becomes a convolution on blocks of at most `lanes` channels, in and out."""
+
+    lanes: int
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Conv2DOp, rewriter: PatternRewriter, /):
+        layouts = (op.data_layout.data, op.kernel_layout.data, op.out_layout.data or PLAIN)
+        if layouts != (PLAIN, "OIHW", PLAIN) or not _is_plain_f32(op, op.data, op.weight):
+            return
+        groups = op.signature.int("groups")
+        channels, outputs = shape_of(op.data)[1], shape_of(op.weight)[0]
+        depthwise = groups == channels == outputs
+        if depthwise:
+            block_in = block_out = largest_divisor(channels, self.lanes)
+            kernel, new = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
+        else:
+            block_in = self._input_block(op.data, channels // groups)
+            block_out = largest_divisor(outputs // groups, self.lanes)
+            kernel, new = f"OIHW{block_in}i{block_out}o", ContribConv2DNCHWcOp
+        data = LayoutTransformOp(op.data, src_layout=PLAIN, dst_layout=nchw(block_in))
+        weight = LayoutTransformOp(op.weight, src_layout="OIHW", dst_layout=kernel)
+        layouts = {"data_layout": nchw(block_in), "kernel_layout": kernel, "out_layout": nchw(block_out)}
+        conv = moved(op, data, weight, into=new, **layouts)
+        back = LayoutTransformOp(conv, src_layout=nchw(block_out), dst_layout=PLAIN)
+        rewriter.replace(op, (data, weight, conv, back))
+
+    def _input_block(self, data: SSAValue, channels: int) -> int:
+        """The producer's block if it fits a group's `channels`: blocks of the input cost no vector width."""
+        source = blocked_source(data)
+        if source is not None and source.block >= SMALLEST_BLOCK and channels % source.block == 0:
+            return source.block
+        return largest_divisor(channels, self.lanes)
+
+
+def panel_width(rows: int) -> int:
+    """How many rows of a dense weight are packed side by side: a multiple of 16 if that divides `rows`, else <= 16."""
+    return next((width for width in _PANELS if rows % width == 0), 0) or largest_divisor(rows, 16)
+
+
+class PackDense(RewritePattern):
+    """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DenseOp, rewriter: PatternRewriter, /):
+        width = panel_width(shape_of(op.weight)[0])
+        if width < SMALLEST_BLOCK or not _is_plain_f32(op, op.data, op.weight):
+            return
+        layout = f"NC{width}n"
+        weight = LayoutTransformOp(op.weight, src_layout="NC", dst_layout=layout)
+        rewriter.replace(op, (weight, moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout)))
+
+
+@dataclass(frozen=True)
+class AlterOpLayoutPass(ModulePass):
+    """Gives convolutions and dense layers the layouts that vectorise, and keeps whole regions of the graph in them.
+
+    Before: operators on NCHW and OIHW; batch_norm and dropout are gone.
+    After: every f32 `nn.conv2d` and `nn.dense` with a constant weight is a blocked one. What can compute on blocks
+    does; transforms stand where a region of blocks begins and ends. Transforms of constants
+    are left for `relay-fold-constant`.
+    Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
+
+    lanes: the most channels in a block, the floats of a vector register.
+
+    ```mlir
+    relay.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x32x8x8xf32>) {
+      %w = relay.constant @w : tensor<32x16x1x1xf32>
+      %0 = relay.nn.conv2d %x, %w : (tensor<1x16x8x8xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x8x8xf32>
+      %1 = relay.nn.relu %0 : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32>
+      relay.return %1 : tensor<1x32x8x8xf32>
+    }
+    // becomes (types left out)
+      %0 = relay.layout_transform %x {src_layout = "NCHW", dst_layout = "NCHW16c"}
+      %1 = relay.layout_transform %w {src_layout = "OIHW", dst_layout = "OIHW16i16o"}
+      %2 = relay.nn.contrib_conv2d_NCHWc %0, %1 {data_layout = "NCHW16c", ...}
+      %3 = relay.nn.relu %2
+      %4 = relay.layout_transform %3 {src_layout = "NCHW16c", dst_layout = "NCHW"}
+    ```
+    """
+
+    name = "relay-alter-op-layout"
+    lanes: int = 16
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.lanes < 1:
+            raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
+        patterns = [BlockConv2D(self.lanes), PackDense(), *SINKING]
+        others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
+        for func in op.ops:
+            if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
+                # Two readers of one value may have asked for the same transform.
+                eliminate_common_subexpressions(func.body, skip=[ConstantOp, *others])

@@ -1,0 +1,113 @@
+"""Layouts with channels in blocks: reading them off the graph, and building the ops that come and go between them.
+
+What these helpers build is located at once, and not by the rewrite driver: an operator that moves to another layout is
+still that one layer, and a transform belongs to the layer that asked for it, however far it travels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.transform import ExpandDimsOp, LayoutTransformOp, SqueezeOp
+
+PLAIN = "NCHW"
+
+
+def largest_divisor(extent: int, limit: int) -> int:
+    """The largest divisor of `extent` that is at most `limit`."""
+    return next(factor for factor in range(min(extent, limit), 0, -1) if extent % factor == 0)
+
+
+def nchw(block: int) -> str:
+    """The layout with channels in blocks: `NCHW16c`."""
+    return f"{PLAIN}{block}c"
+
+
+@cache
+def channel_block(layout: str) -> int | None:
+    """16 for `NCHW16c`; None for another kind of layout."""
+    found = re.fullmatch(rf"{PLAIN}(\d+)c", layout)
+    return int(found[1]) if found else None
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A blocked value, and the transform that brings it back to NCHW."""
+
+    value: SSAValue
+    block: int
+    back: LayoutTransformOp
+
+
+def blocked_source(value: SSAValue) -> Blocked | None:
+    """What `value` is the NCHW form of; None when it is not made by a transform from blocks."""
+    back = value.owner
+    if isinstance(back, LayoutTransformOp) and back.dst_layout.data == PLAIN:
+        if (block := channel_block(back.src_layout.data)) is not None:
+            return Blocked(back.data, block, back)
+    return None
+
+
+def transform(value: SSAValue | Operation, src: str, dst: str, asked: Operation) -> LayoutTransformOp:
+    """`value` from layout `src` to `dst`, at the location of the op that asked for it."""
+    return LayoutTransformOp(value, src_layout=src, dst_layout=dst, location=asked.location)
+
+
+def moved(
+    op: Operator, *operands: SSAValue | Operation, into: type[Operator] | None = None, **changed: Value
+) -> Operator:
+    """`op` on other operands, with some attributes `changed`, perhaps as another operator: the same location."""
+    attributes: dict[str, Value] = {name: to_python(value) for name, value in op.properties.items()}
+    twin = (into or type(op))(*operands, location=op.location, **(attributes | changed))
+    twin.attributes.update(op.attributes)
+    twin.results[0].name_hint = op.results[0].name_hint
+    return twin
+
+
+class Sinking:
+    """Collects the blocked form of one operator, then puts it in place with one transform back behind it."""
+
+    def __init__(self, op: Operator):
+        self.op = op
+        self._new: list[Operation] = []
+        self._sources: dict[LayoutTransformOp, None] = {}
+
+    def take(self, source: Blocked, block: int) -> SSAValue:
+        """The blocked value in blocks of `block`."""
+        self._sources[source.back] = None
+        if source.block == block:
+            return source.value
+        return self.add(transform(source.value, nchw(source.block), nchw(block), self.op))
+
+    def wrap(self, value: SSAValue, block: int) -> SSAValue:
+        """A plain value of rank at most 4, which broadcasts as numpy's, in blocks of `block`."""
+        if missing := 4 - len(shape_of(value)):
+            value = self.add(ExpandDimsOp(value, axis=0, num_newaxis=missing, location=self.op.location))
+        return self.add(transform(value, PLAIN, nchw(block), self.op))
+
+    def add(self, op: Operation) -> SSAValue:
+        """Put `op` before what comes next."""
+        self._new.append(op)
+        return op.results[0]
+
+    def finish(self, twin: Operator, block: int, rewriter: PatternRewriter, squeeze: Sequence[int] = ()) -> None:
+        """Replace the operator by its blocked `twin` and a transform back, which the first source's layer asked for.
+
+        squeeze: axes of extent 1 that the operator's result does not have.
+        """
+        asked = next(iter(self._sources))
+        result = self.add(transform(self.add(twin), nchw(block), PLAIN, asked))
+        if squeeze:
+            result = self.add(SqueezeOp(result, axis=squeeze, location=self.op.location))
+        rewriter.replace(self.op, self._new, [result])
+        for source in self._sources:
+            if source.result.first_use is None:
+                rewriter.erase(source)

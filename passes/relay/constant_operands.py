@@ -1,0 +1,43 @@
+"""What several relay passes ask of the operands of an op: constant values, sole users, leftovers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from ...dialects.relay.constants import Array, pool_of
+from ...dialects.relay.core import ConstantOp
+from ...provenance.rewrite import is_trivially_dead_when_unused
+
+
+def is_at_hand(op: Operation | object, module: ModuleOp) -> bool:
+    """Whether `op` is a constant whose values are there; a module read from text may lack its pool."""
+    return isinstance(op, ConstantOp) and (op.key is None or op.key.data in pool_of(module))
+
+
+def constant_value(value: SSAValue, module: ModuleOp) -> Array | None:
+    """The array behind a constant value, None when it is not constant or not at hand."""
+    owner = value.owner
+    return owner.value(module) if isinstance(owner, ConstantOp) and is_at_hand(owner, module) else None
+
+
+def sole_user(value: SSAValue) -> Operation | None:
+    """The op that alone uses `value`, and once."""
+    use = value.first_use
+    return use.operation if use is not None and value.has_one_use() else None
+
+
+def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter) -> None:
+    """Erase the pure ops behind `values` that nobody reads, and what only they read."""
+    stack = list(values)
+    while stack:
+        owner = stack.pop().owner
+        if not isinstance(owner, Operation) or owner.parent is None or not is_trivially_dead_when_unused(owner):
+            continue
+        if all(result.first_use is None for result in owner.results):
+            operands = list(owner.operands)
+            rewriter.erase(owner)
+            stack.extend(operands)

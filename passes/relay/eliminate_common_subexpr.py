@@ -1,0 +1,39 @@
+"""relay-eliminate-common-subexpr: equal computations are done once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ...dialects.relay.core import ConstantOp
+from ...provenance.rewrite import eliminate_common_subexpressions
+
+
+@dataclass(frozen=True)
+class EliminateCommonSubexprPass(ModulePass):
+    """Merges operators and calls with equal operands and attributes, as TVM's EliminateCommonSubexpr (level 3).
+
+    Constants compare by value but stay apart: else every constant 1.0 of a model would carry all the layers that
+    have one, and everything folded with it would, too.
+
+    Before: any relay module.
+    After: no two operators of a function compute the same.
+    Locations: the survivor gets its own, then its twins'.
+
+    ```mlir
+    %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+    %1 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+    relay.return %0, %1 : tensor<4xf32>, tensor<4xf32>
+    // becomes
+    %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc(fused["a", "b"])
+    relay.return %0, %0 : tensor<4xf32>, tensor<4xf32>
+    ```
+    """
+
+    name = "relay-eliminate-common-subexpr"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        eliminate_common_subexpressions(op.body, skip=(ConstantOp,))

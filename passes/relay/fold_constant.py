@@ -1,0 +1,107 @@
+"""relay-fold-constant: what depends on constants only is computed now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...dialects.relay.constants import Array
+from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.nn import DropoutOp
+from ...dialects.relay.operator import Operator
+from ...provenance.rewrite import replace_with_constant, rewrite
+from .constant_operands import erase_unused, is_at_hand
+from .evaluate import TABLE, evaluate
+
+
+def foldable(module: ModuleOp) -> set[Operation]:
+    """The operators that depend on constants only, primitive functions and `nn.dropout` (stateful) apart."""
+    constant: set[Operation] = set()
+    found: set[Operation] = set()
+    for func in module.ops:
+        if not isinstance(func, FuncOp) or func.primitive is not None:
+            continue
+        for op in func.block.ops:
+            if is_at_hand(op, module):
+                constant.add(op)
+            elif isinstance(op, Operator) and op.operands and type(op) in TABLE and not isinstance(op, DropoutOp):
+                if all(isinstance(o.owner, Operation) and o.owner in constant for o in op.operands):
+                    constant.add(op)
+                    found.add(op)
+    return found
+
+
+@dataclass
+class FoldConstant(RewritePattern):
+    """Evaluates ops in order; a constant is made only where an op that does not fold, too, reads it."""
+
+    module: ModuleOp
+    foldable: set[Operation]
+
+    def __post_init__(self) -> None:
+        self.values: dict[SSAValue, Array] = {}
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if op not in self.foldable or not isinstance(op, Operator):
+            return
+        results = evaluate(op, [self._value(operand) for operand in op.operands])
+        users = [use.operation for result in op.results for use in result.uses]
+        if all(user in self.foldable for user in users):
+            self.values.update(zip(op.results, results, strict=True))
+            return
+        consumed = self._consumed(op)
+        constants = self._constants(results, consumed)
+        operands = list(op.operands)
+        replace_with_constant(op, constants, rewriter, consumed)
+        erase_unused([*operands, *(constant.result for constant in constants)], rewriter)
+
+    def _value(self, operand: SSAValue) -> Array:
+        owner = operand.owner
+        return owner.value(self.module) if isinstance(owner, ConstantOp) else self.values[operand]
+
+    def _consumed(self, op: Operation) -> list[Operation]:
+        """The ops and constants that `op` was evaluated from, pre-order."""
+        seen: dict[Operation, None] = {}
+        stack = list(reversed(op.operands))
+        while stack:
+            owner = stack.pop().owner
+            if isinstance(owner, Operation) and owner not in seen:
+                seen[owner] = None
+                stack.extend(reversed(owner.operands))
+        return list(seen)
+
+    def _constants(self, results: Sequence[Array], consumed: Sequence[Operation]) -> list[ConstantOp]:
+        """Named after the first constant from the pool, in most cases the weight."""
+        sources = [op for op in consumed if isinstance(op, ConstantOp)]
+        pooled = next((op.hint for op in sources if op.key is not None), None)
+        hint = pooled or next((op.result.name_hint for op in sources if op.result.name_hint), None) or "const"
+        return [ConstantOp.of(result, self.module, hint) for result in results]
+
+
+@dataclass(frozen=True)
+class FoldConstantPass(ModulePass):
+    """Replaces operators whose operands are all constant by their value, as TVM's FoldConstant (level 2).
+
+    Before: any relay module. Constants whose values are missing (a module read from text without its params) stay.
+    After: no operator outside primitive functions has only constant operands, `nn.dropout` apart.
+    Locations: a constant gets those of the op and of all it was computed from, in pre-order.
+
+    ```mlir
+    %0 = relay.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %1 = relay.negative %0 : (tensor<2xf32>) -> tensor<2xf32>
+    // becomes
+    %0 = relay.constant dense<[-1.0, -2.0]> : tensor<2xf32>
+    ```
+    """
+
+    name = "relay-fold-constant"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if found := foldable(op):
+            rewrite(op, [FoldConstant(op, found)], recursive=False)

@@ -1,0 +1,171 @@
+"""relay-fold-scale-axis: a constant factor per channel moves into the weights of the convolution or dense beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from ...dialects.relay.constants import Array
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.elementwise import AddOp, LeakyReluOp, MultiplyOp, ReluOp, SubtractOp
+from ...dialects.relay.nn import BiasAddOp, Conv2DOp, DenseOp
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.transform import ReshapeOp
+from ...provenance.rewrite import rewrite
+from .channel_axes import Anchor, input_axes, is_along, output_axes
+from .constant_operands import constant_value, is_at_hand, sole_user
+from .evaluate_elementwise import is_float
+from .fold_constant import FoldConstantPass
+
+_REACH = 8
+"""How many ops may stand between the factor and the convolution."""
+
+
+def factor_of(op: MultiplyOp, module: ModuleOp) -> tuple[SSAValue, ConstantOp, Array] | None:
+    """The scaled value, the constant factor and its array."""
+    for data, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        value = constant_value(factor, module)
+        if value is not None and isinstance(factor.owner, ConstantOp) and data.type == op.result.type:
+            return (data, factor.owner, value) if is_float(value.dtype) else None
+    return None
+
+
+@dataclass
+class _Scaling(RewritePattern):
+    module: ModuleOp
+    products: set[Operation]
+    """Scaled weights and biases: constant once folded."""
+
+    def is_constant(self, value: SSAValue) -> bool:
+        return is_at_hand(value.owner, self.module) or value.owner in self.products
+
+    def scale(self, op: Operator, index: int, factor: SSAValue, axis: int | None, rewriter: PatternRewriter) -> None:
+        """Replace `op` by itself with operand `index` multiplied by `factor`, laid along `axis` if one is given."""
+        made: list[Operation] = []
+        operand = op.operands[index]
+        if axis is not None:
+            shape = [-1 if i == axis else 1 for i in range(len(shape_of(operand)))]
+            made.append(laid := ReshapeOp(factor, newshape=shape))
+            factor = laid.result
+        made.append(product := MultiplyOp(operand, factor))
+        self.products.add(product)
+        operands = [product.result if i == index else other for i, other in enumerate(op.operands)]
+        new = type(op).create(operands=operands, result_types=list(op.result_types), properties=dict(op.properties))
+        rewriter.replace(op, [*made, new])
+
+    def scale_weight(self, anchor: Anchor, scaling: MultiplyOp, axis: int, rewriter: PatternRewriter) -> SSAValue:
+        """Take the factor of `scaling` to the weight's `axis` instead; return the factor, where biases can use it."""
+        found = factor_of(scaling, self.module)
+        assert found is not None
+        data, factor, _ = found
+        # The factor may stand after the convolution: it moves, or a copy of it does.
+        if factor.result.has_one_use():
+            factor.detach()
+        else:
+            factor = factor.clone()
+        rewriter.insert(factor, InsertPoint.before(anchor))
+        rewriter.replace(scaling, [], [data])
+        self.scale(anchor, 1, factor.result, axis, rewriter)
+        return factor.result
+
+
+@dataclass
+class ScaleResult(_Scaling):
+    """`(conv(x, w) + b) * s` becomes `conv(x, w * s) + b * s`; a relu between needs a positive `s`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MultiplyOp, rewriter: PatternRewriter, /) -> None:
+        if (found := factor_of(op, self.module)) is None:
+            return
+        value, _, array = found
+        positive = False
+        biased: list[tuple[Operator, int]] = []
+        for _ in range(_REACH):
+            owner = value.owner
+            if sole_user(value) is None or not isinstance(owner, Operator):
+                return
+            if isinstance(owner, Conv2DOp | DenseOp):
+                break
+            match owner:
+                case ReluOp() | LeakyReluOp():
+                    positive = True
+                    value = owner.operands[0]
+                case AddOp() | SubtractOp() | BiasAddOp():
+                    constant = next((i for i in (1, 0) if self.is_constant(owner.operands[i])), None)
+                    if constant is None or owner.operands[1 - constant].type != owner.results[0].type:
+                        return
+                    biased.append((owner, constant))
+                    value = owner.operands[1 - constant]
+                case _:
+                    return
+        else:
+            return
+        axes = output_axes(owner)
+        rank = len(shape_of(owner.result))
+        if axes is None or not self.is_constant(owner.weight) or not is_along(array.shape, rank, axes[0]):
+            return
+        for bias, _ in biased:
+            if isinstance(bias, BiasAddOp) and bias.signature.int("axis") % rank != axes[0]:
+                return
+        if positive and not np.greater(array, 0).all():
+            return
+        factor = self.scale_weight(owner, op, axes[1], rewriter)
+        for bias, constant in reversed(biased):
+            self.scale(bias, constant, factor, 0 if isinstance(bias, BiasAddOp) else None, rewriter)
+
+
+@dataclass
+class ScaleData(_Scaling):
+    """`conv(x * s, w)` becomes `conv(x, w * s)`; a relu between needs a positive `s`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Conv2DOp | DenseOp, rewriter: PatternRewriter, /) -> None:
+        positive = False
+        value: SSAValue = op.data
+        for _ in range(_REACH):
+            if sole_user(value) is None or not isinstance(owner := value.owner, ReluOp | LeakyReluOp):
+                break
+            positive = True
+            value = owner.data
+        scaled = value.owner
+        if not isinstance(scaled, MultiplyOp) or sole_user(value) is None or not self.is_constant(op.weight):
+            return
+        if (found := factor_of(scaled, self.module)) is None or (axes := input_axes(op)) is None:
+            return
+        data, _, array = found
+        if not is_along(array.shape, len(shape_of(data)), axes[0]) or (positive and not np.greater(array, 0).all()):
+            return
+        self.scale_weight(op, scaled, axes[1], rewriter)
+
+
+@dataclass(frozen=True)
+class FoldScaleAxisPass(ModulePass):
+    """Multiplies constant weights instead of data, as TVM's FoldScaleAxis (level 3), and folds the constants.
+
+    Before: any relay module; batch norms unpacked and constants folded, or there is little to find.
+    After: no floating-point multiplication by a constant per channel follows a convolution or dense with constant
+    weights that nobody else reads, additions of constants and (for positive factors) a relu between them included;
+    none stands right before one, either.
+    Locations: the convolution, its weights and the biases get those of the multiplication and of each other.
+
+    ```mlir
+    %0 = relay.nn.dense %x, %w : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc("dense")
+    %1 = relay.multiply %0, %two : (tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> loc("scale")
+    // becomes
+    %0 = relay.nn.dense %x, %twice : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc(fused["scale", "dense"])
+    ```
+    """
+
+    name = "relay-fold-scale-axis"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        products: set[Operation] = set()
+        if rewrite(op, [ScaleResult(op, products), ScaleData(op, products)], recursive=False):
+            FoldConstantPass().apply(ctx, op)

@@ -1,0 +1,219 @@
+"""Operator fusion: every group of operators that run as one kernel becomes a primitive function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.relay.constants import DTYPES
+from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.operator import Operator, as_tensor
+from ...provenance.context import PassContext
+from ...provenance.diagnostics import PipelineError, message
+from ...provenance.ledger import current_ledger
+from ...provenance.span import fuse
+from .fusion_graph import FusionGraph, post_order, producers
+from .fusion_groups import FusionGroups
+
+NAME_LIMIT = 80
+"""Longer kernel names are cut to this many characters and a hash."""
+
+_ABSORBED = frozenset(DTYPES[name] for name in ("int32", "int64", "float32", "float64", "bool"))
+
+
+def kernel_name(ops: Sequence[Operator]) -> str:
+    """TVM's name of a fused group, `fused_nn_conv2d_add_nn_relu` for example; `ops` in post-order."""
+    name = "_".join(["fused", *(op.name.removeprefix("relay.").replace(".", "_") for op in ops)])
+    if len(name) <= NAME_LIMIT:
+        return name
+    return f"{name[:NAME_LIMIT]}_{blake2b(name.encode(), digest_size=8).hexdigest()}_"
+
+
+class _Names:
+    """Symbol names not taken in a module."""
+
+    def __init__(self, module: ModuleOp):
+        names = (op.properties.get("sym_name") for op in module.ops)
+        self._taken = {name.data for name in names if isinstance(name, StringAttr)}
+        self._count: dict[str, int] = {}
+
+    def take(self, name: str) -> str:
+        """`name`, or the first of `name_1`, `name_2`, ... that is free."""
+        count = self._count.get(name, 0)
+        unique = f"{name}_{count}" if count else name
+        while unique in self._taken:
+            count += 1
+            unique = f"{name}_{count}"
+        self._count[name] = count + 1
+        self._taken.add(unique)
+        return unique
+
+
+def is_scalar_constant(constant: ConstantOp) -> bool:
+    """Whether a kernel takes this constant in, rather than as a parameter: one element of a common type."""
+    type_ = as_tensor(constant.result)
+    return type_.element_type in _ABSORBED and all(extent <= 1 for extent in type_.get_shape())
+
+
+def _pre_order(root: Operator, inside: Callable[[Operator], list[Operator]]) -> list[Operator]:
+    """`root`, then what it consumes, each once."""
+    found: dict[Operator, None] = {}
+    stack = [root]
+    while stack:
+        op = stack.pop()
+        if op not in found:
+            found[op] = None
+            stack.extend(reversed(inside(op)))
+    return list(found)
+
+
+class _Outliner:
+    """Moves the groups of one function out, in program order."""
+
+    def __init__(self, func: FuncOp, names: _Names):
+        self._func = func
+        self._names = names
+        self._made_by: dict[SSAValue, LocationAttr] = {}
+        """Per result of a call the location of the operator that computed it."""
+        self.functions: list[FuncOp] = []
+        self.absorbed: dict[ConstantOp, None] = {}
+        """Constants that were cloned into kernels."""
+
+    def _location(self, value: SSAValue) -> LocationAttr:
+        if isinstance(value, BlockArgument):
+            return value.location
+        assert isinstance(value.owner, Operation)
+        return self._made_by.get(value, value.owner.location)
+
+    def outline(self, root: Operator, members: set[Operator]) -> None:
+        """Replace the group of `root` by a call of a new primitive function."""
+
+        def inside(op: Operator) -> list[Operator]:
+            return [producer for producer in producers(op) if producer in members]
+
+        body = list(post_order([root], inside))
+        location = fuse(op.location for op in _pre_order(root, inside))
+        arguments: dict[SSAValue, None] = {}
+        for op in body:
+            for value in op.operands:
+                if isinstance(value.owner, ConstantOp) and is_scalar_constant(value.owner):
+                    self.absorbed[value.owner] = None
+                elif value.owner not in members:
+                    arguments[value] = None
+
+        name = self._names.take(kernel_name(body))
+        types = [value.type for value in arguments]
+        func = FuncOp(name, types, root.result_types, primitive=True, location=location)
+        call = CallOp(name, list(arguments), root.result_types)
+        call.location = location
+        self._func.block.insert_op_before(call, root)
+        for old, new in zip(root.results, call.results, strict=True):
+            old.replace_all_uses_with(new)
+            new.name_hint = old.name_hint
+            self._made_by[new] = root.location
+
+        parameters: dict[SSAValue, SSAValue] = {}
+        for parameter, value in zip(func.block.args, arguments, strict=True):
+            parameter.location = self._location(value)
+            parameter.name_hint = f"p{parameter.index}"
+            parameters[value] = parameter
+        _fill(func.block, body, parameters)
+        self.functions.append(func)
+
+        if (ledger := current_ledger()) is not None:
+            ledger.record(
+                "FuseGroup",
+                created=[func.name, call.name],
+                before=[op.location for op in body],
+                after=[location],
+                reason=f"one kernel: @{name}",
+            )
+
+
+def _fill(block: Block, body: Sequence[Operator], inner: dict[SSAValue, SSAValue]) -> None:
+    """Move `body` into `block`, reading `inner` instead of what was outside; the last op is returned."""
+    for op in body:
+        for index, value in enumerate(op.operands):
+            if value not in inner and isinstance(value.owner, ConstantOp):
+                constant = value.owner.clone()
+                block.add_op(constant)
+                inner[value] = constant.result
+            if value in inner:
+                op.operands[index] = inner[value]
+        op.detach()
+        block.add_op(op)
+    last = ReturnOp(*body[-1].results)
+    last.location = body[-1].location
+    block.add_op(last)
+
+
+@dataclass(frozen=True)
+class FuseOpsPass(ModulePass):
+    """Groups operators into primitive functions, as TVM does; each becomes one kernel.
+
+    Before: relay.func of operators; no operator makes a value of a type other than a tensor.
+    After: functions hold only constants, calls and the return; primitive functions follow them, one per group, named
+    after their operators in post-order. A scalar constant is inside the kernel; other values from outside are
+    parameters in the order they are read. Equal functions are not merged.
+    Locations: operators keep theirs; a primitive function and its call get those of the group, output first; a
+    parameter that of the operator that computes its value.
+
+    max_depth: the most operators in a group.
+    opt_level: 0 makes every operator a group of its own; -1 stands for the level of the current PassContext.
+
+    ```mlir
+    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+      relay.return %1 : tensor<1x2xf32>
+    }
+    // becomes
+    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
+      %0 = relay.call @fused_nn_dense_nn_relu(%x, %w) : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
+      relay.return %0 : tensor<1x2xf32>
+    }
+    relay.func primitive @fused_nn_dense_nn_relu(%p0: tensor<1x4xf32>, %p1: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %p0, %p1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+      relay.return %1 : tensor<1x2xf32>
+    }
+    ```
+    """
+
+    name = "relay-fuse-ops"
+    max_depth: int = 256
+    opt_level: int = -1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.max_depth < 1:
+            raise PipelineError(message(self.name, "max-depth of at least 1", str(self.max_depth)))
+        level = PassContext.current().opt_level if self.opt_level == -1 else self.opt_level
+        names = _Names(op)
+        for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None]:
+            self._fuse(func, names, op.body.block, level > 0)
+
+    def _fuse(self, func: FuncOp, names: _Names, block: Block, fuse_groups: bool) -> None:
+        graph = FusionGraph.of(func.block)
+        groups = FusionGroups(graph, self.max_depth, fuse_groups)
+        members: dict[Operator, set[Operator]] = {}
+        for node, operator in enumerate(graph.ops):
+            root = graph.ops[groups.find(node)]
+            # A tuple on its own is no group: its operator reads the fields.
+            if operator is not None and root is not None:
+                members.setdefault(root, set()).add(operator)
+        outliner = _Outliner(func, names)
+        for root in list(func.block.ops):
+            if isinstance(root, Operator) and root in members:
+                outliner.outline(root, members[root])
+        block.insert_ops_after(outliner.functions, func)
+        for constant in outliner.absorbed:
+            # One that only kernels read lives on in them.
+            if constant.result.first_use is None:
+                constant.detach()
+                constant.erase()

@@ -1,0 +1,90 @@
+"""relay-simplify-inference: operators of training become what they are at inference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.relay.constants import numpy_dtype
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.elementwise import AddOp, DivideOp, MultiplyOp, NegativeOp, SqrtOp
+from ...dialects.relay.nn import BatchNormOp, DropoutOp
+from ...dialects.relay.operator import element_of, shape_of
+from ...dialects.relay.transform import ExpandDimsOp
+from ...provenance.rewrite import rewrite
+from .constant_operands import erase_unused
+
+
+@dataclass
+class UnpackBatchNorm(RewritePattern):
+    """`data * scale + shift`, where scale = gamma / sqrt(var + eps) and shift = beta - mean * scale, in TVM's order."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
+        sig = op.signature
+        dtype = numpy_dtype(element_of(op.moving_var))
+        made: list[Operation] = []
+
+        def add(new: Operation) -> SSAValue:
+            made.append(new)
+            return new.results[0]
+
+        epsilon = add(ConstantOp.of(np.array(sig.get("epsilon"), dtype), self.module, "epsilon"))
+        one = add(ConstantOp.of(np.array(1, dtype), self.module, "one"))
+        deviation = add(SqrtOp(add(AddOp(op.moving_var, epsilon))))
+        scale = add(DivideOp(one, deviation))
+        if sig.get("scale"):
+            scale = add(MultiplyOp(scale, op.gamma))
+        shift = add(MultiplyOp(add(NegativeOp(op.moving_mean)), scale))
+        if sig.get("center"):
+            shift = add(AddOp(shift, op.beta))
+        rank = len(shape_of(op.data))
+        if trailing := rank - 1 - sig.int("axis") % rank:
+            scale = add(ExpandDimsOp(scale, axis=1, num_newaxis=trailing))
+            shift = add(ExpandDimsOp(shift, axis=1, num_newaxis=trailing))
+        result = add(AddOp(add(MultiplyOp(op.data, scale)), shift))
+        operands = list(op.operands)
+        rewriter.replace(op, made, [result, op.moving_mean, op.moving_var])
+        erase_unused(operands, rewriter)
+
+
+class DropDropout(RewritePattern):
+    """Inference lets the data through; a dropout whose mask is read stays."""
+
+    reason: ClassVar[str] = "inference lets the data through"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DropoutOp, rewriter: PatternRewriter, /) -> None:
+        if op.mask.first_use is None:
+            rewriter.replace(op, [], [op.data, None])
+
+
+@dataclass(frozen=True)
+class SimplifyInferencePass(ModulePass):
+    """Unpacks `nn.batch_norm` into arithmetic and drops `nn.dropout`, as TVM's SimplifyInference (level 0).
+
+    Before: any relay module.
+    After: no batch_norm, and no dropout whose mask nobody reads; the statistics of a batch_norm are its inputs.
+    Locations: all that a batch_norm becomes gets its location; a dropout that goes is in the ledger.
+
+    ```mlir
+    %0, %1 = relay.nn.dropout %x : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+    %2 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
+    // becomes
+    %2 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "relay-simplify-inference"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, [UnpackBatchNorm(op), DropDropout()], recursive=False)

@@ -1,0 +1,102 @@
+"""tir-flatten-buffer: every buffer gets one dimension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import flatten
+from ...dialects.tir import AllocOp, BufferType, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from .common import LEADING, Ranges, narrowed, prim_funcs, settle, update, view
+
+
+def flat_type(type: BufferType) -> BufferType:
+    """The type of as many elements in one dimension."""
+    return BufferType.of([type.size], type.element_type, type.scope.data)
+
+
+def run(func: PrimFuncOp) -> None:
+    """Flatten the buffers of one kernel, in place."""
+    flat: dict[SSAValue, SSAValue] = {}
+    block = func.block
+    for argument in block.args:
+        type_ = buffer_of(argument)
+        if len(type_.shape) != 1:
+            flat[argument] = block.insert_arg(flat_type(type_), argument.index, argument.location)
+    _block(block, {}, flat)
+    for old, new in flat.items():
+        old.replace_all_uses_with(new)
+        if isinstance(old, BlockArgument):
+            block.erase_arg(old)
+        elif isinstance(old.owner, Operation):
+            old.owner.detach()
+            old.owner.erase()
+
+
+def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:
+    for op in list(block.ops):
+        match op:
+            case LoadOp() | StoreOp():
+                _access(op, ranges, flat)
+            case AllocOp() if len(op.result.type.shape) != 1:
+                new = AllocOp.create(
+                    result_types=[flat_type(op.result.type)], attributes=op.attributes, location=op.location
+                )
+                block.insert_op_before(new, op)
+                flat[op.result] = new.results[0]
+            case ForOp():
+                ranges[op.var] = (0, max(0, op.trip_count - 1))
+                _block(op.block, ranges, flat)
+            case IfOp():
+                _block(op.block, narrowed(op, ranges), flat)
+                if op.orelse is not None:
+                    _block(op.orelse.block, ranges, flat)
+            case _:
+                pass
+
+
+def _access(op: LoadOp | StoreOp, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:
+    if (buffer := flat.get(op.buffer)) is None:
+        return
+    seen = view(op, ranges)
+    index = flatten(seen.map, buffer_of(op.buffer).strides)
+    settled = settle((index,), seen.guard, seen.ranges)
+    update(op, seen.values, settled)
+    op.operands[LEADING[type(op)] - 1] = buffer
+
+
+@dataclass(frozen=True)
+class TirFlattenBufferPass(ModulePass):
+    """Gives every buffer one dimension, and every access one index.
+
+    Before: any kernels. After: buffers, arguments and allocated ones, are 1-d arrays of as many elements, in the scope
+    they had; each index is one linear expression, simplified under the ranges of the loops. Row-major order is what
+    buffers have, so no element moves.
+    Locations: as they were, those of arguments included.
+
+    ```mlir
+    tir.for %i in 4 {
+      tir.for %j in 8 {
+        %0 = tir.load %a[%i, %j] : !tir.buffer<4x8xf32> -> f32
+        tir.store %0, %b[%i, 7 - %j] : f32, !tir.buffer<4x8xf32>
+      }
+    }
+    // becomes
+    tir.for %i in 4 {
+      tir.for %j in 8 {
+        %0 = tir.load %a[%i * 8 + %j] : !tir.buffer<32xf32> -> f32
+        tir.store %0, %b[%i * 8 + %j * -1 + 7] : f32, !tir.buffer<32xf32>
+      }
+    }
+    ```
+    """
+
+    name = "tir-flatten-buffer"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)

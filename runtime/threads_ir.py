@@ -1,0 +1,274 @@
+"""The thread pool as LLVM text.
+
+One 32-bit word holds the whole state, and is what idle workers sleep on (futex):
+
+    bits 0-15  workers inside the loop     bit 16 OPEN: the loop takes more workers
+    bit 17     BUSY: a caller owns the pool    bit 18 STOPPED: workers leave, loops run serially
+
+A caller takes the pool by 0 -> BUSY, or else runs its loop alone: that makes nested loops and other threads safe. It
+opens the loop, works on it, closes it when no chunk is left, and waits only for the workers that are inside. A worker
+that wakes late (another process has its core) is never waited for. Chunks come from an atomic counter.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+# The pool's memory, in 64-bit words; what different threads write lies on different cache lines.
+STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
+ACTIVE, OPEN, BUSY, STOPPED = 0xFFFF, 1 << 16, 1 << 17, 1 << 18
+
+# machine -> number of the futex system call on Linux, what eases a spinning loop: its intrinsic, declared and called
+_MACHINES = {
+    "x86_64": (202, "@llvm.x86.sse2.pause()", "@llvm.x86.sse2.pause()"),
+    "aarch64": (98, "@llvm.aarch64.hint(i32)", "@llvm.aarch64.hint(i32 1)"),  # yield
+}
+
+
+def has_workers(system: str = sys.platform, machine: str = platform.machine()) -> bool:
+    """Whether such a system can have worker threads; if not, every loop runs serially."""
+    return system == "linux" and machine in _MACHINES
+
+
+def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> str:
+    """The module for a system, exporting `whence_parallel_for` and what threads.py needs."""
+    if not has_workers(system, machine):
+        return _SERIAL
+    futex, hint, relax = _MACHINES[machine]
+    names = {name: str(value) for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+    names |= {"FUTEX": str(futex), "HINT": hint, "RELAX": f"call void {relax}"}
+    names |= {"KEEP_OPEN": str(~OPEN), "KEEP_BUSY": str(~BUSY)}
+    text = _POOL
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(f"${name}", names[name])
+    return text
+
+
+_SERIAL = """
+define void @whence_parallel_for(ptr %pool, ptr %body, ptr %ctx, i64 %n) {
+  call void %body(ptr %ctx, i64 0, i64 %n)
+  ret void
+}
+define void @whence_pool_spin(i64 %turns) {
+  ret void
+}
+"""
+
+_POOL = """
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(ptr, ptr)
+declare i32 @sched_yield()
+declare i64 @syscall(i64, ...)
+declare void $HINT
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+
+; Work on the loop until no chunk is left.
+define internal void @work(ptr %pool) {
+entry:
+  %next = getelementptr i64, ptr %pool, i64 $NEXT
+  %p.body = getelementptr i64, ptr %pool, i64 $BODY
+  %p.ctx = getelementptr i64, ptr %pool, i64 $CONTEXT
+  %p.n = getelementptr i64, ptr %pool, i64 $EXTENT
+  %p.chunk = getelementptr i64, ptr %pool, i64 $CHUNK
+  %body = load ptr, ptr %p.body
+  %ctx = load ptr, ptr %p.ctx
+  %n = load i64, ptr %p.n
+  %chunk = load i64, ptr %p.chunk
+  br label %take
+take:
+  %begin = atomicrmw add ptr %next, i64 %chunk monotonic
+  %more = icmp slt i64 %begin, %n
+  br i1 %more, label %run, label %done
+run:
+  %past = add i64 %begin, %chunk
+  %end = call i64 @llvm.smin.i64(i64 %past, i64 %n)
+  call void %body(ptr %ctx, i64 %begin, i64 %end)
+  br label %take
+done:
+  ret void
+}
+
+define internal ptr @worker(ptr %pool) {
+entry:
+  %sleepers = getelementptr i64, ptr %pool, i64 $SLEEPERS
+  %p.spin = getelementptr i64, ptr %pool, i64 $SPIN
+  %spin = load i64, ptr %p.spin
+  br label %look
+look:
+  %turn = phi i64 [0, %entry], [%turn, %join], [0, %inside], [%turn1, %relax], [0, %sleep]
+  %state = load atomic i32, ptr %pool acquire, align 8
+  %open.bit = and i32 %state, $OPEN
+  %open = icmp ne i32 %open.bit, 0
+  br i1 %open, label %join, label %idle
+join:
+  %entered = add i32 %state, 1
+  %swap = cmpxchg ptr %pool, i32 %state, i32 %entered acq_rel monotonic
+  %joined = extractvalue {i32, i1} %swap, 1
+  br i1 %joined, label %inside, label %look
+inside:
+  call void @work(ptr %pool)
+  atomicrmw and ptr %pool, i32 $KEEP_OPEN acq_rel
+  atomicrmw sub ptr %pool, i32 1 acq_rel
+  br label %look
+idle:
+  %stop.bit = and i32 %state, $STOPPED
+  %stop = icmp ne i32 %stop.bit, 0
+  br i1 %stop, label %leave, label %wait
+wait:
+  %turn1 = add i64 %turn, 1
+  %spinning = icmp slt i64 %turn1, %spin
+  br i1 %spinning, label %relax, label %sleep
+relax:
+  $RELAX
+  br label %look
+sleep:
+  atomicrmw add ptr %sleepers, i32 1 seq_cst
+  ; FUTEX_WAIT_PRIVATE: returns at once if the state is no longer the one seen
+  call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %pool, i64 128, i32 %state, ptr null, ptr null, i32 0)
+  atomicrmw sub ptr %sleepers, i32 1 seq_cst
+  br label %look
+leave:
+  ret ptr null
+}
+
+define void @whence_parallel_for(ptr %pool, ptr %body, ptr %ctx, i64 %n) {
+entry:
+  %none = icmp eq ptr %pool, null
+  %short = icmp sle i64 %n, 1
+  %alone = or i1 %none, %short
+  br i1 %alone, label %serial, label %try
+try:
+  %swap = cmpxchg ptr %pool, i32 0, i32 $BUSY acq_rel monotonic
+  %own = extractvalue {i32, i1} %swap, 1
+  br i1 %own, label %share, label %serial
+serial:
+  call void %body(ptr %ctx, i64 0, i64 %n)
+  ret void
+share:
+  %next = getelementptr i64, ptr %pool, i64 $NEXT
+  %p.body = getelementptr i64, ptr %pool, i64 $BODY
+  %p.ctx = getelementptr i64, ptr %pool, i64 $CONTEXT
+  %p.n = getelementptr i64, ptr %pool, i64 $EXTENT
+  %p.chunk = getelementptr i64, ptr %pool, i64 $CHUNK
+  %p.pieces = getelementptr i64, ptr %pool, i64 $PIECES
+  %p.spin = getelementptr i64, ptr %pool, i64 $SPIN
+  %sleepers = getelementptr i64, ptr %pool, i64 $SLEEPERS
+  %pieces = load i64, ptr %p.pieces
+  %spin = load i64, ptr %p.spin
+  %part = sdiv i64 %n, %pieces
+  %chunk = call i64 @llvm.smax.i64(i64 %part, i64 1)
+  store i64 0, ptr %next
+  store ptr %body, ptr %p.body
+  store ptr %ctx, ptr %p.ctx
+  store i64 %n, ptr %p.n
+  store i64 %chunk, ptr %p.chunk
+  atomicrmw or ptr %pool, i32 $OPEN seq_cst
+  ; either this sees the sleeper, or the sleeper's futex call sees the open loop
+  %asleep = load atomic i32, ptr %sleepers seq_cst, align 8
+  %any = icmp ne i32 %asleep, 0
+  br i1 %any, label %wake, label %begin
+wake:
+  %others = sub i64 %n, 1
+  %few = call i64 @llvm.smin.i64(i64 %others, i64 $ACTIVE)
+  call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %pool, i64 129, i64 %few, ptr null, ptr null, i32 0)
+  br label %begin
+begin:
+  call void @work(ptr %pool)
+  atomicrmw and ptr %pool, i32 $KEEP_OPEN acq_rel
+  br label %look
+look:
+  %turn = phi i64 [0, %begin], [%turn1, %relax], [%turn1, %yield]
+  %state = load atomic i32, ptr %pool acquire, align 8
+  %inside = and i32 %state, $ACTIVE
+  %empty = icmp eq i32 %inside, 0
+  br i1 %empty, label %done, label %wait
+wait:
+  %turn1 = add i64 %turn, 1
+  %spinning = icmp slt i64 %turn1, %spin
+  br i1 %spinning, label %relax, label %yield
+relax:
+  $RELAX
+  br label %look
+yield:
+  call i32 @sched_yield()
+  br label %look
+done:
+  atomicrmw and ptr %pool, i32 $KEEP_BUSY release
+  ret void
+}
+
+; Start threads - 1 workers; returns how many the system allowed.
+define i64 @whence_pool_start(ptr %pool, i64 %threads) {
+entry:
+  %p.pieces = getelementptr i64, ptr %pool, i64 $PIECES
+  %pieces = shl i64 %threads, 2
+  store i64 %pieces, ptr %p.pieces
+  %wanted = sub i64 %threads, 1
+  br label %look
+look:
+  %started = phi i64 [0, %entry], [%more, %next]
+  %missing = icmp slt i64 %started, %wanted
+  br i1 %missing, label %create, label %done
+create:
+  %at = add i64 %started, $WORDS
+  %id = getelementptr i64, ptr %pool, i64 %at
+  %error = call i32 @pthread_create(ptr %id, ptr null, ptr @worker, ptr %pool)
+  %ok = icmp eq i32 %error, 0
+  br i1 %ok, label %next, label %done
+next:
+  %more = add i64 %started, 1
+  br label %look
+done:
+  ret i64 %started
+}
+
+; Wait for the loop that runs, then wake and join the workers.
+define void @whence_pool_stop(ptr %pool, i64 %workers) {
+entry:
+  atomicrmw or ptr %pool, i32 $STOPPED seq_cst
+  br label %look
+look:
+  %state = load atomic i32, ptr %pool acquire, align 8
+  %busy.bit = and i32 %state, $BUSY
+  %busy = icmp ne i32 %busy.bit, 0
+  br i1 %busy, label %yield, label %wake
+yield:
+  call i32 @sched_yield()
+  br label %look
+wake:
+  call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %pool, i64 129, i64 $ACTIVE, ptr null, ptr null, i32 0)
+  br label %join
+join:
+  %k = phi i64 [0, %wake], [%k1, %one]
+  %left = icmp slt i64 %k, %workers
+  br i1 %left, label %one, label %done
+one:
+  %at = add i64 %k, $WORDS
+  %p.id = getelementptr i64, ptr %pool, i64 %at
+  %id = load ptr, ptr %p.id
+  call i32 @pthread_join(ptr %id, ptr null)
+  %k1 = add i64 %k, 1
+  br label %join
+done:
+  ret void
+}
+
+; The idle loop without a pool, to measure what a turn costs.
+define void @whence_pool_spin(i64 %turns) {
+entry:
+  %word = alloca i32, align 8
+  store i32 0, ptr %word
+  br label %look
+look:
+  %turn = phi i64 [0, %entry], [%turn1, %look]
+  %state = load atomic i32, ptr %word acquire, align 8
+  $RELAX
+  %turn1 = add i64 %turn, 1
+  %spinning = icmp slt i64 %turn1, %turns
+  br i1 %spinning, label %look, label %done
+done:
+  ret void
+}
+"""

@@ -1,0 +1,114 @@
+"""The public API: `compile` a model, run it, and ask it where everything came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.build import Progress, build
+from whence.dialects.relay.constants import Array
+from whence.lowering.llvm_to_native.target import Target
+from whence.provenance.context import PassContext
+from whence.provenance.diagnostics import FrontendError, PipelineError
+from whence.provenance.ledger import Ledger, recording
+from whence.runtime.artifact import Artifact
+from whence.runtime.cache import KernelCache
+from whence.runtime.executor import Runner
+from whence.runtime.tensors import Tensor, TensorSpec
+from whence.runtime.threads import ThreadPool
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+
+def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None):
+    """The relay module of a model: an ONNX file or model, an .mlir file with its .params beside it, or a module.
+
+    Raises FrontendError when the source is no readable model.
+    """
+    if isinstance(source, ModuleOp):
+        return source.clone()
+    if isinstance(source, str | PathLike):
+        path = Path(fspath(source))
+        if path.suffix == ".mlir":
+            from whence.textio import read_module
+
+            return read_module(path)
+        if path.suffix not in (".onnx", ""):
+            raise FrontendError(f"{path}: expected a model file .onnx or .mlir, got '{path.suffix}'")
+    from whence.frontends.onnx import from_onnx
+
+    return from_onnx(source, shapes=shapes)
+
+
+class Executable:
+    """A compiled model."""
+
+    artifact: Artifact
+
+    def __init__(self, artifact: Artifact, threads: int | None = None):
+        self.artifact = artifact
+        self._runner = Runner(artifact)
+        self._pool = ThreadPool(threads)
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each input."""
+        return self.artifact.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.artifact.outputs
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Output name -> array, for input name -> array.
+
+        Raises FrontendError when names, shapes or dtypes are not the model's.
+        """
+        results = self._runner.run(inputs, self._pool)
+        return {spec.name: array for spec, array in zip(self.outputs, results, strict=True)}
+
+    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
+        """The short form: inputs in order; one output as an array, several as a tuple."""
+        results = self._runner.run(arrays, self._pool)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
+        """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
+        return self._runner.profile(inputs, self._pool, repeat)
+
+
+def compile(
+    source: str | PathLike[str] | ModuleOp | ModelProto,
+    *,
+    target: str | Target = "native",
+    opt_level: int = 3,
+    threads: int | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    audit: bool = False,
+    progress: Progress | None = None,
+) -> Executable:
+    """Compile a model for this machine.
+
+    source: an ONNX file or model, an .mlir file, or a relay module (left as it is).
+    target: "native", or "llvm -mcpu=.. -mattr=..".
+    opt_level: 0-3, with TVM's level for each pass.
+    threads: how many the model runs on; WHENCE_NUM_THREADS or all cores when None.
+    shapes: input name -> shape, for inputs whose shape the model leaves open.
+    audit: raise LocationError when a pass loses a layer.
+    progress: called with a stage's name, steps done and steps in all.
+    Raises FrontendError for a bad model, PipelineError for bad options.
+    """
+    if opt_level not in range(4):
+        raise PipelineError(f"opt_level: expected 0-3, got {opt_level!r}")
+    machine = target if isinstance(target, Target) else Target.parse(target)
+    ledger = Ledger()
+    with PassContext(opt_level), recording(ledger, "import"):
+        module = load(source, shapes)
+    artifact = build(module, machine, opt_level, ledger=ledger, cache=KernelCache(), audit=audit, progress=progress)
+    return Executable(artifact, threads)

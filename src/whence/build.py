@@ -1,0 +1,144 @@
+"""From a relay module to an artifact: passes, distinct kernels (cached), the main program."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+
+from whence.dialects.relay.core import FuncOp
+from whence.lowering.kernel import Kernel, anonymous, draft_kernel, kernel_key
+from whence.lowering.llvm_to_native.compile import Native, compile_text
+from whence.lowering.llvm_to_native.emit import emit_module
+from whence.lowering.llvm_to_native.target import Target
+from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.provenance.diagnostics import PipelineError
+from whence.provenance.ledger import Ledger
+from whence.runtime.artifact import Artifact, Snapshot
+from whence.runtime.assemble import assemble
+from whence.runtime.cache import KernelCache, decode, encode
+from whence.runtime.main_program import main_program
+
+Progress = Callable[[str, int, int], None]
+"""What is being done, how many are done, of how many."""
+
+
+@contextmanager
+def fewer_collections() -> Generator[None]:
+    """Cyclic garbage collection made rare: it takes half the time of building IR, and finds nothing there."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, before[1], before[2])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def build(
+    module: ModuleOp,
+    target: Target,
+    opt_level: int,
+    *,
+    ledger: Ledger,
+    cache: KernelCache,
+    audit: bool = False,
+    progress: Progress | None = None,
+) -> Artifact:
+    """Compile `module`, which is rewritten in place, for `target`.
+
+    ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
+    """
+    tell = progress or (lambda what, done, total: None)
+    with fewer_collections():
+        snapshots = [Snapshot("relay", module.clone())]
+        main = _main(module)
+        inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
+        passes = relay_pipeline(opt_level)
+        done = 0
+
+        def count(*_: object) -> None:
+            nonlocal done
+            done += 1
+            tell("passes", done, len(passes))
+
+        run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
+        snapshots.append(Snapshot("fused", module))
+        kernels, kernel_of = compile_kernels(module, target, cache, tell)
+        program = assemble(module, kernels, kernel_of, inputs, outputs)
+        native = _compile_main(main_program(program, [kernel.symbol for kernel in kernels]), target, cache)
+    return Artifact.of(program, tuple(kernels), native, ledger, tuple(snapshots))
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main":
+            return op
+    raise PipelineError("compile: expected a module with a relay.func @main, got none")
+
+
+def _names(main: FuncOp, attribute: str) -> tuple[str, ...]:
+    names = main.attributes.get(attribute)
+    if not isinstance(names, ArrayAttr):
+        return ()
+    return tuple(name.data for name in cast("ArrayAttr[Any]", names) if isinstance(name, StringAttr))
+
+
+@dataclass
+class _Job:
+    key: str
+    future: Future[Kernel]
+
+
+def compile_kernels(
+    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress
+) -> tuple[list[Kernel], dict[str, int]]:
+    """The distinct kernels of a fused module, and per primitive function the index of its kernel.
+
+    Lowering is Python and LLVM releases its lock, so that LLVM works on one kernel while the next is lowered.
+    """
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None]
+    jobs: list[_Job] = []
+    index: dict[str, int] = {}
+    kernel_of: dict[str, int] = {}
+    with ThreadPoolExecutor(1) as llvm:
+        for done, func in enumerate(functions):
+            copy = anonymous(func)
+            key = kernel_key(copy, target)
+            if key not in index:
+                index[key] = len(jobs)
+                jobs.append(_Job(key, _kernel(copy, target, key, cache, llvm)))
+            kernel_of[func.sym_name.data] = index[key]
+            tell("kernels", done + 1, len(functions))
+        kernels = [job.future.result() for job in jobs]
+    return kernels, kernel_of
+
+
+def _kernel(func: FuncOp, target: Target, key: str, cache: KernelCache, llvm: ThreadPoolExecutor) -> Future[Kernel]:
+    if (data := cache.get(key)) is not None:
+        done: Future[Kernel] = Future()
+        done.set_result(Kernel(**cast(dict[str, Any], decode(data))))
+        return done
+    draft = draft_kernel(func, target, key)
+
+    def finish() -> Kernel:
+        kernel = draft.finish(compile_text(draft.llvm, target))
+        cache.put(key, encode(vars(kernel)))
+        return kernel
+
+    return llvm.submit(finish)
+
+
+def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> bytes:
+    text = emit_module(module, target=target)
+    key = hashlib.sha256(f"main {target.key}\n{text}".encode()).hexdigest()
+    if (data := cache.get(key)) is None:
+        native: Native = compile_text(text, target, assembly=False)
+        data = native.object
+        cache.put(key, data)
+    return data

@@ -1,0 +1,58 @@
+"""What every test shares: a cache folder of the run's own, and golden files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+_CACHE = "WHENCE_CACHE_DIR"
+_made: list[str] = []
+
+
+class Golden(Protocol):
+    def __call__(self, name: str, text: str) -> None:
+        """Compare `text` with the file `golden/<name>` beside the test."""
+        ...
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-golden", action="store_true", help="write the golden files instead of comparing them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Point the cache to a temporary folder, which the workers of xdist inherit and share."""
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="whence-tests-")
+        os.environ[_CACHE] = folder
+        _made.append(folder)
+
+
+def pytest_unconfigure() -> None:
+    while _made:
+        shutil.rmtree(_made.pop(), ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def cache_dir() -> Path:
+    """The cache folder of this test run."""
+    return Path(os.environ[_CACHE])
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """Compares a text that a user sees with a stored one; `--rewrite-golden` stores it."""
+
+    def compare(name: str, text: str) -> None:
+        path = request.path.parent / "golden" / name
+        if request.config.getoption("--rewrite-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        assert path.exists(), f"{path} is missing: run with --rewrite-golden"
+        assert text == path.read_text(), f"{path} differs: if that is meant, run with --rewrite-golden"
+
+    return compare

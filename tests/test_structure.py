@@ -1,0 +1,116 @@
+"""The house rules that a machine can hold: packages, direction of imports, one driver, short files."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ORDER = ["provenance", "dialects", "frontends", "passes", "te", "lowering", "runtime", "explorer"]
+"""A root folder imports only folders to its left; `src/whence` imports them all."""
+FOLDERS = [name for name in ORDER if (ROOT / name).is_dir()]
+TEXT = {".py", ".mlir", ".md", ".js", ".css", ".html", ".toml"}
+MAX_LINES = 500
+HEAVY = ["onnx", "onnxruntime", "llvmlite", "xdsl", "numpy", "ml_dtypes"]
+
+
+def sources(*folders: str) -> Iterator[Path]:
+    """The text files of these folders; links and caches left out."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            linked = any(parent.is_symlink() for parent in path.parents if parent != ROOT)
+            if path.suffix in TEXT and path.is_file() and not linked and "build" not in path.parts:
+                yield path
+
+
+def python(*folders: str) -> Iterator[Path]:
+    return (path for path in sources(*folders) if path.suffix == ".py")
+
+
+def package(path: Path) -> list[str]:
+    """The package of a file: `dialects/relay/nn.py` -> whence, dialects, relay."""
+    parts = list(path.relative_to(ROOT).parent.parts)
+    return parts[1:] if parts[0] == "src" else ["whence", *parts]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The full names of the modules of ours that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "whence")
+        elif isinstance(node, ast.ImportFrom):
+            base = package(path)[: 1 - node.level or None] if node.level else []
+            module = [*base, *(node.module.split(".") if node.module else [])]
+            if module and module[0] == "whence":
+                yield from (".".join([*module, alias.name]) for alias in node.names)
+
+
+def test_declared_packages_are_the_packages_of_the_tree():
+    settings = cast(dict[str, dict[str, dict[str, object]]], tomllib.loads((ROOT / "pyproject.toml").read_text()))
+    setuptools = settings["tool"]["setuptools"]
+    found = {".".join(package(path)) for path in python(*FOLDERS, "src/whence") if path.name == "__init__.py"}
+    assert set(cast(list[str], setuptools["packages"])) == found
+    folders = cast(dict[str, str], setuptools["package-dir"])
+    assert folders == {"whence": "src/whence", **{f"whence.{name}": name for name in FOLDERS}}
+
+
+def test_every_root_folder_is_linked():
+    links = {path.name: path.resolve() for path in (ROOT / "src/whence").iterdir() if path.is_symlink()}
+    assert links == {name: ROOT / name for name in FOLDERS}
+
+
+def test_python_files_lie_in_packages():
+    bare = {path.parent for path in python(*FOLDERS, "src/whence") if not (path.parent / "__init__.py").exists()}
+    assert not bare
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_imports_point_up(folder: str):
+    allowed = ORDER[: ORDER.index(folder) + 1]
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in python(folder)
+        for name in imported(path)
+        if name.split(".")[1] not in allowed
+    ]
+    assert not wrong, f"{folder} may import {', '.join(allowed)}"
+
+
+def test_imports_between_folders_are_relative():
+    """An absolute one would give a type checker each module twice."""
+    absolute = re.compile(r"^\s*(from|import) whence\b", re.MULTILINE)
+    assert not [str(path.relative_to(ROOT)) for path in python(*FOLDERS) if absolute.search(path.read_text())]
+
+
+def test_only_the_driver_rewrites():
+    raw = re.compile(r"\bPatternRewriteWalker\(|\bRewriter\.")
+    found = [path.relative_to(ROOT).as_posix() for path in python(*FOLDERS, "src") if raw.search(path.read_text())]
+    assert found in ([], ["provenance/rewrite.py"])
+
+
+def test_files_are_short():
+    lengths = {
+        path.relative_to(ROOT).as_posix(): path.read_text().count("\n")
+        for path in sources(*FOLDERS, "src", "tests", "benchmarks", "docs")
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+def test_nothing_is_left_for_later():
+    marks = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
+    folders = (*FOLDERS, "src", "tests", "benchmarks", "docs")
+    assert not [str(path.relative_to(ROOT)) for path in sources(*folders) if marks.search(path.read_text())]
+
+
+def test_importing_whence_loads_nothing_heavy():
+    script = f"import sys, whence; print(*sorted(set({HEAVY}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
