@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Self, cast
+from typing import Self
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -28,7 +28,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolNameConstraint,
     UnitAttr,
-    VectorType,
     bf16,
     f16,
     f32,
@@ -61,7 +60,7 @@ from ..provenance.diagnostics import fail
 from .affine import bounds
 from .format import parse_argument, parse_indices, print_indices
 from .te import bit_width, is_integer, stored_type
-from .tir_lanes import CastOp, SelectOp, scalar_type
+from .tir_lanes import CastOp, CompareOp, SelectOp, scalar_type
 
 INDEX = IndexType()
 SCOPES = ("global", "local")
@@ -565,6 +564,6 @@ def index_ranges(values: Sequence[SSAValue]) -> list[tuple[int, int]]:
 
 Tir = Dialect(
     "tir",
-    [PrimFuncOp, ForOp, AllocOp, LoadOp, StoreOp, IfOp, IndexOp, CallExternOp, SelectOp, CastOp],
+    [PrimFuncOp, ForOp, AllocOp, LoadOp, StoreOp, IfOp, IndexOp, CallExternOp, CompareOp, SelectOp, CastOp],
     [BufferType],
 )

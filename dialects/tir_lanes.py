@@ -1,7 +1,8 @@
-"""The ops of tir that work lane by lane where arith takes scalars only: a select by lane, and the conversions.
+"""The ops of tir that work lane by lane where arith takes scalars only: comparison, select by lane, conversion.
 
 ```mlir
-%1 = tir.select %mask, %a, %b : vector<16xi1>, vector<16xf32>
+%0 = tir.compare ogt %a, %b : vector<16xf32>
+%1 = tir.select %0, %a, %b : vector<16xi1>, vector<16xf32>
 %2 = tir.cast sitofp %q : vector<16xi32> to vector<16xf32>
 ```
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Self, cast
 
+from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerType, StringAttr, VectorType, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -61,6 +63,68 @@ def _kind(type: Attribute) -> str:
             return "float"
         case other:
             return str(other)
+
+
+def _mask(type: Attribute) -> Attribute:
+    """One i1 per lane of `type`."""
+    return VectorType(i1, shape) if (shape := lanes(type)) else i1
+
+
+@irdl_op_definition
+class CompareOp(IRDLOperation):
+    """Compares two numbers, or each lane of two vectors, as `arith.cmpf` and `arith.cmpi` do."""
+
+    name = "tir.compare"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    predicate = prop_def(StringAttr)
+    first = operand_def(T)
+    second = operand_def(T)
+    result = result_def(Attribute)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(predicate: str, first: SSAValue, second: SSAValue) -> CompareOp:
+        return CompareOp.create(
+            operands=[first, second],
+            result_types=[_mask(first.type)],
+            properties={"predicate": StringAttr(predicate)},
+        )
+
+    @property
+    def predicates(self) -> list[str]:
+        """The comparisons there are for numbers of this type, in the order of their numbers in arith."""
+        return CMPF_COMPARISON_OPERATIONS if _kind(self.first.type) == "float" else CMPI_COMPARISON_OPERATIONS
+
+    def verify_(self) -> None:
+        if (predicate := self.predicate.data) not in self.predicates:
+            fail(self, f"a comparison of {self.first.type} among {', '.join(self.predicates)}", predicate)
+        if self.result.type != (wanted := _mask(self.first.type)):
+            fail(self, f"a result of type {wanted}", str(self.result.type))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.predicate.data} ")
+        printer.print_ssa_value(self.first)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.second)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.first.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        predicate = parser.parse_identifier()
+        first = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        second = parser.parse_unresolved_operand()
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        return cls.create(
+            operands=[parser.resolve_operand(first, type_), parser.resolve_operand(second, type_)],
+            result_types=[_mask(type_)],
+            properties={"predicate": StringAttr(predicate)},
+            attributes=extra.data if extra else {},
+        )
 
 
 @irdl_op_definition

@@ -37,10 +37,8 @@ def axes_of(sig: Signature, attribute: str, letters: str = "") -> tuple[Axis, ..
     try:
         axes = parse_layout(layout)
     except ValueError:
-        sig.fail(
-            f"{attribute} such as {letters or 'NCHW'} or {letters or 'NCHW'}16{(letters or 'NC')[1].lower()}",
-            repr(layout),
-        )
+        example = letters or "NCHW"
+        sig.fail(f"{attribute} such as {example} or {example}16{example[1].lower()}", repr(layout))
     if letters and {axis.letter for axis in axes} != set(letters):
         sig.fail(f"{attribute} of the axes {', '.join(letters)}", repr(layout))
     return axes

@@ -29,6 +29,14 @@ from .attributes import Value, parse_value, print_value, to_attribute, to_python
 
 Tensor: TypeAlias = TensorType[Attribute]
 
+_KINDS: dict[str, bool | int | float | str | Sequence[int]] = {
+    "a float such as 1.0": 1.0,
+    "an int": 1,
+    "a string": "",
+    "a list of ints": (1,),
+}
+"""What an attribute may be, each with a value of the kind."""
+
 
 class OpPattern(IntEnum):
     """How an operator may fuse (TVM's TOpPattern, with its numbers)."""
@@ -250,4 +258,7 @@ class Operator(IRDLOperation):
                 if definition.default_value is None and not isinstance(definition, OptPropertyDef):
                     parser.raise_error(f"{cls.name}: expected attribute {name}, got {sorted(given) or 'none'}")
             elif not definition.constr.verifies(given[name]):
-                parser.raise_error(f"{cls.name}: attribute {name} of a wrong kind: {given[name]}")
+                kind = next(
+                    (k for k, v in _KINDS.items() if definition.constr.verifies(to_attribute(v))), "another kind"
+                )
+                parser.raise_error(f"{cls.name}: expected {kind} for {name}, got {given[name]}")

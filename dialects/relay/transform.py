@@ -180,6 +180,8 @@ class TakeOp(Operator):
         axis = sig.axis(sig.int("axis"), len(old))
         if not isinstance(sig.types[1].element_type, IntegerType):
             sig.fail("integer indices", str(sig.types[1]))
+        if sig.str("mode") not in ("clip", "wrap", "fast"):
+            sig.fail("mode clip, wrap or fast", repr(sig.str("mode")))
         return [TensorType(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
 
 

@@ -134,6 +134,7 @@ class _Emitter:
     def _body(self, function: llvm.FuncOp, line: int, scope: str) -> None:
         incoming = _incoming(function)
         lines, info = self._lines, self._info
+        attached: dict[int, str] = {}
         for number, block in enumerate(function.body.blocks):
             self._out.append(f"{self._blocks[block]}:")
             edges = incoming.get(block, [])
@@ -147,7 +148,10 @@ class _Emitter:
                         continue
                     fail(op, "an op that LLVM has", op.name)
                 if lines is not None and info is not None:
-                    self._debug = info.attachment(lines.get(op, line), scope)
+                    at = lines.get(op, line)
+                    if (debug := attached.get(at)) is None:
+                        debug = attached[at] = info.attachment(at, scope)
+                    self._debug = debug
                 spell(self, op)
 
     def _phis(self, block: Block, edges: Sequence[tuple[Operation, Sequence[SSAValue]]]) -> None:

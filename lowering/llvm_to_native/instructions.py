@@ -47,10 +47,13 @@ Spelling: TypeAlias = Callable[[Writer, Operation], None]
 
 def _flags(op: Operation) -> str:
     """Fast math flags of a float op; wrapping, exact, disjoint and sign flags of an integer op."""
-    words: list[str] = []
     properties = op.properties
-    if isinstance(fast := properties.get("fastmathFlags"), llvm.FastMathAttr):
-        words += [flag.value for flag in fast.data]
+    if not properties:
+        return ""
+    if (fast := properties.get("fastmathFlags")) is not None:
+        flags = cast(llvm.FastMathAttr, fast).data
+        return f" {' '.join([flag.value for flag in flags])}" if flags else ""
+    words: list[str] = []
     match properties.get("overflowFlags"):
         case IntegerAttr(value=bits):
             words += [word for bit, word in ((2, "nuw"), (1, "nsw")) if bits.data & bit]

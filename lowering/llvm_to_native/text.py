@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from ctypes import c_float
-from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -33,25 +32,25 @@ _FLOATS: dict[type[Attribute], str] = {
     Float32Type: "float",
     Float64Type: "double",
 }
+_PLAIN: dict[type[Attribute], str] = {
+    **_FLOATS,
+    IndexType: "i64",
+    llvm.LLVMPointerType: "ptr",
+    llvm.LLVMVoidType: "void",
+}
 _SUFFIXES = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}
 
 
-@lru_cache(maxsize=1 << 10)
 def type_text(type_: Attribute) -> str:
     """`<16 x float>` for `vector<16xf32>`. Raises VerifyException for a type that LLVM does not have."""
+    # Not cached: to hash a vector type costs more than to spell it.
+    if (plain := _PLAIN.get(type(type_))) is not None:
+        return plain
     match type_:
-        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
-            return _FLOATS[type(type_)]
         case IntegerType():
             return f"i{bit_width(type_)}"
-        case IndexType():
-            return "i64"
         case VectorType() if len(type_.shape) == 1:
             return f"<{type_.get_shape()[0]} x {type_text(type_.element_type)}>"
-        case llvm.LLVMPointerType():
-            return "ptr"
-        case llvm.LLVMVoidType():
-            return "void"
         case llvm.LLVMArrayType():
             return f"[{type_.size.data} x {type_text(type_.type)}]"
         case llvm.LLVMStructType():

@@ -69,7 +69,7 @@ def intrinsic(name: str) -> Handler:
     return lower
 
 
-def _resize(ctx: Lowering, value: SSAValue, type_: Attribute) -> SSAValue:
+def resize(ctx: Lowering, value: SSAValue, type_: Attribute) -> SSAValue:
     """A signed integer, or a vector of them, in another width."""
     have, want = (bit_width(element(t)) for t in (value.type, type_))
     if have == want:
@@ -78,7 +78,7 @@ def _resize(ctx: Lowering, value: SSAValue, type_: Attribute) -> SSAValue:
 
 
 def _index_cast(ctx: Lowering, op: Operation) -> None:
-    ctx.set(op.results[0], _resize(ctx, ctx.get(op.operands[0]), register_type(op.results[0].type)))
+    ctx.set(op.results[0], resize(ctx, ctx.get(op.operands[0]), register_type(op.results[0].type)))
 
 
 def _constant(ctx: Lowering, op: Operation) -> None:

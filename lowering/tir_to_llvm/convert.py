@@ -16,6 +16,7 @@ from .arithmetic import ARITHMETIC
 from .builder import NO_FLAGS, Place
 from .context import Handler, Lowering
 from .control import CONTROL, buffer_attributes
+from .lanes import LANES
 from .math_ops import MATH
 from .memory import MEMORY
 from .types import PTR, VOID, register_type
@@ -89,5 +90,6 @@ _HANDLERS: dict[type[Operation], Handler] = {
     **MEMORY,
     **ARITHMETIC,
     **MATH,
+    **LANES,
     CallExternOp: _call_extern,
 }

@@ -58,14 +58,11 @@ class FusionGroups:
 
     def _allowed(self, node: int, sink: int, edge: OpPattern, phase: int) -> tuple[OpPattern, OpPattern] | None:
         """The strongest pattern allowed for groups on the way and for the sink's; None when `node` must not start."""
-        own, through_tuple = self._pattern[node], self._pattern[sink] is _TUPLE
+        own = self._pattern[node]
         if own is _OPAQUE:
             return None
         if phase == 2:
-            joins = own <= _INJECTIVE and through_tuple and self._pattern[self.find(sink)] <= _INJECTIVE
-            return (_INJECTIVE, _INJECTIVE) if joins else None
-        if through_tuple:
-            return None
+            return (_INJECTIVE, _INJECTIVE) if own <= _INJECTIVE and self._pattern[sink] is _TUPLE else None
         if own is _ANCHOR:
             return (_BROADCAST, _BROADCAST) if phase == 0 and edge is _ELEMWISE else None
         if own <= _BROADCAST:

@@ -126,9 +126,8 @@ class SinkThroughConcatenate(RewritePattern):
                 blocks.add(source.block)
         if not blocks:
             return
-        axis = op.signature.int("axis") % 4
         block = max(blocks)
-        shared = gcd(*(shape_of(value)[1] for value in op.data)) if axis == 1 else shape_of(op.result)[1]
+        shared = gcd(*(shape_of(value)[1] for value in op.data))
         if len(blocks) > 1 or shared % block:
             block = largest_divisor(shared, block)
             if block < SMALLEST_BLOCK:
@@ -138,7 +137,7 @@ class SinkThroughConcatenate(RewritePattern):
         for value in op.data:
             source = blocked_source(value)
             operands.append(sinking.wrap(value, block) if source is None else sinking.take(source, block))
-        sinking.finish(moved(op, *operands, axis=axis), block, rewriter)
+        sinking.finish(moved(op, *operands, axis=op.signature.int("axis") % 4), block, rewriter)
 
 
 class SinkThroughPad(RewritePattern):

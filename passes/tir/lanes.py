@@ -13,10 +13,11 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.affine import Linear, Range, bounds, flatten, linear
 from ...dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
-from ...dialects.tir_lanes import CastOp, SelectOp
+from ...dialects.tir_lanes import CastOp, CompareOp, SelectOp
 from .common import Ranges, settle, view
 
 WIDTHS = (2, 4, 8, 16, 32, 64)
+_SCALAR_ONLY = {"arith.addui_extended", "arith.mului_extended", "arith.mulsi_extended", "math.fpowi"}
 
 
 class _Touch(NamedTuple):
@@ -86,7 +87,9 @@ class Lanes:
         if isinstance(op, CallExternOp):
             if differs or not op.results:
                 raise Obstacle(f'"{op.callee.data}" is called for each lane')
-        elif not (op.dialect_name() in ("arith", "math") or isinstance(op, SelectOp | CastOp)):
+        elif not (op.dialect_name() in ("arith", "math") or isinstance(op, CompareOp | SelectOp | CastOp)):
+            raise Obstacle(f"{op.name} has no vector form")
+        if differs and op.name in _SCALAR_ONLY:
             raise Obstacle(f"{op.name} has no vector form")
         if differs:
             self.varying.update(op.results)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.arith import ConstantOp, SelectOp
+from xdsl.dialects.arith import (
+    CMPF_COMPARISON_OPERATIONS,
+    CMPI_COMPARISON_OPERATIONS,
+    CmpfOp,
+    CmpiOp,
+    ConstantOp,
+    SelectOp,
+)
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, VectorType, i64
 from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -117,30 +124,32 @@ class _Vectors:
         self._replace(op, wide)
 
     def _compute(self, op: Operation) -> None:
-        if isinstance(op, SelectOp | tir_lanes.SelectOp):
+        if isinstance(op, SelectOp | tir_lanes.SelectOp) and is_scalar(op.operands[0].type):
+            # One condition for all lanes stays one.
             condition, *values = op.operands
-            first, second = (self._vector(value, op) for value in values)
-            if is_scalar(condition.type):
-                wide = SelectOp.create(operands=[condition, first, second], result_types=[first.type])
-            else:
-                wide = tir_lanes.SelectOp.make(condition, first, second)
-            wide.location = op.location
-            self._replace(op, wide)
-            return
-        operands = [self._vector(operand, op) for operand in op.operands]
-        types = [self._type(result.type) for result in op.results]
-        if (kind := op.name.removeprefix("arith.")) in tir_lanes.CASTS:
-            wide = tir_lanes.CastOp.make(kind, operands[0], types[0])
-            wide.location = op.location
+            operands = [condition, *(self._vector(value, op) for value in values)]
         else:
-            wide = type(op).create(
-                operands=operands,
-                result_types=types,
-                properties=op.properties,
-                attributes=op.attributes,
-                location=op.location,
-            )
+            operands = [self._vector(operand, op) for operand in op.operands]
+        wide = self._lanewise(op, operands)
+        wide.location = op.location
         self._replace(op, wide)
+
+    def _lanewise(self, op: Operation, operands: list[SSAValue]) -> Operation:
+        """The op that does in each lane what `op` does; arith's, where that takes vectors."""
+        kind = op.name.removeprefix("arith.")
+        match op:
+            case SelectOp() if not is_scalar(operands[0].type):
+                return tir_lanes.SelectOp.make(*operands)
+            case CmpiOp() | CmpfOp():
+                names = CMPI_COMPARISON_OPERATIONS if isinstance(op, CmpiOp) else CMPF_COMPARISON_OPERATIONS
+                return tir_lanes.CompareOp.make(names[op.predicate.value.data], *operands)
+            case _ if kind in tir_lanes.CASTS:
+                return tir_lanes.CastOp.make(kind, operands[0], self._type(op.results[0].type))
+            case _:
+                types = [self._type(result.type) for result in op.results]
+                return type(op).create(
+                    operands=operands, result_types=types, properties=op.properties, attributes=op.attributes
+                )
 
     @staticmethod
     def _replace(op: Operation, wide: Operation) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
 from whence.passes.pipelines import available_passes
 
@@ -32,6 +34,32 @@ def _tir() -> Dialect:
     return Tir
 
 
+def _llvm_ext() -> Dialect:
+    from whence.dialects.llvm_ext import LLVMExt
+
+    return LLVMExt
+
+
+def _convert_tir_to_llvm() -> type[ModulePass]:
+    from whence.lowering.tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
+
+    return ConvertTirToLlvmPass
+
+
+def _llvm_target() -> type[Target]:
+    from whence.lowering.llvm_to_native.targets import LLVMTarget
+
+    return LLVMTarget
+
+
+def _asm_target() -> type[Target]:
+    from whence.lowering.llvm_to_native.targets import AssemblyTarget
+
+    return AssemblyTarget
+
+
 UNIVERSE = Universe(
-    all_dialects={"relay": _relay, "te": _te, "schedule": _schedule, "tir": _tir}, all_passes=available_passes()
+    all_dialects={"relay": _relay, "te": _te, "schedule": _schedule, "tir": _tir, "llvm_ext": _llvm_ext},
+    all_passes={**available_passes(), "convert-tir-to-llvm": _convert_tir_to_llvm},
+    all_targets={"whence-llvm": _llvm_target, "whence-asm": _asm_target},
 )

@@ -305,6 +305,14 @@ def test_one_channel_operands_broadcast_over_blocks() -> None:
     assert transforms(module) == ["NCHW->NCHW16c", "NCHW->NCHW1c", "NCHW16c->NCHW"]
 
 
+def test_one_transform_serves_equal_readers() -> None:
+    net = Net((1, 16, 4, 4))
+    x = net.inputs[0]
+    module = alter(net.done(net.conv(x, 16), net.conv(x, 32), net.conv(x, 16, groups=16)))
+    (there,) = (op for op in ops(module, transform.LayoutTransformOp) if op.src_layout.data == "NCHW")
+    assert len(layer_names(there.location)) == 3, "all three layers asked for it"
+
+
 def test_operands_in_other_blocks_are_brought_to_the_larger() -> None:
     net = Net((1, 16, 4, 4))
     x = net.conv(net.inputs[0], 32, groups=4)
@@ -333,7 +341,9 @@ def test_what_mixes_channels_stays_plain() -> None:
     x = net.conv(net.inputs[0], 32)
     results = [
         net.add(transform.PadOp, x, net.constant(), pad_width=[0, 0, 0, 1, 0, 0, 0, 0]),
-        net.add(transform.StridedSliceOp, x, begin=[3], end=[19], axes=[1]),
+        net.add(transform.StridedSliceOp, x, begin=[4], end=[16], axes=[1]),
+        net.add(transform.StridedSliceOp, x, begin=[16], end=[20], axes=[1]),
+        net.add(transform.StridedSliceOp, x, begin=[0], end=[32], strides=[2], axes=[1]),
         net.add(transform.StridedSliceOp, x, begin=[-1], end=[-9], strides=[-1], axes=[2]),
         net.add(transform.SumOp, x, axis=[1]),
         net.add(nn.BiasAddOp, x, net.constant(8), axis=2),

@@ -225,6 +225,21 @@ def test_concatenation_takes_injective_producers_but_no_convolution() -> None:
     assert fuse(net.done(x)) == ["fused_nn_conv2d_nn_relu", "fused_nn_relu_transpose_concatenate_tanh"]
 
 
+def test_concatenation_takes_nothing_around_a_loop() -> None:
+    """The relu reaches the concatenation through a softmax, too, which may not go in."""
+    net = Net((2, 3))
+    x = net.add(ew.ReluOp, net.inputs[0])
+    x = net.add(tr.ConcatenateOp, x, net.add(nn.SoftmaxOp, x))
+    assert fuse(net.done(x)) == ["fused_nn_relu", "fused_nn_softmax", "fused_concatenate"]
+
+
+def test_convolution_gets_the_sum_before_an_injective_operand() -> None:
+    net = Net((1, 4, 5, 5), (1, 4, 5, 5))
+    x = net.add(tr.TransposeOp, net.inputs[1], axes=[0, 1, 3, 2])
+    x = net.add(ew.AddOp, x, net.conv(net.inputs[0]))
+    assert fuse(net.done(x)) == ["fused_transpose", "fused_nn_conv2d_add"]
+
+
 def test_returned_tuple_fields_and_concatenations_stay_outputs() -> None:
     net = Net((2, 3))
     a = net.add(ew.ExpOp, net.inputs[0])
@@ -252,6 +267,15 @@ def test_multiple_results_are_a_group_of_their_own() -> None:
     module = net.done(net.add(ew.ReluOp, x), mean)
     assert fuse(module) == ["fused_nn_conv2d", "fused_nn_batch_norm", "fused_nn_relu"]
     assert len(functions(module)["fused_nn_batch_norm"].function_type.outputs) == 3
+
+
+def test_multiple_results_of_which_one_is_read() -> None:
+    net = Net((1, 4, 5, 5))
+    x = net.all(nn.DropoutOp, net.add(ew.ReluOp, net.inputs[0]))[0]
+    statistics = [net.constant(np.ones(4, np.float32)) for _ in range(4)]
+    x = net.all(nn.BatchNormOp, x, *statistics)[0]
+    wanted = ["fused_nn_relu", "fused_nn_dropout", "fused_nn_batch_norm", "fused_tanh"]
+    assert fuse(net.done(net.add(ew.TanhOp, x))) == wanted
 
 
 def test_scalars_go_inside_and_weights_do_not() -> None:
@@ -481,6 +505,23 @@ def test_post_dominators_against_all_paths(seed: int) -> None:
                     seen.add(consumer)
                     stack.append(consumer)
         assert tree.pattern[node] == strongest
+
+
+@pytest.mark.parametrize("position", range(40))
+def test_post_dominator_far_away(position: int) -> None:
+    """A value is read at both ends of a chain with one transposition in it, which the far edge must not forget."""
+    net = Net((4, 4))
+    first = x = net.add(ew.TanhOp, net.inputs[0])
+    for index in range(40):
+        x = net.add(tr.TransposeOp if index == position else ew.ReluOp, x)
+    net.done(net.add(ew.AddOp, net.add(ew.AddOp, x, first), net.inputs[0]))
+    graph = FusionGraph.of(net.func.block)
+    tree = PostDominators(graph)
+    start = next(node for node, op in enumerate(graph.ops) if op is not None and op.results[0] is first)
+    end = graph.ops[tree.parent[start]]
+    assert end is not None
+    assert end.operands[1] is first
+    assert tree.pattern[start] == OpPattern.INJECTIVE
 
 
 def test_element_types_may_change_inside_a_group() -> None:

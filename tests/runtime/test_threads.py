@@ -80,9 +80,17 @@ def _object(text: str) -> bytes:
 
 
 @cache
-def _kernels() -> Library:
+def _linked() -> Library:
     imports = {"whence_parallel_for": pool_library()["whence_parallel_for"]}
     return link([_object(_COUNT)], ["flat", "nested"], imports)
+
+
+_once = threading.Lock()
+
+
+def _kernels() -> Library:
+    with _once:  # or two threads would link, and the code of one would go
+        return _linked()
 
 
 def _run(pool: ThreadPool, data: Ints, n: int, symbol: str = "flat") -> None:

@@ -1,0 +1,86 @@
+"""What `xdsl-opt -t` and `whence-opt -t` can print: LLVM IR, and assembly beside the tir and the layers it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.target import Target as XdslTarget
+
+from ...dialects.tir import PrimFuncOp
+from ...provenance.span import fuse, layer_names
+from ..kernel import print_with_lines
+from ..tir_to_llvm.convert import convert
+from ..tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
+from .assembly import instructions
+from .compile import compile_text
+from .emit import emit_module
+from .target import Target
+
+
+@dataclass(frozen=True)
+class LLVMTarget(XdslTarget):
+    """The LLVM IR of all `tir.prim_func`s and `llvm.func`s, before LLVM's own passes and without debug info."""
+
+    name = "whence-llvm"
+
+    target: str = "native"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        lowered = module.clone()
+        ConvertTirToLlvmPass().apply(ctx, lowered)
+        output.write(emit_module(lowered, target=Target.parse(self.target)))
+
+
+@dataclass(frozen=True)
+class AssemblyTarget(XdslTarget):
+    """The machine code of all `tir.prim_func`s and `llvm.func`s.
+
+    What follows a comment `# layers | tir` comes from that line of tir; `# several` stands before what LLVM merged from
+    several lines.
+    """
+
+    name = "whence-asm"
+
+    target: str = "native"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        target = Target.parse(self.target)
+        for op in module.ops:
+            if isinstance(op, PrimFuncOp):
+                output.writelines(f"{line}\n" for line in _listing(op, target))
+        functions = [op.clone() for op in module.ops if isinstance(op, llvm.FuncOp)]
+        if any(function.body.blocks for function in functions):
+            output.write(compile_text(emit_module(ModuleOp([*functions]), target=target), target).assembly)
+
+
+def _listing(func: PrimFuncOp, target: Target) -> Iterator[str]:
+    text, lines = print_with_lines(func)
+    kernel = convert(func, lines)
+    source = f"{func.sym_name.data}.tir"
+    native = compile_text(emit_module(kernel.module, lines=kernel.lines, source=source, target=target), target)
+    comments = _comments(text, lines)
+    current, shown = "", 0
+    for function, instruction, line in instructions(native.assembly):
+        if function != current:
+            yield f"{function}:"
+            current, shown = function, -1
+        if (line or 0) != shown:
+            shown = line or 0
+            yield f"  # {comments[shown]}"
+        yield f"    {instruction}"
+
+
+def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
+    """What stands before the code of each line; first, for 0, of several lines."""
+    spelled = text.splitlines()
+    locations: list[list[LocationAttr]] = [[] for _ in spelled]
+    for op, line in lines.items():
+        locations[line - 1].append(op.location)
+    found = [", ".join(layer_names(fuse(group))) for group in locations]
+    return ["several", *[f"{layers} | {line.strip()}" for layers, line in zip(found, spelled, strict=True)]]

@@ -1,0 +1,337 @@
+"""Random small kernels give the same results before and after each pass, in an interpreter that knows no pass."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp, VectorType, f32, i32
+from xdsl.dialects.vector import BroadcastOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from whence.dialects import tir, tir_lanes
+from whence.passes.tir import flatten_buffer, pipeline, remove_no_op, simplify, unroll, vectorize
+
+Value = Any
+"""A number, or a numpy array with one per lane."""
+
+# An interpreter
+
+
+def lane_count(type: Attribute) -> int:
+    return cast(VectorType[Attribute], type).get_shape()[0] if isinstance(type, VectorType) else 0
+
+
+def number(attribute: Attribute, type: Attribute) -> Value:
+    if (values := getattr(attribute, "get_values", None)) is not None:
+        return np.array(values(), np.float32 if "f32" in str(type) else np.int64)
+    data = cast(FloatAttr | IntegerAttr, attribute).value.data
+    return np.float32(data) if isinstance(attribute, FloatAttr) else np.int64(data)
+
+
+def compare(predicate: str, a: Value, b: Value) -> Value:
+    return {"ogt": np.greater, "olt": np.less, "slt": np.less}[predicate](a, b)
+
+
+BINARY: dict[str, Callable[[Value, Value], Value]] = {
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.maximumf": np.maximum,
+    "arith.addi": np.add,
+}
+
+
+class Interpreter:
+    """Runs one kernel; every element that is touched must be there."""
+
+    def __init__(self, func: tir.PrimFuncOp, arrays: Sequence[np.ndarray]):
+        self.values: dict[SSAValue, Value] = {}
+        for argument, array in zip(func.block.args, arrays, strict=True):
+            assert tir.buffer_of(argument).size == array.size
+            self.values[argument] = array.reshape(-1).copy()
+        self.block(func.block)
+        self.arrays = [self.values[argument] for argument in func.block.args]
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            self.op(op)
+
+    def point(self, map: AffineMap, indices: Sequence[SSAValue]) -> list[int]:
+        return list(map.eval([int(self.values[index]) for index in indices], []))
+
+    def holds(self, map: AffineMap, indices: Sequence[SSAValue]) -> bool:
+        return all(value >= 0 for value in self.point(map, indices))
+
+    def elements(self, op: tir.LoadOp | tir.StoreOp, type: Attribute) -> Value:
+        """The place, or the places of the lanes, that an access touches."""
+        shape = tir.buffer_of(op.buffer).get_shape()
+        point = self.point(op.map.data, op.indices)
+        assert all(0 <= x < extent for x, extent in zip(point, shape, strict=True)), (str(op), point)
+        flat = int(np.ravel_multi_index(point, shape))
+        if not (lanes := lane_count(type)):
+            return flat
+        places = flat + op.step * np.arange(lanes)
+        assert places.min() >= 0
+        assert places.max() < tir.buffer_of(op.buffer).size
+        return places
+
+    def op(self, op: Operation) -> None:
+        values = self.values
+        match op:
+            case tir.ForOp():
+                for i in range(op.trip_count):
+                    values[op.var] = i
+                    self.block(op.block)
+            case tir.IfOp():
+                if self.holds(op.guard.data, op.indices):
+                    self.block(op.block)
+                elif op.orelse is not None:
+                    self.block(op.orelse.block)
+            case tir.AllocOp():
+                values[op.result] = np.full(op.result.type.size, np.nan, np.float32)
+            case tir.LoadOp():
+                if op.guard is not None and not self.holds(op.guard.data, op.indices):
+                    assert op.otherwise is not None
+                    values[op.result] = number(op.otherwise, op.result.type)
+                else:
+                    values[op.result] = values[op.buffer][self.elements(op, op.result.type)]
+            case tir.StoreOp():
+                places = self.elements(op, op.value.type)
+                assert np.size(np.unique(places)) == np.size(values[op.value])
+                values[op.buffer][places] = values[op.value]
+            case tir.IndexOp():
+                lanes = lane_count(op.result.type)
+                start = self.point(op.map.data, op.indices)[0]
+                values[op.result] = start + op.stride.value.data * np.arange(lanes) if lanes else start
+            case arith.ConstantOp():
+                values[op.result] = number(op.value, op.result.type)
+            case BroadcastOp():
+                values[op.vector] = np.full(lane_count(op.vector.type), values[op.source])
+            case arith.CmpfOp():
+                name = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+                values[op.result] = compare(name, values[op.lhs], values[op.rhs])
+            case tir_lanes.CompareOp():
+                values[op.result] = compare(op.predicate.data, values[op.first], values[op.second])
+            case arith.SelectOp() | tir_lanes.SelectOp():
+                condition, first, second = (values[operand] for operand in op.operands)
+                values[op.results[0]] = np.where(condition, first, second).astype(np.float32)[()]
+            case arith.IndexCastOp():
+                values[op.result] = values[op.input]
+            case arith.SIToFPOp():
+                values[op.result] = np.float32(values[op.input])
+            case tir_lanes.CastOp():
+                source = values[op.source]
+                values[op.result] = np.asarray(source, np.float32) if op.kind.data == "sitofp" else source
+            case _:
+                a, b = (values[operand] for operand in op.operands)
+                values[op.results[0]] = BINARY[op.name](a, b)
+
+
+# A generator
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+@dataclass
+class Kernels:
+    """Builds a random kernel over one integer input, two float inputs, one output and one local buffer."""
+
+    draw: Draw
+    vars: list[tuple[SSAValue, int]] = field(default_factory=lambda: list[tuple[SSAValue, int]]())
+    loops: int = 0
+
+    def pick(self, *choices: Any) -> Any:
+        return self.draw(st.sampled_from(choices))
+
+    def build(self) -> tir.PrimFuncOp:
+        shapes = [[self.pick(2, 3, 8)], [self.pick(3, 8), self.pick(4, 8)], [self.pick(5, 16)], [4, self.pick(8, 16)]]
+        types = [tir.BufferType.of(shape, i32 if not i else f32) for i, shape in enumerate(shapes)]
+        func = tir.PrimFuncOp("f", types, 1)
+        local = tir.AllocOp(tir.BufferType.of([self.pick(4, 16), 2], f32, "local"))
+        func.block.add_op(local)
+        self.table, *self.inputs, self.output = func.block.args
+        self.local = local.result
+        # A stage writes the local buffer whole, so that no run reads what nobody wrote.
+        rows, columns = tir.buffer_of(self.local).get_shape()
+        self.loop(func.block, rows, "serial", lambda outer: self.loop(outer, columns, "serial", self.fill))
+        for _ in range(self.draw(st.integers(1, 2))):
+            self.statement(func.block, 0)
+        return func
+
+    def fill(self, block: Block) -> None:
+        map = AffineMap.identity(2)
+        block.add_op(tir.StoreOp.make(self.value(block, 1), self.local, map, [var for var, _ in self.vars]))
+
+    def loop(self, block: Block, extent: int, kind: str, body: Callable[[Block], None]) -> None:
+        loop = tir.ForOp.make(extent, kind, "ijkl"[len(self.vars)])
+        block.add_op(loop)
+        self.vars.append((loop.var, extent))
+        body(loop.block)
+        self.vars.pop()
+
+    def statement(self, block: Block, depth: int) -> None:
+        kind = self.pick("for", "for", "if", "store", "store") if 0 < depth < 4 else "for" if not depth else "store"
+        if kind == "for":
+            extent, words = self.pick((1, "serial"), (3, "vectorized"), (4, "vectorized"), (8, "vectorized"), (3, "serial"), (2, "unrolled"), (0, "serial"))  # fmt: skip
+            self.loop(block, extent, words, lambda inner: self.statements(inner, depth + 1))
+        elif kind == "if":
+            guard = [self.index() + self.pick(-3, -1, 0, 0, 5) for _ in range(self.pick(1, 2))]
+            op = tir.IfOp.make(self.map(guard), self.indices, orelse=self.pick(True, False))
+            block.add_op(op)
+            self.statements(op.block, depth + 1)
+            if op.orelse is not None:
+                self.statements(op.orelse.block, depth + 1)
+        else:
+            value = self.value(block, self.pick(0, 1, 2))
+            buffer = self.pick(self.output, self.local)
+            block.add_op(tir.StoreOp.make(value, buffer, self.inside(buffer), self.indices))
+
+    def statements(self, block: Block, depth: int) -> None:
+        for _ in range(self.pick(1, 1, 2)):
+            self.statement(block, depth)
+
+    @property
+    def indices(self) -> list[SSAValue]:
+        return [var for var, _ in self.vars]
+
+    def map(self, exprs: Sequence[AffineExpr]) -> AffineMap:
+        return AffineMap(len(self.vars), 0, tuple(exprs))
+
+    def index(self) -> AffineExpr:
+        """A random affine expression of the loop variables."""
+        total = AffineExpr.constant(self.pick(0, 0, 1, 3))
+        for i in range(len(self.vars)):
+            total = total + AffineExpr.dimension(i) * self.pick(0, 1, 1, 2, 4, 8, -1)
+        factor = self.pick(2, 4, 8)
+        return self.pick(total, total, total, total // factor, total % factor, (total // factor) * factor + total % factor)
+
+    def values_of(self, expr: AffineExpr) -> list[int]:
+        ranges = [range(extent) for _, extent in self.vars]
+        return [expr.eval(point, ()) for point in itertools.product(*ranges)] or [0]
+
+    def inside(self, buffer: SSAValue) -> AffineMap:
+        """Indices that are in the buffer at every point."""
+        exprs: list[AffineExpr] = []
+        for extent in tir.buffer_of(buffer).get_shape():
+            expr = self.index()
+            values = self.values_of(expr)
+            exprs.append(expr if min(values) >= 0 and max(values) < extent else expr % extent)
+        return self.map(exprs)
+
+    def value(self, block: Block, depth: int) -> SSAValue:
+        if depth:
+            a, b = self.value(block, depth - 1), self.value(block, depth - 1)
+            kind = self.pick(arith.AddfOp, arith.MulfOp, arith.SubfOp, arith.MaximumfOp, arith.SelectOp)
+            if kind is arith.SelectOp:
+                condition = arith.CmpfOp(a, b, self.pick("ogt", "olt"))
+                block.add_op(condition)
+                op: Operation = arith.SelectOp(condition.result, a, b)
+            else:
+                op = kind(a, b)
+            block.add_op(op)
+            return op.results[0]
+        return self.pick(self.load, self.load, self.guarded, self.gathered, self.counted, self.constant)(block)
+
+    def add(self, block: Block, op: Operation) -> SSAValue:
+        block.add_op(op)
+        return op.results[0]
+
+    def constant(self, block: Block) -> SSAValue:
+        return self.add(block, arith.ConstantOp(FloatAttr(self.pick(0.0, 2.0, -3.0), f32)))
+
+    def readable(self) -> SSAValue:
+        written = len(self.vars) != 2 or self.loops
+        return self.pick(*self.inputs, *([self.output] if written else []))
+
+    def load(self, block: Block) -> SSAValue:
+        buffer = self.pick(*self.inputs, self.output)
+        return self.add(block, tir.LoadOp.make(buffer, self.inside(buffer), self.indices))
+
+    def guarded(self, block: Block) -> SSAValue:
+        buffer = self.pick(*self.inputs)
+        exprs: list[AffineExpr] = []
+        guard: list[AffineExpr] = []
+        for extent in tir.buffer_of(buffer).get_shape():
+            expr = self.index() + self.pick(-2, 0, 1)
+            exprs.append(expr)
+            guard += [expr, expr * -1 + (extent - 1)]
+        op = tir.LoadOp.make(
+            buffer, self.map(exprs), self.indices, guard=self.map(guard), otherwise=FloatAttr(7.0, f32)
+        )
+        return self.add(block, op)
+
+    def gathered(self, block: Block) -> SSAValue:
+        """An element whose place is read from the table."""
+        place = self.add(block, tir.LoadOp.make(self.table, self.inside(self.table), self.indices))
+        index = self.add(block, arith.IndexCastOp(place, IndexType()))
+        buffer = self.inputs[1]
+        extent = tir.buffer_of(buffer).size
+        count = len(self.vars)
+        expr = (AffineExpr.dimension(count) + self.index()) % extent
+        return self.add(block, tir.LoadOp.make(buffer, AffineMap(count + 1, 0, (expr,)), [*self.indices, index]))
+
+    def counted(self, block: Block) -> SSAValue:
+        index = self.add(block, tir.IndexOp.make(self.map([self.index()]), self.indices))
+        if self.vars and self.pick(True, False):
+            index = self.pick(*self.indices)
+        return self.add(block, arith.SIToFPOp(self.add(block, arith.IndexCastOp(index, i32)), f32))
+
+
+@st.composite
+def kernels(draw: Draw) -> tir.PrimFuncOp:
+    return Kernels(draw).build()
+
+
+def run(func: tir.PrimFuncOp) -> list[np.ndarray]:
+    random = np.random.default_rng(0)
+    arrays = [
+        random.integers(0, 3, type_.size).astype(np.int32)
+        if (type_ := tir.buffer_of(argument)).element_type == i32
+        else random.integers(-8, 8, type_.size).astype(np.float32)
+        for argument in func.block.args
+    ]
+    return Interpreter(func, arrays).arrays
+
+
+PASSES: dict[str, Callable[[tir.PrimFuncOp], None]] = {
+    "simplify": simplify.run,
+    "vectorize": vectorize.run,
+    "unroll": unroll.run,
+    "flatten-buffer": flatten_buffer.run,
+    "remove-no-op": remove_no_op.run,
+    "pipeline": pipeline.run_tir_passes,
+}
+
+
+def combined(func: tir.PrimFuncOp) -> None:
+    """All of them, unrolled loops written out, and simplified again at the end."""
+    for name in ("unroll", "flatten-buffer", "simplify", "vectorize", "remove-no-op", "simplify"):
+        PASSES[name](func)
+
+
+@pytest.mark.parametrize("name", [*PASSES, "combined"])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(func=kernels())
+def test_same_results(name: str, func: tir.PrimFuncOp) -> None:
+    module = ModuleOp([func])
+    before = str(module)
+    with np.errstate(all="ignore"):
+        expected = run(func)
+        PASSES.get(name, combined)(func)
+        module.verify()
+        found = run(func)
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(b, a, err_msg=f"{before}\n{module}")
+
+
+def walk(func: tir.PrimFuncOp) -> Iterator[Operation]:
+    return func.walk()
