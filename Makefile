@@ -29,5 +29,5 @@ clean:
 # The stamp is older than pyproject.toml when the dependencies may have changed.
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	touch $@

@@ -258,7 +258,6 @@ class Operator(IRDLOperation):
                 if definition.default_value is None and not isinstance(definition, OptPropertyDef):
                     parser.raise_error(f"{cls.name}: expected attribute {name}, got {sorted(given) or 'none'}")
             elif not definition.constr.verifies(given[name]):
-                kind = next(
-                    (k for k, v in _KINDS.items() if definition.constr.verifies(to_attribute(v))), "another kind"
-                )
+                kinds = (kind for kind, value in _KINDS.items() if definition.constr.verifies(to_attribute(value)))
+                kind = next(kinds, "another kind")
                 parser.raise_error(f"{cls.name}: expected {kind} for {name}, got {given[name]}")

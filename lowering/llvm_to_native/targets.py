@@ -1,4 +1,4 @@
-"""What `xdsl-opt -t` and `whence-opt -t` can print: LLVM IR, and assembly beside the tir and the layers it comes from."""
+"""What `xdsl-opt -t` can print: LLVM IR, and assembly beside the tir and the layers that it comes from."""
 
 from __future__ import annotations
 

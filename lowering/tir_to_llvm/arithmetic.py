@@ -1,13 +1,12 @@
-"""The arith and vector dialects, op by op, as tables."""
+"""The arith dialect, op by op, as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import cast
 
-from xdsl.dialects import arith, llvm, vector
+from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
@@ -18,7 +17,6 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import llvm_ext
@@ -27,7 +25,7 @@ from ...provenance.diagnostics import fail
 from ..llvm_to_native.text import suffix, type_text
 from .builder import NO_FLAGS
 from .context import Handler, Lowering
-from .types import element, is_integer, like, number_attribute, register_type, vector_type
+from .types import element, like, number_attribute, register_type, vector_type
 
 _WRAP_BITS = {"nsw": 1, "nuw": 2}
 
@@ -44,7 +42,7 @@ def flags(op: Operation) -> Mapping[str, Attribute]:
     return {"isExact": UnitAttr()} if "isExact" in properties else NO_FLAGS
 
 
-def _direct(kind: type[Operation]) -> Handler:
+def direct(kind: type[Operation]) -> Handler:
     """An llvm op with the same operands and result."""
 
     def lower(ctx: Lowering, op: Operation) -> None:
@@ -128,8 +126,8 @@ def select(ctx: Lowering, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> 
 
 
 def _select(ctx: Lowering, op: Operation) -> None:
-    assert isinstance(op, arith.SelectOp)
-    ctx.set(op.result, select(ctx, ctx.get(op.cond), ctx.get(op.lhs), ctx.get(op.rhs)))
+    condition, lhs, rhs = (ctx.get(operand) for operand in op.operands)
+    ctx.set(op.results[0], select(ctx, condition, lhs, rhs))
 
 
 def _rounded_division(*, up: bool) -> Handler:
@@ -149,86 +147,6 @@ def _rounded_division(*, up: bool) -> Handler:
         ctx.set(op.results[0], ctx.value(llvm.AddOp if up else llvm.SubOp, (quotient, one), type_))
 
     return lower
-
-
-def _broadcast(ctx: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.BroadcastOp)
-    value, type_ = ctx.get(op.source), register_type(op.vector.type)
-    if vector_type(value.type) is not None:
-        if value.type != type_:
-            fail(op, f"a scalar or {type_}", str(value.type))
-        ctx.set(op.vector, value)
-    elif isinstance(constant := value.owner, llvm.ConstantOp):
-        number = cast("IntegerAttr | FloatAttr", constant.value).value.data
-        ctx.set(op.vector, ctx.constant(number_attribute(number, type_), type_))
-    else:
-        ctx.set(op.vector, ctx.splat(value, type_))
-
-
-_INTEGER_KINDS = {"add": "add", "mul": "mul", "and": "and", "or": "or", "xor": "xor"} | {
-    "minui": "umin",
-    "minsi": "smin",
-    "maxui": "umax",
-    "maxsi": "smax",
-}
-_FLOAT_KINDS = {"maxnumf": "fmax", "minnumf": "fmin", "maximumf": "fmaximum", "minimumf": "fminimum"}
-# The neutral start, and how the accumulator is joined.
-_FLOAT_STARTS = {"add": ("fadd", -0.0), "mul": ("fmul", 1.0)}
-_JOIN_OPS: dict[str, type[Operation]] = {
-    "add": llvm.AddOp,
-    "mul": llvm.MulOp,
-    "and": llvm.AndOp,
-    "or": llvm.OrOp,
-    "xor": llvm.XOrOp,
-}
-_JOIN_INTRINSICS = {"minui": "umin", "minsi": "smin", "maxui": "umax", "maxsi": "smax"} | {
-    "maxnumf": "maxnum",
-    "minnumf": "minnum",
-    "maximumf": "maximum",
-    "minimumf": "minimum",
-}
-_PAIRWISE: Mapping[str, Attribute] = {"fastmathFlags": llvm.FastMathAttr([FastMathFlag.REASSOC])}
-
-
-def _reduction(ctx: Lowering, op: Operation) -> None:
-    """The order within a vector is free, so that it takes log2(lanes) steps."""
-    assert isinstance(op, vector.ReductionOp)
-    kind, value = op.kind.data.value, ctx.get(op.vector)
-    acc = ctx.get(op.acc) if op.acc is not None else None
-    scalar, name = element(value.type), suffix(type_text(value.type))
-    if not is_integer(scalar) and kind in _FLOAT_STARTS:
-        word, neutral = _FLOAT_STARTS[kind]
-        start = acc if acc is not None else ctx.number(neutral, scalar)
-        total = ctx.intrinsic(f"llvm.vector.reduce.{word}.{name}", (start, value), scalar, _PAIRWISE)
-        ctx.set(op.dest, total.results[0])
-        return
-    kinds = _INTEGER_KINDS if is_integer(scalar) else _FLOAT_KINDS
-    if kind not in kinds:
-        fail(op, f"a kind among {', '.join(kinds)}", kind)
-    result = ctx.intrinsic(f"llvm.vector.reduce.{kinds[kind]}.{name}", (value,), scalar).results[0]
-    if acc is not None and kind in _JOIN_OPS:
-        result = ctx.value(_JOIN_OPS[kind], (acc, result), scalar)
-    elif acc is not None:
-        result = overloaded(ctx, _JOIN_INTRINSICS[kind], [acc, result], NO_FLAGS)
-    ctx.set(op.dest, result)
-
-
-def _position(op: Operation) -> int:
-    static = cast(DenseArrayBase[IntegerType], op.properties["static_position"]).get_values()
-    if len(static) != 1 or static[0] < 0:
-        fail(op, "one constant position", str(list(static)))
-    return static[0]
-
-
-def _extract(ctx: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.ExtractOp)
-    value = ctx.get(op.vector)
-    ctx.set(op.result, ctx.extract(value, _position(op), element(value.type)))
-
-
-def _insert(ctx: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.InsertOp)
-    ctx.set(op.result, ctx.insert(ctx.get(op.dest), ctx.get(op.source), _position(op)))
 
 
 _DIRECT: dict[type[Operation], type[Operation]] = {
@@ -260,7 +178,6 @@ _DIRECT: dict[type[Operation], type[Operation]] = {
     arith.FPToSIOp: llvm_ext.FPToSIOp,
     arith.FPToUIOp: llvm_ext.FPToUIOp,
     arith.BitcastOp: llvm.BitcastOp,
-    vector.BitcastOp: llvm.BitcastOp,
 }
 
 _INTRINSICS: dict[type[Operation], str] = {
@@ -272,11 +189,10 @@ _INTRINSICS: dict[type[Operation], str] = {
     arith.MinSIOp: "smin",
     arith.MaxUIOp: "umax",
     arith.MinUIOp: "umin",
-    vector.FMAOp: "fma",
 }
 
 ARITHMETIC: dict[type[Operation], Handler] = {
-    **{kind: _direct(lowered) for kind, lowered in _DIRECT.items()},
+    **{kind: direct(lowered) for kind, lowered in _DIRECT.items()},
     **{kind: intrinsic(name) for kind, name in _INTRINSICS.items()},
     arith.ConstantOp: _constant,
     arith.CmpiOp: _cmpi,
@@ -285,8 +201,4 @@ ARITHMETIC: dict[type[Operation], Handler] = {
     arith.IndexCastOp: _index_cast,
     arith.FloorDivSIOp: _rounded_division(up=False),
     arith.CeilDivSIOp: _rounded_division(up=True),
-    vector.BroadcastOp: _broadcast,
-    vector.ReductionOp: _reduction,
-    vector.ExtractOp: _extract,
-    vector.InsertOp: _insert,
 }

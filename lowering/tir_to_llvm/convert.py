@@ -20,6 +20,7 @@ from .lanes import LANES
 from .math_ops import MATH
 from .memory import MEMORY
 from .types import PTR, VOID, register_type
+from .vectors import VECTORS
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ _HANDLERS: dict[type[Operation], Handler] = {
     **MEMORY,
     **ARITHMETIC,
     **MATH,
+    **VECTORS,
     **LANES,
     CallExternOp: _call_extern,
 }

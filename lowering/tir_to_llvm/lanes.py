@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from xdsl.dialects import llvm
 from xdsl.ir import Operation
@@ -27,7 +28,7 @@ _CASTS: dict[str, type[Operation]] = {
 def _compare(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, CompareOp)
     first, second = ctx.get(op.first), ctx.get(op.second)
-    compare = ctx.icmp if is_integer(element(first.type)) else lambda *args: fcmp(ctx, *args)
+    compare = ctx.icmp if is_integer(element(first.type)) else partial(fcmp, ctx)
     ctx.set(op.result, compare(op.predicate.data, first, second))
 
 

@@ -11,10 +11,21 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.affine import Linear
 from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, buffer_of, element_bytes
 from ...provenance.diagnostics import fail
+from .arithmetic import resize
 from .builder import Place
 from .context import Handler, Lowering
 from .indexing import Indices, alignment
-from .types import element, lanes, like, memory_type, number_attribute, numbers_attribute, register_type, vector_type
+from .types import (
+    element,
+    is_integer,
+    lanes,
+    like,
+    memory_type,
+    number_attribute,
+    numbers_attribute,
+    register_type,
+    vector_type,
+)
 
 
 class _Access:
@@ -128,6 +139,9 @@ def _index(ctx: Lowering, op: Operation) -> None:
     indices = Indices(ctx, op.indices)
     type_ = register_type(op.result.type)
     value = indices.value(indices.form(op.map.data.results[0]))
+    if not is_integer(element(type_)):
+        fail(op, "an index or integer as result", str(op.result.type))
+    value = resize(ctx, value, element(type_))
     if (vector := vector_type(type_)) is not None:
         value = ctx.splat(value, type_)
         if step := op.stride.value.data:

@@ -108,7 +108,11 @@ def compile(
         raise PipelineError(f"opt_level: expected 0-3, got {opt_level!r}")
     machine = target if isinstance(target, Target) else Target.parse(target)
     ledger = Ledger()
-    with PassContext(opt_level), recording(ledger, "import"):
-        module = load(source, shapes)
-    artifact = build(module, machine, opt_level, ledger=ledger, cache=KernelCache(), audit=audit, progress=progress)
+    around = PassContext.current()
+    with PassContext(opt_level, around.required_pass, around.disabled_pass, around.config):
+        with recording(ledger, "import"):
+            module = load(source, shapes)
+        artifact = build(
+            module, machine, opt_level, ledger=ledger, cache=KernelCache(), audit=audit, progress=progress
+        )
     return Executable(artifact, threads)

@@ -40,6 +40,18 @@ def _llvm_ext() -> Dialect:
     return LLVMExt
 
 
+def _convert_relay_to_te() -> type[ModulePass]:
+    from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
+
+    return ConvertRelayToTePass
+
+
+def _convert_te_to_tir() -> type[ModulePass]:
+    from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
+
+    return ConvertTeToTirPass
+
+
 def _convert_tir_to_llvm() -> type[ModulePass]:
     from whence.lowering.tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
 
@@ -60,6 +72,11 @@ def _asm_target() -> type[Target]:
 
 UNIVERSE = Universe(
     all_dialects={"relay": _relay, "te": _te, "schedule": _schedule, "tir": _tir, "llvm_ext": _llvm_ext},
-    all_passes={**available_passes(), "convert-tir-to-llvm": _convert_tir_to_llvm},
+    all_passes={
+        **available_passes(),
+        "convert-relay-to-te": _convert_relay_to_te,
+        "convert-te-to-tir": _convert_te_to_tir,
+        "convert-tir-to-llvm": _convert_tir_to_llvm,
+    },
     all_targets={"whence-llvm": _llvm_target, "whence-asm": _asm_target},
 )

@@ -1,0 +1,61 @@
+"""The pass `convert-relay-to-te`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ...dialects.relay.core import FuncOp
+from ..llvm_to_native.target import Target
+from .lower import lower_function
+from .strategy import schedule_function
+
+
+@dataclass(frozen=True)
+class ConvertRelayToTePass(ModulePass):
+    """Lowers every primitive `relay.func` to a `te.func`, with its default schedule beside it.
+
+    Before: primitive functions, as relay-fuse-ops makes them. After: for each a `te.func` and a `schedule.sequence`,
+    both with its name; other functions stay as they are.
+    Locations: a stage, the ops in it and the primitives applied to it have their operator's.
+
+    target: what the schedule is made for: "native", or "llvm -mcpu=.. -mattr=..".
+
+    ```mlir
+    relay.func primitive @relu(%p0: tensor<64xf32>) -> (tensor<64xf32>) {
+      %0 = relay.nn.relu %p0 : (tensor<64xf32>) -> tensor<64xf32>
+      relay.return %0 : tensor<64xf32>
+    }
+    // becomes
+    te.func @relu(%p0: tensor<64xf32>) -> (tensor<64xf32>) {
+      %relu = te.compute "relu" (%ax0 in 64) : tensor<64xf32> {
+        %0 = te.read %p0[%ax0] : tensor<64xf32>
+        ..
+      }
+      te.return %relu : tensor<64xf32>
+    }
+    schedule.sequence @relu {
+      %relu = schedule.stage "relu"
+      %ax0 = schedule.axes %relu : 1
+      %ax0.outer, %ax0.inner = schedule.split %ax0 factor 16
+      schedule.vectorize %ax0.inner
+    }
+    ```
+    """
+
+    name = "convert-relay-to-te"
+    target: str = "native"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        bits = Target.parse(self.target).vector_bits
+        block = op.body.block
+        for func in [f for f in block.ops if isinstance(f, FuncOp) and f.primitive is not None]:
+            lowered = lower_function(func)
+            # Scheduling may add stages to the function it works on; the sequence has a primitive for each.
+            schedule = schedule_function(lowered.clone(), bits)
+            block.insert_ops_before([lowered, schedule.sequence], func)
+            func.detach()
+            func.erase()

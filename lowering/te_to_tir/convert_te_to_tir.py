@@ -1,0 +1,75 @@
+"""The pass `convert-te-to-tir`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ...dialects import te
+from ...dialects.schedule import SequenceOp
+from ...provenance.diagnostics import ScheduleError, message
+from ...te.schedule import Schedule, replay
+from .lower import lower_schedule
+
+
+@dataclass(frozen=True)
+class ConvertTeToTirPass(ModulePass):
+    """Lowers every `te.func`, as its schedule says, to a `tir.prim_func` of loops over buffers.
+
+    Before: `te.func`s; a `schedule.sequence` with the name of one belongs to it, one without is not scheduled: each
+    stage gets its own loops, in order. After: a `tir.prim_func` for each, no sequences; other functions stay.
+    Locations: an op has its stage's; a loop of several stages has the fuse of theirs.
+    Raises ScheduleError when a sequence does not fit its function, or there is none for it.
+
+    ```mlir
+    te.func @neg(%a: tensor<64xf32>) -> (tensor<64xf32>) {
+      %b = te.compute "b" (%i in 64) : tensor<64xf32> {
+        %0 = te.read %a[%i] : tensor<64xf32>
+        %1 = arith.negf %0 : f32
+        te.yield %1 : f32
+      }
+      te.return %b : tensor<64xf32>
+    }
+    // becomes
+    tir.prim_func @neg(%a: !tir.buffer<64xf32>, %out: !tir.buffer<64xf32>) outputs 1 {
+      tir.for %i in 64 {
+        %0 = tir.load %a[%i] : !tir.buffer<64xf32> -> f32
+        %1 = arith.negf %0 : f32
+        tir.store %1, %out[%i] : f32, !tir.buffer<64xf32>
+      }
+    }
+    ```
+    """
+
+    name = "convert-te-to-tir"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = op.body.block
+        functions = [f for f in block.ops if isinstance(f, te.FuncOp)]
+        sequences = _sequences(op, {f.sym_name.data for f in functions})
+        for func in functions:
+            sequence = sequences.get(func.sym_name.data)
+            schedule = replay(func.clone(), sequence) if sequence is not None else Schedule(func.clone())
+            block.insert_op_before(lower_schedule(schedule), func)
+            func.detach()
+            func.erase()
+        for sequence in sequences.values():
+            sequence.detach()
+            sequence.erase()
+
+
+def _sequences(module: ModuleOp, functions: set[str]) -> dict[str, SequenceOp]:
+    """The sequence of each function that has one."""
+    found: dict[str, SequenceOp] = {}
+    for op in module.ops:
+        if isinstance(op, SequenceOp):
+            name = op.target.data
+            if name not in functions:
+                raise ScheduleError(message(op.name, f"a te.func @{name} in the module", "none", op.location))
+            if name in found:
+                raise ScheduleError(message(op.name, f"one sequence for @{name}", "another", op.location))
+            found[name] = op
+    return found
