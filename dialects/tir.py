@@ -28,13 +28,24 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolNameConstraint,
     UnitAttr,
+    VectorType,
     bf16,
     f16,
     f32,
     f64,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Dialect, ParametrizedAttribute, Region, SSAValue, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Dialect,
+    Operation,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
@@ -57,10 +68,10 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..provenance.diagnostics import fail
-from .affine import bounds
+from .checks import check_bounds, check_else, check_map, check_value
 from .format import parse_argument, parse_indices, print_indices
 from .te import bit_width, is_integer, stored_type
-from .tir_lanes import CastOp, CompareOp, SelectOp, scalar_type
+from .tir_lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
 
 INDEX = IndexType()
 SCOPES = ("global", "local")
@@ -162,8 +173,11 @@ class PrimFuncOp(IRDLOperation):
         for argument in self.block.args:
             if not isinstance(argument.type, BufferType):
                 fail(self, "buffers as arguments", str(argument.type))
+            if argument.type.scope.data != "global":
+                fail(self, "arguments in scope global", str(argument.type))
         if not 0 <= self.outputs.value.data <= len(self.block.args):
-            fail(self, f"at most {len(self.block.args)} outputs", str(self.outputs.value.data))
+            count = len(self.block.args)
+            fail(self, f"outputs that are among its {count} arguments", str(self.outputs.value.data))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -227,7 +241,7 @@ class ForOp(IRDLOperation):
         if self.trip_count < 0:
             fail(self, "a non-negative extent", str(self.trip_count))
         if len(self.block.args) != 1 or self.var.type != INDEX:
-            fail(self, "one index block argument", ", ".join(str(a.type) for a in self.block.args))
+            fail(self, "one block argument of type index", ", ".join(str(a.type) for a in self.block.args) or "none")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" " if self.kind.data == "serial" else f" {self.kind.data} ")
@@ -262,20 +276,33 @@ class AllocOp(IRDLOperation):
     def __init__(self, type: BufferType):
         super().__init__(result_types=[type])
 
+    def verify_(self) -> None:
+        if self.result.type.scope.data == "global" and not isinstance(parent := self.parent_op(), PrimFuncOp):
+            where = parent.name if parent is not None else "nothing"
+            fail(
+                self,
+                "a global buffer at the top of a tir.prim_func (a local one may stand anywhere)",
+                f"one in {where}",
+            )
 
-def _check_access(op: LoadOp | StoreOp, value: Attribute) -> None:
+
+def _is_conditional(op: Operation) -> bool:
+    """Whether `op` may never run."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, PrimFuncOp):
+        if isinstance(parent, IfOp) or (isinstance(parent, ForOp) and not parent.trip_count):
+            return True
+        parent = parent.parent_op()
+    return False
+
+
+def _check_access(op: LoadOp | StoreOp, value: Attribute, *, guarded: bool) -> None:
     type_ = buffer_of(op.buffer)
-    map = op.map.data
-    if len(map.results) != len(type_.shape) or map.num_dims != len(op.indices):
-        fail(op, f"{len(type_.shape)} indices over {len(op.indices)} values", str(map))
-    for expr, extent in zip(map.results, type_.get_shape(), strict=True):
-        if not expr.used_dims():
-            low, _ = bounds(expr, ())
-            if not 0 <= low < extent:
-                fail(op, f"an index in [0, {extent})", str(low))
-    scalar = scalar_type(value)
-    if scalar != stored_type(type_.element_type):
-        fail(op, f"elements of type {stored_type(type_.element_type)}", str(value))
+    shape = type_.get_shape()
+    check_map(op, op.map.data, len(op.indices), len(shape))
+    lanes = check_value(op, value, stored_type(type_.element_type), op.step)
+    if not guarded and not _is_conditional(op):
+        check_bounds(op, op.map.data, shape, type_.strides, lanes, op.step)
 
 
 @irdl_op_definition
@@ -316,9 +343,12 @@ class LoadOp(IRDLOperation):
         return self.stride.value.data
 
     def verify_(self) -> None:
-        _check_access(self, self.result.type)
-        if (self.guard is None) != (self.otherwise is None):
-            fail(self, "a guard and its else value together", "only one of them")
+        _check_access(self, self.result.type, guarded=self.guard is not None)
+        if self.guard is not None and self.otherwise is not None:
+            check_map(self, self.guard.data, len(self.indices), what="guard expression")
+            check_else(self, self.otherwise, self.result.type)
+        elif self.guard is not None or self.otherwise is not None:
+            fail(self, "a guard and its else value together", "a guard" if self.guard is not None else "an else value")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -405,7 +435,7 @@ class StoreOp(IRDLOperation):
         return self.stride.value.data
 
     def verify_(self) -> None:
-        _check_access(self, self.value.type)
+        _check_access(self, self.value.type, guarded=False)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -464,6 +494,12 @@ class IfOp(IRDLOperation):
     def block(self) -> Block:
         return self.body.block
 
+    def verify_(self) -> None:
+        check_map(self, self.guard.data, len(self.indices), what="guard expression")
+        for region in self.regions:
+            if region.block.args:
+                fail(self, "branches without block arguments", f"{len(region.block.args)}")
+
     def print(self, printer: Printer) -> None:
         printer.print_string(" likely " if self.likely else " ")
         print_indices(printer, self.guard.data, self.indices)
@@ -510,6 +546,14 @@ class IndexOp(IRDLOperation):
             result_types=[type],
             properties={"map": AffineMapAttr(map), "stride": IntegerAttr(stride, i64)},
         )
+
+    def verify_(self) -> None:
+        check_map(self, self.map.data, len(self.indices), 1)
+        type_ = self.result.type
+        if scalar_type(type_) != INDEX or len(lanes(type_)) > 1:
+            fail(self, "a result of type index or a 1-d vector of index", str(type_))
+        if (step := self.stride.value.data) and not isinstance(type_, VectorType):
+            fail(self, "no stride, as a scalar has one lane", str(step))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

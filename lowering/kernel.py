@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cache
 from io import StringIO
+from pathlib import Path
 
 from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
 from xdsl.ir import Operation
@@ -29,8 +31,16 @@ from .relay_to_te.strategy import schedule_function
 from .te_to_tir.lower import lower_schedule
 from .tir_to_llvm.convert import convert
 
-VERSION = 1
-"""Counts up whenever the same function may become other code; part of every kernel's key."""
+
+@cache
+def compiler_fingerprint() -> str:
+    """A hash of the sources that turn a function into code: a changed compiler must not find its old kernels."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent.parent
+    for folder in ("dialects", "lowering", "passes/tir", "provenance", "te"):
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -58,9 +68,6 @@ class Kernel:
     """Ops per level te, tir and llvm."""
     located: dict[str, int]
     """How many of those have a slot."""
-
-
-FIELDS = tuple(field.name for field in fields(Kernel))
 
 
 def slot_location(slot: int) -> LocationAttr:
@@ -100,7 +107,7 @@ def printed(op: Operation) -> str:
 
 def kernel_key(func: FuncOp, target: Target) -> str:
     """The cache key of an anonymous function: hex sha256 of all that shapes its code."""
-    text = "\n".join((str(VERSION), target.key, printed(func)))
+    text = "\n".join((compiler_fingerprint(), target.key, printed(func)))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

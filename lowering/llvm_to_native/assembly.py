@@ -10,6 +10,11 @@ _LABEL = re.compile(r"([^\s#:]+):")
 # Labels that only directives refer to; code jumps to .LBB ones.
 _INTERNAL = re.compile(r"\.L(?!BB)|\.Lfunc")
 
+# x86: push and pop, moves to and from the stack, zero idioms, immediates and constants from memory.
+_SETUP = re.compile(
+    r"push|pop|(?:v?mov|lea)\S* .*\(%r[sb]p\)|v?p?xor\S* (%\w+)(?:, \1)+$|mov\S* \$|v?\S+ \.LCPI\w+\(%rip\), %\w+$"
+)
+
 
 def compact(assembly: str) -> str:
     """The functions of a listing: labels, `.loc` directives and instructions; no data, no other directives."""
@@ -44,17 +49,34 @@ def _instruction(line: str) -> str:
 
 
 def instructions(assembly: str) -> list[tuple[str, str, int | None]]:
-    """(function, instruction, source line) of a listing; None where LLVM merged code of several lines."""
+    """(function, instruction, source line) of a listing; None where LLVM merged code of several lines.
+
+    Set-up (saved registers, spills, constants) has no line in LLVM; it gets that of the code it stands before in its
+    block, or else behind.
+    """
     found: list[tuple[str, str, int | None]] = []
-    function, line = "", None
+    function, line, pending = "", None, 0
+    previous: int | None = None
     for text in _code(assembly):
         if (location := _LOC.match(text)) is not None:
             line = int(location[1]) or None
         elif (label := _LABEL.match(text)) is not None:
             if not label[1].startswith("."):
-                function, line = label[1], None
+                function, line, previous = label[1], None, None
+            pending = 0
         elif not text.lstrip().startswith("."):
-            found.append((function, " ".join(_instruction(text).split()), line))
+            instruction = " ".join(_instruction(text).split())
+            if line is not None:
+                for index in range(len(found) - pending, len(found)):
+                    found[index] = (*found[index][:2], line)
+                previous, pending = line, 0
+                found.append((function, instruction, line))
+            elif _SETUP.match(instruction):
+                found.append((function, instruction, previous))
+                pending += 1
+            else:
+                found.append((function, instruction, None))
+                pending = 0
     return found
 
 

@@ -16,24 +16,18 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, Signature, shape_of
+from ...passes.relay.blocking import largest_divisor, vector_block
 from .body import Body, TeBuilder, Tensor, element, shape
 from .elementwise import label
 from .transform import blocked_point
 
 LANES = 16
 """Channels per block where the operator does not say."""
-TILE_LIMIT = 28
-"""Most output pixels per register tile."""
-
-
-def divisor(value: int, limit: int) -> int:
-    """The largest divisor of `value` that is at most `limit`."""
-    return next(candidate for candidate in range(min(value, limit), 0, -1) if value % candidate == 0)
 
 
 def tile_width(width: int) -> int:
     """How many output pixels of a row one register tile takes: a divisor of `width` if a good one exists."""
-    best = divisor(width, 14)
+    best = largest_divisor(width, 14)
     return best if best >= min(width, 6) else min(-(-width // -(-width // 14)), width)
 
 
@@ -146,7 +140,7 @@ def lower_conv2d(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list
     _, _, out_height, out_width = shape_of(result)
     if groups == channels == outputs:
         return [_depthwise_nchw(builder, op, data, weight)]
-    ib, ob = divisor(depth, LANES), divisor(outputs // groups, LANES)
+    ib, ob = vector_block(depth, LANES), vector_block(outputs // groups, LANES)
     packed = _repacked(builder, "data_vec", data, "NCHW", f"NCHW{ib}c", (n, channels // ib, height, width, ib))
     kernel = _repacked(
         builder,

@@ -11,8 +11,9 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects import te
 from ...dialects.tir import element_bytes
+from ...passes.relay.blocking import largest_divisor
 from ...te.schedule import IterVar, Schedule, Stage
-from .convolution import divisor, tile_width
+from .convolution import tile_width
 
 _SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""
@@ -64,8 +65,11 @@ class _Strategy:
 
     # Elementwise
 
-    def _vector_axis(self, stage: Stage, axis: IterVar) -> IterVar | None:
-        """The vector part of an axis: the largest power of two that divides it, at most the lanes."""
+    def _vector_axis(self, stage: Stage, axis: IterVar, *, unroll: bool = False) -> IterVar | None:
+        """The vector part of an axis: the largest power of two that divides it, at most the lanes.
+
+        unroll: what is left outside it is unrolled.
+        """
         width = self._lanes(stage)
         while width > 1 and axis.extent % width:
             width //= 2
@@ -74,7 +78,9 @@ class _Strategy:
         if width == axis.extent:
             stage.vectorize(axis)
             return axis
-        _, inner = stage.split(axis, width)
+        outer, inner = stage.split(axis, width)
+        if unroll:
+            stage.unroll(outer)
         stage.vectorize(inner)
         return inner
 
@@ -200,25 +206,28 @@ class _Strategy:
                 blocks = candidate
         c_outer, c_inner = host.split(channels, blocks)
         x_outer, x_inner = host.split(columns, width)
-        host.reorder(n, c_outer, rows, x_outer, c_inner, x_inner, lanes)
+        host.reorder(n, c_outer, rows, x_outer, x_inner, c_inner, lanes)
         outer = host.fuse(n, c_outer, rows)
         host.parallel(outer)
-        self._vector_axis(host, lanes)
+        host.unroll(x_inner)
+        host.unroll(c_inner)
+        self._vector_axis(host, lanes, unroll=True)
         inner.compute_at(host, x_outer)
         n, channels, rows, columns, lanes = inner.axes
-        inner.reorder(*inner.reduce_axes, n, channels, rows, columns, lanes)
+        # Pixels outside channels: a pixel is broadcast once, and the few weight vectors stay in registers.
+        inner.reorder(*inner.reduce_axes, n, rows, columns, channels, lanes)
         inner.unroll(channels)
         inner.unroll(columns)
-        self._vector_axis(inner, lanes)
+        self._vector_axis(inner, lanes, unroll=True)
 
     def _dense(self, host: Stage, inner: Stage) -> None:
         *batch, rows, columns = host.leaf
         lanes = self._lanes(host)
         packed = "dense_pack" in inner.compute.attributes
-        block = self._panel(inner) if packed else divisor(columns.extent, 4 * lanes)
+        block = self._panel(inner) if packed else largest_divisor(columns.extent, 4 * lanes)
         vectors = max(1, block // lanes)
         registers = 24 if self.vector_bits == 512 else 12
-        height = divisor(rows.extent, max(1, registers // vectors))
+        height = largest_divisor(rows.extent, max(1, registers // vectors))
         m_outer, m_inner = host.split(rows, height)
         n_outer, n_inner = host.split(columns, block)
         host.reorder(*batch, n_outer, m_outer, m_inner, n_inner)

@@ -200,7 +200,7 @@ class LLVMBuilder(LocatedBuilder):
         return self.value(llvm.AddOp, (lhs, rhs), i64, NSW)
 
     def times(self, value: SSAValue, factor: int) -> SSAValue:
-        return value if factor == 1 else self.value(llvm.MulOp, (value, self.index(factor)), i64, NSW)
+        return self.value(llvm.MulOp, (value, self.index(factor)), i64, NSW)
 
     def icmp(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         properties = {"predicate": _PREDICATES[predicate]}

@@ -149,12 +149,17 @@ def _wrapper(ctx: Lowering, name: str, types: Sequence[Attribute]) -> None:
         loaded = [
             ctx.value(llvm.LoadOp, (_field(ctx, context, struct, number),), type_) for number, type_ in enumerate(types)
         ]
+        some, none = ctx.new_block(), ctx.new_block()
+        ctx.branch_if(ctx.icmp("slt", begin, end), some, none)
+        ctx.start(some)
         ctx.call(f"{name}_body", (*loaded, begin, end))
+        ctx.branch(none)
+        ctx.start(none)
         ctx.emit(llvm.ReturnOp, ())
 
 
 def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], constants: Sequence[SSAValue]) -> None:
-    """The function `name_body` of the captured values, begin and end."""
+    """The function `name_body` of the captured values, begin and a greater end."""
     outer, pool = ctx.frame, ctx.pool
     types: list[Attribute] = []
     attributes: list[Mapping[str, Attribute]] = []
@@ -182,12 +187,7 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
             owner = outer.values[value].owner
             assert isinstance(owner, llvm.ConstantOp)
             frame.values[value], frame.depths[value] = ctx.constant(owner.value, owner.result.type), 0
-        first, done = ctx.new_block(), ctx.new_block()
-        ctx.branch_if(ctx.icmp("slt", begin, end), first, done)
-        ctx.start(first)
         _loop(ctx, op, begin, end)
-        ctx.branch(done)
-        ctx.start(done)
         ctx.emit(llvm.ReturnOp, ())
     ctx.pool = pool
 

@@ -6,7 +6,7 @@ the outermost loop in which it is constant, once. LLVM would find that too, but 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
 
 from xdsl.dialects import llvm
@@ -23,6 +23,7 @@ from xdsl.ir.affine import (
 
 from ...dialects.affine import Linear, Range, bounds, linear, linear_bounds
 from ...dialects.tir import BufferType, index_ranges
+from .builder import Scope
 from .context import Lowering
 
 
@@ -62,23 +63,37 @@ class Indices:
 
     def _partial(self, depth: int, outer: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
         """`outer` plus the terms of one depth, computed where that depth begins."""
-        frame = self._ctx.frame
-        if depth >= len(frame.scopes):
-            return self._sum(outer, terms)
+        scopes = self._ctx.frame.scopes
+        if depth >= len(scopes):
+            return self._sum(None, outer, terms)
         key = (outer, tuple([(self._identity(atom), factor) for atom, factor in terms]))
-        scope = frame.scopes[depth]
+        return self._once(scopes[depth], key, lambda: self._sum(scopes[depth], outer, terms))
+
+    def _once(self, scope: Scope | None, key: object, make: Callable[[], SSAValue]) -> SSAValue:
+        """What `make` computes: at the start of a scope and once in it, or here."""
+        if scope is None:
+            return make()
         if (found := self._ctx.known(scope.known, key)) is None:
             with self._ctx.hoisted(scope):
-                found = scope.known[key] = self._sum(outer, terms)
+                found = scope.known[key] = make()
         return found
 
-    def _sum(self, total: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
-        ctx = self._ctx
+    def _sum(self, scope: Scope | None, total: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
         for atom, factor in terms:
-            term = ctx.times(self._atom(atom), factor)
-            total = term if total is None else ctx.plus(total, term)
+            term = self._term(scope, atom, factor)
+            total = term if total is None else self._ctx.plus(total, term)
         assert total is not None
         return total
+
+    def _term(self, scope: Scope | None, atom: AffineExpr, factor: int) -> SSAValue:
+        identity = self._identity(atom)
+        if isinstance(atom, AffineDimExpr):
+            value = self._ctx.get(self.operands[atom.position])
+        else:
+            value = self._once(scope, identity, lambda: self._atom(atom))
+        if factor == 1:
+            return value
+        return self._once(scope, (identity, factor), lambda: self._ctx.times(value, factor))
 
     def _identity(self, atom: AffineExpr) -> object:
         """What makes equal atoms equal in another op: the loops instead of their positions."""
@@ -93,9 +108,8 @@ class Indices:
         return max([frame.depths.get(self.operands[dim], here) for dim in atom.used_dims()], default=0)
 
     def _atom(self, atom: AffineExpr) -> SSAValue:
+        """A division or modulo."""
         match atom:
-            case AffineDimExpr():
-                return self._ctx.get(self.operands[atom.position])
             case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=divisor)):
                 value = self.value(self.form(lhs))
                 low, _ = bounds(lhs, self.ranges)

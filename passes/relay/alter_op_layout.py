@@ -23,7 +23,7 @@ from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import LayoutTransformOp
 from ...provenance.diagnostics import PipelineError, message
 from ...provenance.rewrite import eliminate_common_subexpressions, rewrite
-from .blocking import PLAIN, blocked_source, largest_divisor, moved, nchw
+from .blocking import PLAIN, blocked_source, moved, nchw, vector_block
 from .sink_transforms import SINKING, SMALLEST_BLOCK
 
 _PANELS = (64, 48, 32, 16)
@@ -51,11 +51,11 @@ class BlockConv2D(RewritePattern):
         channels, outputs = shape_of(op.data)[1], shape_of(op.weight)[0]
         depthwise = groups == channels == outputs
         if depthwise:
-            block_in = block_out = largest_divisor(channels, self.lanes)
+            block_in = block_out = vector_block(channels, self.lanes)
             kernel, new = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         else:
             block_in = self._input_block(op.data, channels // groups)
-            block_out = largest_divisor(outputs // groups, self.lanes)
+            block_out = vector_block(outputs // groups, self.lanes)
             kernel, new = f"OIHW{block_in}i{block_out}o", ContribConv2DNCHWcOp
         data = LayoutTransformOp(op.data, src_layout=PLAIN, dst_layout=nchw(block_in))
         weight = LayoutTransformOp(op.weight, src_layout="OIHW", dst_layout=kernel)
@@ -69,12 +69,12 @@ class BlockConv2D(RewritePattern):
         source = blocked_source(data)
         if source is not None and source.block >= SMALLEST_BLOCK and channels % source.block == 0:
             return source.block
-        return largest_divisor(channels, self.lanes)
+        return vector_block(channels, self.lanes)
 
 
 def panel_width(rows: int) -> int:
     """How many rows of a dense weight are packed side by side: a multiple of 16 if that divides `rows`, else <= 16."""
-    return next((width for width in _PANELS if rows % width == 0), 0) or largest_divisor(rows, 16)
+    return next((width for width in _PANELS if rows % width == 0), 0) or vector_block(rows, 16)
 
 
 class PackDense(RewritePattern):

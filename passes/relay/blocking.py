@@ -26,6 +26,15 @@ def largest_divisor(extent: int, limit: int) -> int:
     return next(factor for factor in range(min(extent, limit), 0, -1) if extent % factor == 0)
 
 
+def vector_block(extent: int, limit: int) -> int:
+    """The block of a dimension that runs along a vector: a power of two if one of at least 4 divides `extent`.
+
+    Else the largest divisor up to `limit`: few blocks, if not full vectors.
+    """
+    power = extent & -extent
+    return min(power, limit) if power >= 4 else largest_divisor(extent, limit)
+
+
 def nchw(block: int) -> str:
     """The layout with channels in blocks: `NCHW16c`."""
     return f"{PLAIN}{block}c"

@@ -24,6 +24,9 @@ from whence.runtime.threads import ThreadPool
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from whence.explorer.where import Where
+    from whence.explorer.why import Why
+
 
 def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None):
     """The relay module of a model: an ONNX file or model, an .mlir file with its .params beside it, or a module.
@@ -65,6 +68,18 @@ class Executable:
         """Name, shape and dtype of each output."""
         return self.artifact.outputs
 
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers of the imported model, in order."""
+        from whence.explorer.layers import layers_of
+
+        return tuple(layer.name for layer in layers_of(self.artifact))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernel calls, in order."""
+        return tuple(call.name for call in self.artifact.calls)
+
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
         """Output name -> array, for input name -> array.
 
@@ -81,6 +96,27 @@ class Executable:
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
         """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
         return self._runner.profile(inputs, self._pool, repeat)
+
+    def why(self, kernel: str | int, line: int | None = None) -> Why:
+        """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.
+
+        Raises FrontendError when there is no such kernel or line.
+        """
+        from whence.explorer.why import why
+
+        return why(self.artifact, kernel, line)
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer at every level; raises FrontendError when there is none of that name."""
+        from whence.explorer.where import where
+
+        return where(self.artifact, layer)
+
+    def coverage(self) -> dict[str, float]:
+        """Level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
+        from whence.explorer.coverage import coverage
+
+        return coverage(self.artifact)
 
 
 def compile(
@@ -112,7 +148,5 @@ def compile(
     with PassContext(opt_level, around.required_pass, around.disabled_pass, around.config):
         with recording(ledger, "import"):
             module = load(source, shapes)
-        artifact = build(
-            module, machine, opt_level, ledger=ledger, cache=KernelCache(), audit=audit, progress=progress
-        )
+        artifact = build(module, machine, opt_level, ledger=ledger, cache=KernelCache(), audit=audit, progress=progress)
     return Executable(artifact, threads)

@@ -53,4 +53,10 @@ def randomize_weights(model: ModelProto, seed: int = 0) -> ModelProto:
         graph.initializer.append(numpy_helper.from_array(value, node.output[0]))
     del graph.node[:]
     graph.node.extend(kept)
+    # From IR version 4 on an initializer is a constant, not the default of an input.
+    copy.ir_version = max(4, copy.ir_version)
+    constants = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in constants]
+    del graph.input[:]
+    graph.input.extend(inputs)
     return copy

@@ -1,0 +1,109 @@
+"""The layers of a compiled model, found again by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
+
+from ..dialects.relay.core import FuncOp
+from ..provenance.diagnostics import FrontendError
+from ..provenance.span import leaf_name, leaves
+from ..runtime.artifact import Artifact
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A node of the source model."""
+
+    name: str
+    file: str
+    node: int
+    leaf: LocationAttr
+
+    @staticmethod
+    def of(leaf: LocationAttr) -> Layer:
+        """The layer of a leaf; of one without a place, `file` is empty and `node` -1."""
+        place = leaf.location if isinstance(leaf, NameLoc) else leaf
+        if isinstance(place, FileLineColLoc):
+            return Layer(leaf_name(leaf), place.filename.data, place.line.data, leaf)
+        return Layer(leaf_name(leaf), "", -1, leaf)
+
+    @property
+    def place(self) -> str:
+        """`model.onnx:4`: the file, and the number of the node in it."""
+        return f"{self.file}:{self.node}" if self.file else ""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.place})" if self.file else self.name
+
+
+def unique_leaves(locations: Iterable[LocationAttr]) -> tuple[LocationAttr, ...]:
+    """The leaves of several locations, each once, in order."""
+    return tuple(dict.fromkeys(leaf for location in locations for leaf in leaves(location)))
+
+
+def snapshot(artifact: Artifact, stage: str) -> ModuleOp:
+    """The module as it was after a stage; raises FrontendError when the artifact does not hold it."""
+    for one in artifact.snapshots:
+        if one.stage == stage:
+            return one.module
+    kept = ", ".join(one.stage for one in artifact.snapshots) or "none"
+    raise FrontendError(f"artifact: expected a snapshot of stage '{stage}', got {kept}")
+
+
+def functions(module: ModuleOp) -> dict[str, FuncOp]:
+    """The relay functions of a module by name."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+
+
+def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
+    """Every leaf of the imported model: layers and tensors, those that left no op included."""
+    found: list[LocationAttr] = []
+    for func in functions(snapshot(artifact, "relay")).values():
+        found.extend(argument.location for argument in func.block.args)
+        found.extend(op.location for op in func.block.ops)
+    for entry in artifact.ledger.entries:
+        if entry.pass_name == "import":
+            found.extend(entry.before)
+    return unique_leaves(found)
+
+
+def layers_of(artifact: Artifact) -> tuple[Layer, ...]:
+    """The layers of the imported model, in the order of the source. Its tensors, `<layer>.<tensor>`, are none."""
+    known = [Layer.of(leaf) for leaf in all_leaves(artifact)]
+    at: dict[tuple[str, int], set[str]] = {}
+    for layer in known:
+        at.setdefault((layer.file, layer.node), set()).add(layer.name)
+    found = [layer for layer in known if not _is_tensor(layer.name, at[layer.file, layer.node])]
+    return tuple(sorted(found, key=lambda layer: (layer.file, layer.node)))
+
+
+def _is_tensor(name: str, beside: set[str]) -> bool:
+    """Whether the name is that of a layer at the same place, a dot, and more."""
+    return any(name[:dot] in beside for dot, letter in enumerate(name) if letter == ".")
+
+
+def find_layers(artifact: Artifact, name: str) -> tuple[Layer, ...]:
+    """The layers called `name` (names need not be unique), or else the tensors.
+
+    Raises FrontendError for an unknown name.
+    """
+    layers = layers_of(artifact)
+    if found := tuple(layer for layer in layers if layer.name == name):
+        return found
+    if found := tuple(layer for layer in map(Layer.of, all_leaves(artifact)) if layer.name == name):
+        return found
+    raise FrontendError(unknown("layer", name, [layer.name for layer in layers]))
+
+
+def unknown(kind: str, name: str, known: Sequence[str]) -> str:
+    """The complaint about a name that is none of `known`, with the nearest of them."""
+    near = difflib.get_close_matches(name, known, n=3)
+    if not near:
+        # Names that hold what was asked for: `conv1` when they are `net/conv1_1`.
+        near = [other for other in known if name.lower() in other.lower()][:3] if name else []
+    hint = f"; did you mean {', '.join(repr(other) for other in near)}?" if near else ""
+    return f"unknown {kind} '{name}': expected one of {len(known)}{hint}"

@@ -1,0 +1,154 @@
+"""Where did this layer go? What became of it at every level, or which passes took it away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+
+from ..dialects.relay.core import CallOp, ConstantOp
+from ..dialects.relay.operator import Operator
+from ..provenance.ledger import Entry
+from ..provenance.span import layer_names, leaves
+from ..runtime.artifact import Artifact
+from .code import kernel_of, llvm_lines, machine_lines, stages_of
+from .history import told
+from .layers import Layer, find_layers, functions, snapshot
+from .report import count, some, table
+
+_LINES = 12
+"""How many TIR lines of a kernel are printed."""
+_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class KernelPart:
+    """The part of a kernel that serves a layer in one call."""
+
+    call: str
+    operators: tuple[str, ...]
+    beside: tuple[str, ...]
+    """Other layers that these operators serve, too."""
+    stages: tuple[str, ...]
+    lines: tuple[tuple[int, str], ...]
+    """(number, text) of TIR lines."""
+    llvm: tuple[int, int]
+    """LLVM instructions of those lines, and of the kernel."""
+    native: tuple[int, int]
+    """Machine instructions of those lines, and of the kernel."""
+
+    def __str__(self) -> str:
+        rows = [
+            ("relay", ", ".join(self.operators) + (f"  (also {some(self.beside)})" if self.beside else "")),
+            ("te", ", ".join(self.stages) or "no stage of its own"),
+            ("tir", count(len(self.lines), "line")),
+            ("llvm", f"{self.llvm[0]} of {self.llvm[1]} instructions"),
+            ("native", f"{self.native[0]} of {self.native[1]} instructions"),
+        ]
+        shown = [f"    {number:>4}  {_cut(text.strip())}" for number, text in self.lines[:_LINES]]
+        if len(self.lines) > _LINES:
+            shown.append(f"          and {len(self.lines) - _LINES} more")
+        return "\n".join([f"in {self.call}", table(rows), *shown])
+
+
+@dataclass(frozen=True)
+class Param:
+    """A constant of the compiled model that carries a layer."""
+
+    name: str
+    type: str
+    calls: tuple[str, ...]
+    """Who reads it."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The answer to `where`."""
+
+    layers: tuple[Layer, ...]
+    """The layers of the name: one, if names are unique."""
+    kernels: tuple[KernelPart, ...]
+    params: tuple[Param, ...]
+    fate: tuple[tuple[Entry, tuple[str, ...]], ...]
+    """The entries that touched it, each with the layers that it went into."""
+
+    @property
+    def vanished(self) -> bool:
+        """Whether no operator serves it: it may live on in params."""
+        return not self.kernels
+
+    def __str__(self) -> str:
+        parts = [f"layer {', '.join(map(str, self.layers))}"]
+        if self.vanished:
+            left = "no operator, and no constant" if not self.params else "no operator, only constants"
+            parts[0] += f": {left} carries it after compilation" if not self.params else f": {left} carry it"
+        parts += map(str, self.kernels)
+        if self.params:
+            rows = [(param.name, param.type, some(param.calls, 2)) for param in self.params]
+            parts.append("\n".join(["constants", table(rows)]))
+        if self.vanished and self.fate:
+            rows = [(*told(entry), f"now in {some(into)}" if into else "") for entry, into in self.fate]
+            parts.append("\n".join(["what the passes did with it", table(rows)]))
+        return "\n\n".join(parts)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2]}.."
+
+
+def where(artifact: Artifact, layer: str) -> Where:
+    """What became of the layer (or tensor) called `layer`, from relay to machine code.
+
+    Raises FrontendError for an unknown name.
+    """
+    layers = find_layers(artifact, layer)
+    wanted = {found.leaf for found in layers}
+    module = snapshot(artifact, "fused")
+    entries = dict.fromkeys(entry for one in layers for entry in artifact.ledger.fate(one.leaf))
+    names = {one.name for one in layers}
+    fate = tuple((entry, tuple(name for name in _names(entry.after) if name not in names)) for entry in entries)
+    return Where(layers, tuple(_kernels(artifact, module, wanted)), tuple(_params(module, wanted)), fate)
+
+
+def _names(locations: Sequence[LocationAttr]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for location in locations for name in layer_names(location)))
+
+
+def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr]) -> list[KernelPart]:
+    named = functions(module)
+    found: list[KernelPart] = []
+    for call in artifact.calls:
+        slots = {slot for slot, location in enumerate(call.layers) if not wanted.isdisjoint(leaves(location))}
+        ops = [op for slot, op in enumerate(named[call.name].block.ops) if slot in slots and isinstance(op, Operator)]
+        if not ops:
+            continue
+        kernel = kernel_of(artifact, call.kernel)
+        own = {leaf for op in ops for leaf in leaves(op.location)}
+        stages = stages_of(named[call.name])
+        lines = [number for number, behind in enumerate(kernel.lines, 1) if not slots.isdisjoint(behind)]
+        text = kernel.tir.splitlines()
+        llvm, native = llvm_lines(kernel), machine_lines(kernel)
+        found.append(
+            KernelPart(
+                call.name,
+                tuple(op.name for op in ops),
+                tuple(layer_name for layer_name in _names(tuple(own - wanted))),
+                tuple(dict.fromkeys(label for slot in sorted(slots) for label in stages.get(slot, ()))),
+                tuple((number, text[number - 1]) for number in lines),
+                (sum(llvm[number] for number in lines), llvm.total()),
+                (sum(native[number] for number in lines), native.total()),
+            )
+        )
+    return found
+
+
+def _params(module: ModuleOp, wanted: set[LocationAttr]) -> list[Param]:
+    found: list[Param] = []
+    for op in functions(module)["main"].block.ops:
+        if isinstance(op, ConstantOp) and not wanted.isdisjoint(leaves(op.location)):
+            users = [use.operation for use in op.result.uses]
+            calls = tuple(user.callee.string_value() for user in users if isinstance(user, CallOp))
+            name = op.key.data if op.key is not None else (op.result.name_hint or "literal")
+            found.append(Param(name, str(op.result.type), calls))
+    return found

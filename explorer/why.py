@@ -1,0 +1,201 @@
+"""Why is this kernel, or this line of it, here? The layers it serves, and the passes that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Operation
+
+from ..dialects.relay.core import FuncOp
+from ..dialects.relay.operator import Operator
+from ..lowering.kernel import Kernel
+from ..provenance.diagnostics import FrontendError
+from ..provenance.ledger import Entry
+from ..provenance.span import layer_names, leaves
+from ..runtime.artifact import Artifact, Call
+from .code import kernel_of, line_location, machine_code, stages_of
+from .history import history, told
+from .layers import Layer, functions, snapshot, unique_leaves, unknown
+from .report import count, some, table
+
+_INSTRUCTIONS = 40
+"""How many instructions of a line are printed."""
+
+
+@dataclass(frozen=True)
+class OperatorOrigin:
+    """A relay operator of a kernel: what it serves, how it came to be, what became of it."""
+
+    op: str
+    result: str
+    layers: tuple[str, ...]
+    stages: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+    def __str__(self) -> str:
+        lines = [f"  {self.op} : {self.result}", f"    serves     {', '.join(self.layers) or 'no known layer'}"]
+        lines.append(f"    te stages  {', '.join(self.stages) or 'none of its own'}")
+        if self.entries:
+            lines += ["    made by", table(map(told, self.entries), indent="      ")]
+        else:
+            lines.append("    made by    the frontend, unchanged since")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class LayerPart:
+    """A layer that a call serves, and the operators it is in."""
+
+    layer: Layer
+    operators: tuple[OperatorOrigin, ...]
+
+
+@dataclass(frozen=True)
+class CallOrigin:
+    """One call of the kernel."""
+
+    name: str
+    layers: tuple[LayerPart, ...]
+    operators: tuple[OperatorOrigin, ...]
+    """In the order of the kernel."""
+
+    def __str__(self) -> str:
+        rows = [
+            (part.layer.name, part.layer.place, ", ".join(one.op.removeprefix("relay.") for one in part.operators))
+            for part in self.layers
+        ]
+        title = f"{self.name} serves {count(len(rows), 'layer')}"
+        return "\n".join([title + (":" if rows else ""), *([table(rows)] if rows else [])])
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the kernel's TIR: its text, its layers in each call, and the machine code made of it."""
+
+    number: int
+    text: str
+    layers: tuple[tuple[str, tuple[str, ...]], ...]
+    """(call, layers)."""
+    instructions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"line {self.number}: {self.text.strip()}"]
+        several = len(self.layers) > 1
+        for call, names in self.layers:
+            served = ", ".join(names) or "no layer"
+            lines.append(f"  serves {served}" + (f"  in {call}" if several else ""))
+        lines.append(f"  became {count(len(self.instructions), 'machine instruction')}")
+        lines += [f"    {text}" for text in self.instructions[:_INSTRUCTIONS]]
+        if len(self.instructions) > _INSTRUCTIONS:
+            lines.append(f"    and {len(self.instructions) - _INSTRUCTIONS} more")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Why:
+    """The answer to `why`."""
+
+    symbol: str
+    calls: tuple[CallOrigin, ...]
+    """Those asked for."""
+    twins: tuple[str, ...]
+    """Other calls of the same machine code."""
+    line: Line | None
+
+    def __str__(self) -> str:
+        parts = [f"kernel {self.symbol}"]
+        if self.twins:
+            parts[0] += f"\nshared with {count(len(self.twins), 'other call')}: {some(self.twins, 3)}"
+        if self.line is not None:
+            return "\n\n".join([*parts, str(self.line)])
+        parts += map(str, self.calls)
+        if self.calls:
+            first = self.calls[0]
+            title = "operators" if len(self.calls) == 1 else f"operators, as in {first.name}"
+            parts.append("\n".join([f"{title}:", *map(str, first.operators)]))
+        return "\n\n".join(parts)
+
+
+def why(artifact: Artifact, kernel: str | int, line: int | None = None, call: str | None = None) -> Why:
+    """The layers, operators, passes and stages behind a kernel, or behind one line of its TIR.
+
+    kernel: the name of a call (that of its primitive function), the symbol of a kernel, or its index. A call's name
+    asks about that call, the others about every call of the kernel. call: the name of the one call to answer for.
+    Raises FrontendError for an unknown kernel, call or line.
+    """
+    index, only = _resolve(artifact, kernel)
+    of_kernel = [one for one in artifact.calls if one.kernel == index]
+    if (name := call if call is not None else only) is not None:
+        asked = [one for one in of_kernel if one.name == name]
+        if not asked:
+            raise FrontendError(unknown(f"call of kernel {kernel}", name, [one.name for one in of_kernel]))
+    else:
+        asked = of_kernel
+    code = kernel_of(artifact, index)
+    named = functions(snapshot(artifact, "fused"))
+    chosen = {one.name for one in asked}
+    return Why(
+        code.symbol,
+        tuple(_origin(artifact, one, named[one.name]) for one in asked) if line is None else (),
+        tuple(one.name for one in of_kernel if one.name not in chosen),
+        _line(code, line, asked) if line is not None else None,
+    )
+
+
+def _resolve(artifact: Artifact, kernel: str | int) -> tuple[int, str | None]:
+    """The index of a kernel, and the name of the call if it is one."""
+    if isinstance(kernel, str):
+        for call in artifact.calls:
+            if call.name == kernel:
+                return call.kernel, kernel
+        for index, code in enumerate(artifact.kernels):
+            if code.symbol == kernel:
+                return index, None
+        if not kernel.isdecimal():
+            raise FrontendError(unknown("kernel", kernel, [call.name for call in artifact.calls]))
+    index = int(kernel)
+    if not 0 <= index < len(artifact.kernels):
+        raise FrontendError(f"kernel {index}: expected an index from 0 to {len(artifact.kernels) - 1}")
+    return index, None
+
+
+def _origin(artifact: Artifact, call: Call, func: FuncOp) -> CallOrigin:
+    stages = stages_of(func)
+    operators: dict[Operation, OperatorOrigin] = {}
+    for slot, op in enumerate(func.block.ops):
+        if isinstance(op, Operator):
+            operators[op] = OperatorOrigin(
+                op.name,
+                ", ".join(str(result.type) for result in op.results),
+                layer_names(op.location),
+                stages.get(slot, ()),
+                history(artifact.ledger, op),
+            )
+    behind = {op: set(leaves(op.location)) for op in operators}
+    parts = [
+        LayerPart(Layer.of(leaf), tuple(origin for op, origin in operators.items() if leaf in behind[op]))
+        for leaf in _sorted(unique_leaves(op.location for op in func.block.ops))
+    ]
+    return CallOrigin(call.name, tuple(parts), tuple(operators.values()))
+
+
+def _sorted(found: Sequence[LocationAttr]) -> list[LocationAttr]:
+    def place(leaf: LocationAttr) -> tuple[str, int]:
+        layer = Layer.of(leaf)
+        return layer.file, layer.node
+
+    return sorted(found, key=place)
+
+
+def _line(kernel: Kernel, number: int, calls: Sequence[Call]) -> Line:
+    text = kernel.tir.splitlines()
+    if not 1 <= number <= len(text):
+        raise FrontendError(f"line {number}: expected one from 1 to {len(text)} (the TIR of {kernel.symbol})")
+    return Line(
+        number,
+        text[number - 1],
+        tuple((call.name, layer_names(line_location(kernel, number, call.layers))) for call in calls),
+        tuple(instruction for _, instruction, line in machine_code(kernel.assembly) if line == number),
+    )

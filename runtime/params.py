@@ -1,0 +1,170 @@
+"""Params files: named tensors in TVM's byte format, little endian.
+
+u64 0xF7E58D4F05049CB7, u64 0, u64 n, n names (u64 length, UTF-8), u64 n, n tensors
+tensor: u64 0xDD5E40F096B4A13F, u64 0, i32 device type, i32 device id, i32 rank, u8 code, u8 bits, u16 lanes,
+        i64 extents, i64 bytes, the elements in C order
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from typing import IO, NoReturn, cast
+
+import ml_dtypes
+import numpy as np
+
+from ..dialects.relay.constants import Array
+from ..provenance.diagnostics import FrontendError
+
+_LIST_MAGIC = 0xF7E58D4F05049CB7
+_TENSOR_MAGIC = 0xDD5E40F096B4A13F
+_CPU = (1, 0)
+_TENSOR = struct.Struct("<QQiiiBBH")
+_U64 = struct.Struct("<Q")
+_CHUNK = 1 << 24
+"""Elements of a strided array that are copied at a time."""
+
+_INT, _UINT, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
+_KINDS = {"i": _INT, "u": _UINT, "f": _FLOAT}
+_NAMES = {_INT: "int", _UINT: "uint", _FLOAT: "float"}
+
+
+def write_params(params: Mapping[str, Array], stream: IO[bytes]) -> None:
+    """Write `params` in the order of their names; no array is copied as a whole.
+
+    Raises FrontendError for a dtype that the format lacks.
+    """
+    names = sorted(params)
+    codes = [_code(name, params[name]) for name in names]
+    stream.write(struct.pack("<QQQ", _LIST_MAGIC, 0, len(names)))
+    for name in names:
+        text = name.encode()
+        stream.write(_U64.pack(len(text)) + text)
+    stream.write(_U64.pack(len(names)))
+    for name, (code, bits) in zip(names, codes, strict=True):
+        array = params[name]
+        stream.write(_TENSOR.pack(_TENSOR_MAGIC, 0, *_CPU, array.ndim, code, bits, 1))
+        stream.write(struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes))
+        for chunk in _chunks(array):
+            stream.write(chunk.reshape(-1).view(np.uint8).data)
+
+
+def _code(name: str, array: Array) -> tuple[int, int]:
+    dtype = array.dtype
+    if dtype == np.bool_:
+        return _UINT, 1
+    if dtype == ml_dtypes.bfloat16:
+        return _BFLOAT, 16
+    if dtype.kind not in _KINDS:
+        raise FrontendError(f"params: expected numbers in '{name}', got {dtype.name}")
+    return _KINDS[dtype.kind], dtype.itemsize * 8
+
+
+def _chunks(array: Array) -> Iterator[Array]:
+    """The elements in C order and little endian, in contiguous pieces."""
+    if array.size == 0:
+        return
+    if array.ndim > 1 and array.size > _CHUNK and not array.flags.c_contiguous:
+        for part in array:
+            yield from _chunks(cast(Array, part))
+    elif array.ndim == 1 and array.size > _CHUNK and not array.flags.c_contiguous:
+        for start in range(0, array.size, _CHUNK):
+            yield np.ascontiguousarray(array[start : start + _CHUNK])
+    else:
+        yield np.ascontiguousarray(array)
+
+
+def load_params(path: Path) -> dict[str, Array]:
+    """The tensors of a params file, read-only and memory-mapped: they take memory when they are looked at.
+
+    Raises FrontendError when the file cannot be read or is no params file.
+    """
+    try:
+        with open(path, "rb") as file:
+            empty = not file.seek(0, 2)
+            data = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise FrontendError(f"{path}: expected a params file, got: {error.strerror}") from error
+    return read_params(data, str(path))
+
+
+def read_params(data: bytes | mmap.mmap, source: str = "<memory>") -> dict[str, Array]:
+    """The tensors of the bytes of a params file; the arrays are views of `data`.
+
+    Raises FrontendError when the bytes are no params file; `source` is what it calls them.
+    """
+    return _Reader(data, source).params()
+
+
+class _Reader:
+    def __init__(self, data: bytes | mmap.mmap, source: str):
+        self.data = data
+        self.source = source
+        self.at = 0
+
+    def fail(self, reason: str, format: str = "parameters file") -> NoReturn:
+        raise FrontendError(f"{self.source}: Invalid {format} format: {reason}")
+
+    def take(self, form: str) -> tuple[int, ...]:
+        layout = struct.Struct(f"<{form}")
+        self.need(layout.size)
+        self.at += layout.size
+        return layout.unpack_from(self.data, self.at - layout.size)
+
+    def need(self, count: int) -> None:
+        if count > len(self.data) - self.at:
+            self.fail(f"expected {count} more bytes at {self.at}, got {len(self.data) - self.at}")
+
+    def params(self) -> dict[str, Array]:
+        magic, _, count = self.take("QQQ")
+        if magic != _LIST_MAGIC:
+            self.fail(f"expected it to begin with {_LIST_MAGIC:#x}, got {magic:#x}")
+        names: list[str] = []
+        for _ in range(count):
+            (length,) = self.take("Q")
+            self.need(length)
+            self.at += length
+            try:
+                names.append(self.data[self.at - length : self.at].decode())
+            except UnicodeDecodeError:
+                self.fail(f"expected names in UTF-8, got {self.data[self.at - length : self.at]!r}")
+        (tensors,) = self.take("Q")
+        if tensors != count:
+            self.fail(f"expected {count} tensors, as many as names, got {tensors}")
+        if len(set(names)) != count:
+            self.fail("expected distinct names, got one twice")
+        return {name: self.tensor(name) for name in names}
+
+    def tensor(self, name: str) -> Array:
+        magic, _, _, _, rank, code, bits, lanes = self.take("QQiiiBBH")
+        if magic != _TENSOR_MAGIC:
+            self.fail(f"expected tensor '{name}' to begin with {_TENSOR_MAGIC:#x}, got {magic:#x}", "DLTensor file")
+        dtype = self.dtype(name, code, bits, lanes)
+        # The need for 8 bytes per extent bounds the rank before anything is made of it.
+        if rank < 0:
+            self.fail(f"expected a rank of at least 0 for '{name}', got {rank}", "DLTensor file")
+        self.need(8 * rank)
+        shape = self.take(f"{rank}q")
+        (nbytes,) = self.take("q")
+        if min(shape, default=0) < 0 or nbytes != prod(shape) * dtype.itemsize or rank > 64:
+            self.fail(f"expected the bytes of '{name}' to be those of {dtype.name}{list(shape)}, got {nbytes}")
+        self.need(nbytes)
+        start = self.at
+        self.at += nbytes
+        if not nbytes:
+            return np.zeros(shape, dtype)
+        return np.frombuffer(self.data, dtype, prod(shape), start).reshape(shape)
+
+    def dtype(self, name: str, code: int, bits: int, lanes: int) -> np.dtype[np.generic]:
+        if lanes == 1 and (code, bits) in ((_UINT, 1), (_BOOL, 8)):
+            return cast("np.dtype[np.generic]", np.dtype(np.bool_))
+        if lanes == 1 and (code, bits) == (_BFLOAT, 16):
+            return cast("np.dtype[np.generic]", np.dtype(ml_dtypes.bfloat16))
+        known = code in _NAMES and bits in (8, 16, 32, 64) and not (code == _FLOAT and bits == 8)
+        if not known or lanes != 1:
+            self.fail(f"'{name}' has type code {code} with {bits} bits and {lanes} lanes", "DLTensor file")
+        return np.dtype(f"{_NAMES[code]}{bits}")

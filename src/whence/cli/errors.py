@@ -1,0 +1,54 @@
+"""What every command does with errors: one line on stderr and exit code 1."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable, Iterable
+
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+
+from whence.provenance.diagnostics import WhenceError
+from whence.textio import one_line
+
+
+def guarded(program: str, body: Callable[[], int]) -> int:
+    """The exit code of `body`; an error of it becomes one line `program: error: ...` on stderr and 1.
+
+    With WHENCE_DEBUG=1 in the environment errors keep their traceback.
+    """
+    if os.environ.get("WHENCE_DEBUG") == "1":
+        return body()
+    try:
+        return body()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python must not complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted", file=sys.stderr)
+        return 130
+    except (Exception, ArgSpecParseError) as error:
+        print(f"{program}: error: {described(error)}", file=sys.stderr)
+        return 1
+
+
+def described(error: BaseException) -> str:
+    """The text of an error in one line."""
+    match error:
+        case ParseError():
+            return one_line(error)
+        case WhenceError() | DiagnosticException() | ArgSpecParseError():
+            text = str(error)
+        case OSError(filename=str(file), strerror=str(reason)):
+            text = f"{file}: {reason}"
+        case _:
+            text = f"internal error: {type(error).__name__}: {error} (WHENCE_DEBUG=1 shows where)"
+    return " ".join(text.split())
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """` (did you mean ..?)` with the nearest of the known names; "" when none is near."""
+    near = difflib.get_close_matches(name, list(known), n=3)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -1,0 +1,245 @@
+"""`whence-opt`: xDSL's optimizer driver with models as input, an eye on locations, and machine code as output."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from typing import IO, ClassVar, NoReturn
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.printer import Printer
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.target import Target
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from whence.cli.errors import did_you_mean, guarded
+from whence.cli.instruments import Audit, Snapshots, Timer, complain
+from whence.cli.pipeline_text import parse_passes
+from whence.models import model_path, shipped_models
+from whence.provenance.diagnostics import FrontendError, LocationError, PipelineError, WhenceError
+from whence.provenance.ledger import Ledger, recording
+from whence.textio import attach_params, name_weights, write_files
+
+_OURS = ("relay-", "tir-", "convert-relay-", "convert-te-", "convert-tir-")
+
+
+def _llvm() -> type[Target]:
+    from whence.cli.lower_all import LowerToLLVM
+
+    return LowerToLLVM
+
+
+def _asm() -> type[Target]:
+    from whence.cli.lower_all import LowerToAssembly
+
+    return LowerToAssembly
+
+
+def _onnx(stream: IO[bytes]) -> ModuleOp:
+    from whence.frontends.onnx import from_onnx
+
+    # By its path where there is one: weights may lie in files beside it.
+    path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
+    return from_onnx(path if path is not None and path.is_file() else stream.read())
+
+
+class _Output(StringIO):
+    """Collects what goes to a file; `text` outlives closing."""
+
+    text = ""
+
+    def close(self) -> None:
+        if not self.closed:
+            self.text = self.getvalue()
+        super().close()
+
+
+class WhenceOptMain(xDSLOptMain):
+    """One run of whence-opt."""
+
+    version_format: ClassVar[str] = "whence-opt built from xdsl version {xdsl_version}"
+
+    def __init__(self, args: Sequence[str] | None = None):
+        self.output: _Output | None = None
+        self.written: list[ModuleOp] = []
+        self.chunks = 0
+        self.running = ""
+        """What runs now, for errors; "" while the input is read."""
+        self.timer, self.audits = Timer(), list[Audit]()
+        given = list(sys.argv[1:] if args is None else args)
+        # An option that takes a value or none would swallow the input file after it.
+        given = ["--time-passes-json" if word == "--time-passes=json" else word for word in given]
+        super().__init__("Runs passes on a model or module, and shows where everything comes from.", given)
+
+    # Registration
+
+    def register_all_frontends(self) -> None:
+        super().register_all_frontends()
+        parse = self.available_frontends["mlir"]
+
+        def with_params(stream: IO[bytes]) -> ModuleOp:
+            module = parse(stream)
+            attach_params(module, Path(self.args.input_file or ".").parent)
+            return module
+
+        self.available_frontends["mlir"] = with_params
+        self.available_frontends["onnx"] = _onnx
+
+    def register_all_targets(self) -> None:
+        super().register_all_targets()
+        self.available_targets |= {"llvm": _llvm, "asm": _asm}
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        arg_parser.prog = "whence-opt"
+        arg_parser.conflict_handler = "resolve"
+        arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        ours = [name for name in self.available_passes if name.startswith(_OURS)]
+        lines = "\n  ".join(["", *sorted(ours)])
+        models = "\n  ".join(["", *shipped_models()])
+        arg_parser.epilog = f"passes of whence (those of xDSL are there, too):{lines}\n\nshipped models:{models}"
+        add = arg_parser.add_argument
+        add("-p", "--passes", default="", help="passes separated by commas: name or name{option=value ..}")
+        targets = ", ".join(self.available_targets)
+        add("-t", "--target", default="mlir", help=f"what to print: {targets}; options as for passes")
+        add("-o", "--output-file", help="file to write, weights beside it as .params")
+        add("--snapshot-dir", metavar="DIR", help="write the module after each pass, with locations, into DIR")
+        add("--audit", action="store_true", help="fail when a pass loses a location; print a table on stderr")
+        add("--time-passes", action="store_true", help="print times on stderr; --time-passes=json as JSON")
+        add("--time-passes-json", action="store_true", help=argparse.SUPPRESS)
+
+        def complain_about(text: str) -> NoReturn:
+            known = re.findall(r"(?<![\w-])--?[a-z][\w-]*", arg_parser.format_usage())
+            unknown = re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.partition("unrecognized arguments:")[2])
+            raise PipelineError(text + "".join(did_you_mean(word, known) for word in unknown[:1]))
+
+        arg_parser.error = complain_about
+
+    def setup_pipeline(self) -> None:
+        self.pipeline = PassPipeline(parse_passes(self.args.passes, self.available_passes))
+        # Options of the target are checked before any work is done.
+        spec = parse_spec(self.args.target)
+        if spec.name in ("llvm", "asm"):
+            try:
+                (_llvm() if spec.name == "llvm" else _asm()).from_spec(spec)
+            except ValueError as error:
+                raise PipelineError(f"target {self.args.target}: {error}") from error
+
+    # Running
+
+    def run(self) -> None:
+        """Read, rewrite, print; a file that is asked for is written last, and whole.
+
+        Raises whatever is wrong with the input or the passes.
+        """
+        super().run()
+        if self.output is not None:
+            write_files(self.written, self.output.text, Path(self.args.output_file))
+
+    def report(self) -> None:
+        """Print the tables that were asked for, of the passes that ran."""
+        if self.args.time_passes_json:
+            complain([self.timer.json()])
+        elif self.args.time_passes:
+            complain([self.timer.text()])
+        complain(audit.text() for audit in self.audits)
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        if self.args.input_file is not None and self.args.input_file != "/dev/stdin":
+            self.args.input_file = str(model_path(self.args.input_file))
+        return super().get_input_stream()
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        try:
+            return super().prepare_input()
+        except ValueError as error:
+            known = ", ".join(f".{name}" for name in self.available_frontends)
+            raise FrontendError(f"{self.args.input_file}: expected a file {known}") from error
+
+    def prepare_output(self) -> IO[str]:
+        if self.args.output_file is None:
+            return sys.stdout
+        self.output = _Output()
+        return self.output
+
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        self.ledger = Ledger()
+        with recording(self.ledger, "import"):
+            return super().parse_chunk(chunk, file_extension, start_offset)
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        instruments = self._instruments()
+        self._after(None, prog, last=True, instruments=instruments)
+        passes = self.pipeline.passes
+        for number, one in enumerate(passes, 1):
+            self.running = f"pass {one.name}"
+            with recording(self.ledger, one.name), self.timer.time(one):
+                one.apply(self.ctx, prog)
+            self._after(one, prog, last=number == len(passes), instruments=instruments)
+        self.running = ""
+
+    def _instruments(self) -> tuple[Audit | None, Snapshots | None]:
+        """Those of one chunk of the input."""
+        self.chunks += 1
+        audit = Audit() if self.args.audit else None
+        if audit is not None:
+            self.audits.append(audit)
+        if self.args.snapshot_dir is None:
+            return audit, None
+        folder = Path(self.args.snapshot_dir)
+        return audit, Snapshots(folder / f"chunk-{self.chunks}" if self.args.split_input_file else folder)
+
+    def _after(
+        self,
+        one: ModulePass | None,
+        module: ModuleOp,
+        *,
+        last: bool,
+        instruments: tuple[Audit | None, Snapshots | None],
+    ) -> None:
+        audit, snapshots = instruments
+        name = one.name if one is not None else "input"
+        if snapshots is not None:
+            snapshots.write(module, name)
+        if not self.args.disable_verify:
+            module.verify()
+        if audit is not None:
+            audit.look(module, name, self.ledger if one is not None else None)
+        if self.args.print_between_passes and not last:
+            print(f"IR after {name}:")
+            Printer(sys.stdout, print_debuginfo=self.args.print_debuginfo).print_op(module)
+            print("\n\n\n")
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        if self.output is not None and parse_spec(self.args.target).name == "mlir":
+            self.written.append(prog)
+            name_weights(prog, Path(self.args.output_file))
+        self.running = f"target {self.args.target}"
+        text = super().output_resulting_program(prog)
+        self.running = ""
+        return text
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code."""
+
+    def body() -> int:
+        tool = WhenceOptMain(argv)
+        try:
+            tool.run()
+        except (WhenceError, DiagnosticException) as error:
+            if not tool.running or isinstance(error, LocationError):
+                raise
+            raise PipelineError(f"{tool.running}: {error}") from error
+        finally:
+            sys.stdout.flush()
+            tool.report()
+        return 0
+
+    return guarded("whence-opt", body)

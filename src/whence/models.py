@@ -1,0 +1,53 @@
+"""Where the models of the command line come from: a path, or the name of one that the onnx package ships."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from whence.provenance.diagnostics import FrontendError
+
+SUFFIXES = (".onnx", ".mlir")
+
+
+@cache
+def shipped_folder() -> Path | None:
+    """The folder of the onnx package's light models, found without importing it."""
+    spec = find_spec("onnx")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / "backend" / "test" / "data" / "light"
+    return folder if folder.is_dir() else None
+
+
+def shipped_models() -> tuple[str, ...]:
+    """The names of the shipped models."""
+    folder = shipped_folder()
+    return tuple(sorted(path.stem for path in folder.glob("*.onnx"))) if folder is not None else ()
+
+
+def model_path(name: str) -> Path:
+    """The file of a model: `name` itself, or for a bare name like `light_resnet50` the shipped one.
+
+    Raises FrontendError when there is no such file.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise FrontendError(f"{name}: expected a model file, got a folder")
+    folder = shipped_folder()
+    if folder is not None and path.name == name and (folder / f"{name}.onnx").is_file():
+        return folder / f"{name}.onnx"
+    text = f"{name}: expected a model file ({', '.join(SUFFIXES)}) or the name of a shipped model, got no such file"
+    near = difflib.get_close_matches(name, shipped_models(), n=3)
+    raise FrontendError(text + (f" (did you mean {' or '.join(near)}?)" if near else ""))
+
+
+def shipped_references(path: Path) -> tuple[Path, ...]:
+    """The outputs that a shipped model is known to give for the default input, in order; () for other models."""
+    if path.parent != shipped_folder():
+        return ()
+    return tuple(sorted(path.parent.glob(f"{path.stem}_output_*.pb")))

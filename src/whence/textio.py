@@ -1,0 +1,128 @@
+"""Modules as text: `out.mlir`, and beside it the weights in `out.params`.
+
+The module says where they are: `builtin.module attributes {relay.params = #relay.pool<"out.params">}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from io import StringIO
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from whence.dialects.relay.constants import Array, pool_of, tensor_type
+from whence.dialects.relay.core import ConstantOp
+from whence.files import replacing
+from whence.provenance.diagnostics import FrontendError, PipelineError, message
+from whence.runtime.params import load_params, write_params
+
+
+def context() -> Context:
+    """A context that knows the dialects of every installed universe."""
+    ctx = Context()
+    for name, factory in Universe.get_multiverse().all_dialects.items():
+        ctx.register_dialect(name, factory)
+    return ctx
+
+
+def read_module(path: Path) -> ModuleOp:
+    """The module of an .mlir file, with its weights if they are beside it.
+
+    Raises FrontendError when the file is no valid module, or its weights do not fit it.
+    """
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise FrontendError(f"{path}: expected a readable .mlir file, got: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FrontendError(f"{path}: expected a text file in UTF-8, got other bytes at {error.start}") from error
+    try:
+        module = Parser(context(), text, str(path)).parse_module()
+        module.verify()
+    except ParseError as error:
+        raise FrontendError(one_line(error)) from error
+    except VerifyException as error:
+        raise FrontendError(f"{path}: {error}") from error
+    attach_params(module, path.parent)
+    return module
+
+
+def one_line(error: ParseError) -> str:
+    """`file:line:column: what is wrong`."""
+    place = error.span.get_location()
+    return f"{place.file}:{place.line}:{place.col}: {' '.join(error.msg.split())}"
+
+
+def attach_params(module: ModuleOp, folder: Path) -> None:
+    """Fill the pool of a parsed module from the params file that it names, if there is one.
+
+    Raises FrontendError when that is no params file or a tensor is not what its constant says.
+    """
+    pool = pool_of(module)
+    if pool.path is None or not (folder / pool.path).is_file():
+        return
+    arrays = load_params(folder / pool.path)
+    for op in _pooled(module):
+        assert op.key is not None
+        array = arrays.get(op.key.data)
+        if array is None or op.key.data in pool:
+            continue
+        if tensor_type(array) != op.result.type:
+            found = f"{tensor_type(array)} in {folder / pool.path}"
+            raise FrontendError(message(f"constant '{op.key.data}'", str(op.result.type), found, op.location))
+        pool.add(op.key.data, array)
+
+
+def write_module(module: ModuleOp, path: Path) -> None:
+    """Write `path` with locations, and its weights beside it as `.params`, each file whole or not at all.
+
+    Raises PipelineError when they cannot be written.
+    """
+    name_weights(module, path)
+    text = StringIO()
+    Printer(text, print_debuginfo=True).print_op(module)
+    write_files([module], f"{text.getvalue()}\n", path)
+
+
+def name_weights(module: ModuleOp, path: Path) -> None:
+    """Have a module that is about to be printed into `path` name the params file beside it, if it needs one."""
+    if _pooled(module):
+        pool_of(module).path = _beside(path)
+
+
+def write_files(modules: Iterable[ModuleOp], text: str, path: Path) -> None:
+    """Write the text of modules to `path`, and first their weights beside it; no params file when there are none.
+
+    Constants whose values are not at hand stay without. Raises PipelineError when two weights have one name, or a file
+    cannot be written.
+    """
+    together: dict[str, Array] = {}
+    for module in modules:
+        pool = pool_of(module)
+        for op in _pooled(module):
+            assert op.key is not None
+            key = op.key.data
+            if key not in pool:
+                continue
+            if together.setdefault(key, pool[key]) is not pool[key]:
+                raise PipelineError(f"{path}: expected weights of distinct names, got two called '{key}'")
+    if together:
+        with replacing(path.with_name(_beside(path).name)) as stream:
+            write_params(together, stream)
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+def _beside(path: Path) -> Path:
+    return Path(path.with_suffix(".params").name)
+
+
+def _pooled(module: ModuleOp) -> list[ConstantOp]:
+    """The constants that live in the pool."""
+    return [op for op in module.walk() if isinstance(op, ConstantOp) and op.key is not None]
