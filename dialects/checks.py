@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import TypedAttribute, VectorType
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Operation, TypedAttribute
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
 from ..provenance.diagnostics import fail
@@ -38,7 +38,7 @@ def check_map(op: Operation, map: AffineMap, operands: int, results: int | None 
 
 
 def check_value(op: Operation, type: Attribute, element: Attribute, stride: int) -> int:
-    """Fail unless `type` is `element` or a vector of it, and only a vector has a stride. Returns the lanes, 0 if none."""
+    """The lanes of `type`, 0 for a scalar; fail unless it is `element` or a vector of it; only those stride."""
     if isinstance(type, VectorType):
         vector = cast(VectorType[Attribute], type)
         if vector.element_type != element or len(vector.get_shape()) != 1:

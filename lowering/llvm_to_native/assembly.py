@@ -10,9 +10,10 @@ _LABEL = re.compile(r"([^\s#:]+):")
 # Labels that only directives refer to; code jumps to .LBB ones.
 _INTERNAL = re.compile(r"\.L(?!BB)|\.Lfunc")
 
-# x86: push and pop, moves to and from the stack, zero idioms, immediates and constants from memory.
+# x86: push and pop, copies, moves to and from the stack, zero idioms, immediates and constants from memory.
 _SETUP = re.compile(
-    r"push|pop|(?:v?mov|lea)\S* .*\(%r[sb]p\)|v?p?xor\S* (%\w+)(?:, \1)+$|mov\S* \$|v?\S+ \.LCPI\w+\(%rip\), %\w+$"
+    r"push|pop|v?mov\S* %\w+, %\w+$|(?:v?mov|lea)\S* .*\(%r[sb]p\)|v?p?xor\S* (%\w+)(?:, \1)+$"
+    r"|mov\S* \$|v?\w+ \.LCPI\w+\(%rip\), %\w+$"
 )
 
 

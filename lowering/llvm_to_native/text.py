@@ -82,10 +82,7 @@ def float_text(value: float, type_: Attribute) -> str:
         case Float32Type():
             return f"0x{struct.pack('>d', c_float(value).value).hex()}"
         case Float16Type():
-            try:
-                return f"0xH{struct.pack('>e', value).hex()}"
-            except OverflowError:
-                return "0xH7C00" if value > 0 else "0xHFC00"
+            return f"0xH{struct.pack('>e', value).hex()}"
         case BFloat16Type():
             bits = int.from_bytes(struct.pack(">f", c_float(value).value), "big")
             if value != value:

@@ -40,6 +40,10 @@ def fewer_collections() -> Generator[None]:
         gc.set_threshold(*before)
 
 
+def _silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
 def build(
     module: ModuleOp,
     target: Target,
@@ -54,7 +58,7 @@ def build(
 
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     """
-    tell = progress or (lambda what, done, total: None)
+    tell = progress or _silent
     with fewer_collections():
         snapshots = [Snapshot("relay", module.clone())]
         main = _main(module)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ class Timer:
     passes: list[tuple[str, float]] = field(default_factory=lambda: list[tuple[str, float]]())
 
     @contextmanager
-    def time(self, one: ModulePass) -> Iterator[None]:
+    def time(self, one: ModulePass) -> Generator[None]:
         start = time.perf_counter()
         try:
             yield

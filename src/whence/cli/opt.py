@@ -98,26 +98,26 @@ class WhenceOptMain(xDSLOptMain):
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         arg_parser.prog = "whence-opt"
-        arg_parser.conflict_handler = "resolve"
         arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
         ours = [name for name in self.available_passes if name.startswith(_OURS)]
         lines = "\n  ".join(["", *sorted(ours)])
         models = "\n  ".join(["", *shipped_models()])
         arg_parser.epilog = f"passes of whence (those of xDSL are there, too):{lines}\n\nshipped models:{models}"
-        add = arg_parser.add_argument
+        # These take the place of options that xDSL has under the same names.
+        add = arg_parser.add_argument_group("whence", conflict_handler="resolve").add_argument
         add("-p", "--passes", default="", help="passes separated by commas: name or name{option=value ..}")
         targets = ", ".join(self.available_targets)
         add("-t", "--target", default="mlir", help=f"what to print: {targets}; options as for passes")
-        add("-o", "--output-file", help="file to write, weights beside it as .params")
+        add("-o", "--output-file", help="file to write: a module with locations, its weights beside it as .params")
         add("--snapshot-dir", metavar="DIR", help="write the module after each pass, with locations, into DIR")
         add("--audit", action="store_true", help="fail when a pass loses a location; print a table on stderr")
         add("--time-passes", action="store_true", help="print times on stderr; --time-passes=json as JSON")
         add("--time-passes-json", action="store_true", help=argparse.SUPPRESS)
 
-        def complain_about(text: str) -> NoReturn:
+        def complain_about(message: str) -> NoReturn:
             known = re.findall(r"(?<![\w-])--?[a-z][\w-]*", arg_parser.format_usage())
-            unknown = re.findall(r"(?<![\w-])--?[a-z][\w-]*", text.partition("unrecognized arguments:")[2])
-            raise PipelineError(text + "".join(did_you_mean(word, known) for word in unknown[:1]))
+            unknown = re.findall(r"(?<![\w-])--?[a-z][\w-]*", message.partition("unrecognized arguments:")[2])
+            raise PipelineError(message + "".join(did_you_mean(word, known) for word in unknown[:1]))
 
         arg_parser.error = complain_about
 
@@ -211,7 +211,7 @@ class WhenceOptMain(xDSLOptMain):
             module.verify()
         if audit is not None:
             audit.look(module, name, self.ledger if one is not None else None)
-        if self.args.print_between_passes and not last:
+        if self.args.print_between_passes and one is not None and not last:
             print(f"IR after {name}:")
             Printer(sys.stdout, print_debuginfo=self.args.print_debuginfo).print_op(module)
             print("\n\n\n")
@@ -220,6 +220,8 @@ class WhenceOptMain(xDSLOptMain):
         if self.output is not None and parse_spec(self.args.target).name == "mlir":
             self.written.append(prog)
             name_weights(prog, Path(self.args.output_file))
+            # Whoever reads the file again wants to know the layers.
+            self.args.print_debuginfo = True
         self.running = f"target {self.args.target}"
         text = super().output_resulting_program(prog)
         self.running = ""

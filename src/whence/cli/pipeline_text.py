@@ -56,19 +56,15 @@ def _pass(text: str, column: int, piece: str, available: Mapping[str, Callable[[
     except ArgSpecParseError as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise _error(text, column, f"cannot read '{piece}': {reason}") from error
-    if len(_rest(piece)) > 0 and not spec.parameters and piece != spec.name:
+    if piece != spec.name and not spec.parameters and not piece.endswith(("}", "]")):
         raise _error(text, column, f"expected a comma between passes, got '{piece}'")
     if spec.name not in available:
         raise _error(text, column, f"unknown pass '{spec.name}'" + did_you_mean(spec.name, available))
     return _made(text, column, spec, available[spec.name]())
 
 
-def _rest(piece: str) -> str:
-    return piece.partition(" ")[2]
-
-
 def _made(text: str, column: int, spec: ArgSpec, kind: type[ModulePass]) -> ModulePass:
-    options = {info.name.replace("_", "-"): info.expected_type for info in get_pass_option_infos(kind)}
+    options = {info.name.replace("_", "-"): info.expected_type.strip("'") for info in get_pass_option_infos(kind)}
     for name, values in spec.parameters.items():
         dashed = name.replace("_", "-")
         if dashed not in options:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -141,6 +141,10 @@ class Interpreter:
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
+LOOPS = [(4, "vectorized")] * 4 + [(8, "vectorized")] * 4 + [(3, "vectorized"), (1, "serial"), (0, "serial")]
+LOOPS += [(3, "serial"), (3, "serial"), (2, "unrolled")]
+
+
 @dataclass
 class Kernels:
     """Builds a random kernel over one integer input, two float inputs, one output and one local buffer."""
@@ -183,7 +187,7 @@ class Kernels:
     def statement(self, block: Block, depth: int) -> None:
         kind = self.pick("for", "for", "if", "store", "store") if 0 < depth < 4 else "for" if not depth else "store"
         if kind == "for":
-            extent, words = self.pick((1, "serial"), (3, "vectorized"), (4, "vectorized"), (8, "vectorized"), (3, "serial"), (2, "unrolled"), (0, "serial"))  # fmt: skip
+            extent, words = self.pick(*LOOPS)
             self.loop(block, extent, words, lambda inner: self.statements(inner, depth + 1))
         elif kind == "if":
             guard = [self.index() + self.pick(-3, -1, 0, 0, 5) for _ in range(self.pick(1, 2))]
@@ -229,7 +233,8 @@ class Kernels:
             expr = self.index()
             if self.tame and self.vars and len(exprs) == len(shape) - 1 and self.vars[-1][1] <= extent:
                 lane = AffineExpr.dimension(len(self.vars) - 1)
-                exprs.append(self.pick(lane, lane, lane, lane * -1 + (self.vars[-1][1] - 1), lane // 2, expr % extent))
+                reverse = lane * -1 + (self.vars[-1][1] - 1)
+                exprs.append(self.pick(*[lane] * 12, reverse, reverse, lane // 2, expr % extent))
                 continue
             values = self.values_of(expr)
             exprs.append(expr if min(values) >= 0 and max(values) < extent else expr % extent)

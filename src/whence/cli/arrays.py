@@ -1,0 +1,76 @@
+"""Arrays from files, and the inputs that a model gets when none are given."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from whence.dialects.relay.constants import Array
+from whence.provenance.diagnostics import FrontendError
+from whence.runtime.tensors import TensorSpec
+
+
+def default_inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
+    """0, 1/n, 2/n, ... for every input: what the onnx package's own tests feed to the light models."""
+    return {spec.name: _ramp(spec) for spec in specs}
+
+
+def _ramp(spec: TensorSpec) -> Array:
+    count = int(np.prod(spec.shape))
+    return (np.arange(count).reshape(spec.shape) / max(count, 1)).astype(spec.dtype)
+
+
+def random_inputs(specs: Sequence[TensorSpec], seed: int) -> dict[str, Array]:
+    """Normally distributed numbers for every input; integers are 0 or 1."""
+    rng = np.random.default_rng(seed)
+    return {
+        spec.name: rng.integers(0, 2, spec.shape).astype(spec.dtype)
+        if spec.dtype.kind in "iub"
+        else rng.standard_normal(spec.shape).astype(spec.dtype)
+        for spec in specs
+    }
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """The arrays of an .npz file by name; that of an .npy or .pb (an ONNX tensor) file under its name or "".
+
+    Raises FrontendError when the file is none of those.
+    """
+    try:
+        if path.suffix == ".pb":
+            return _read_tensor(path)
+        with open(path, "rb") as file:
+            # Pickled objects are refused: files may come from anywhere.
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"": cast(Array, loaded)}
+            return {name: cast(Array, loaded[name]) for name in loaded.files}
+    except OSError as error:
+        raise FrontendError(f"{path}: expected a readable file, got: {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise FrontendError(f"{path}: expected arrays in .npz, .npy or .pb, got: {error}") from error
+
+
+def _read_tensor(path: Path) -> dict[str, Array]:
+    from google.protobuf.message import DecodeError
+    from onnx import TensorProto, numpy_helper
+
+    try:
+        proto = TensorProto.FromString(path.read_bytes())
+        return {proto.name: cast(Array, numpy_helper.to_array(proto))}
+    except (DecodeError, TypeError) as error:
+        raise FrontendError(f"{path}: expected an ONNX tensor, got: {error}") from error
+
+
+def named(found: Mapping[str, Array], specs: Sequence[TensorSpec]) -> dict[str, Array]:
+    """Arrays under the names of `specs`. One array for one specification may have any name, and arrays that numpy
+    numbered (`arr_0`, ..) are taken in order; others stay as they are.
+    """
+    numbered = [f"arr_{index}" for index in range(len(specs))]
+    if len(found) == len(specs) and (len(specs) == 1 or list(found) == numbered):
+        return {spec.name: array for spec, array in zip(specs, found.values(), strict=True)}
+    return dict(found)

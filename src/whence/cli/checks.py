@@ -1,0 +1,77 @@
+"""Comparing outputs with a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.cli.arrays import named, read_arrays
+from whence.dialects.relay.constants import Array
+from whence.models import shipped_references
+from whence.provenance.diagnostics import FrontendError
+from whence.runtime.tensors import TensorSpec
+
+RTOL, ATOL = 1e-3, 1e-7
+"""The tolerances of the onnx package's own tests of models."""
+
+_Numbers = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """How far an output is from its reference."""
+
+    output: str
+    error: float
+    """The largest absolute difference; nan or inf where one of the two is."""
+    relative: float
+    """The largest difference relative to the reference."""
+    right: bool
+    flat: bool
+    """Whether the reference is the same value everywhere: it can tell little."""
+    value: float
+    """The first value of the reference."""
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.right else f"WRONG: expected at most {RTOL:g} relative"
+        text = f"{self.output}: max error {self.error:.3g} absolute, {self.relative:.3g} relative ({verdict})"
+        return text + (f"; note: the reference is {self.value:.4g} everywhere, so it tells little" if self.flat else "")
+
+
+def compare(name: str, found: Array, expected: Array) -> Check:
+    """Compare an output with its reference; raises FrontendError when their shapes differ."""
+    if found.shape != expected.shape:
+        raise FrontendError(f"check: expected a reference of shape {found.shape} for '{name}', got {expected.shape}")
+    a, b = found.astype(np.float64), cast(_Numbers, expected.astype(np.float64))
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(all="ignore"):
+        difference = np.where(same, 0.0, np.abs(a - b))
+        relative = np.where(same, 0.0, difference / np.abs(b))
+        right = bool(np.all(same | (difference <= ATOL + RTOL * np.abs(b))))
+    flat = b.size > 1 and bool(np.ptp(b) <= 1e-6 * np.max(np.abs(b), initial=0.0))
+    largest = float(np.max(difference, initial=0.0)), float(np.max(relative, initial=0.0))
+    return Check(name, *largest, right, flat, float(b.flat[0]) if b.size else 0.0)
+
+
+def reference(specs: tuple[TensorSpec, ...], model: Path, given: Path | None, default_input: bool) -> dict[str, Array]:
+    """Output name -> what it should be: from the file `given`, or for a shipped model and its default input from the
+    files beside it; {} when there is nothing to compare with.
+    """
+    if given is not None:
+        return named(read_arrays(given), specs)
+    files = shipped_references(model) if default_input else ()
+    if len(files) != len(specs):
+        return {}
+    return {spec.name: next(iter(read_arrays(file).values())) for spec, file in zip(specs, files, strict=True)}
+
+
+def check(outputs: Mapping[str, Array], expected: Mapping[str, Array]) -> list[Check]:
+    """Compare every output that has a reference; raises FrontendError for references of no output."""
+    if strange := [name for name in expected if name not in outputs]:
+        raise FrontendError(f"check: expected references for {', '.join(outputs)}, got {', '.join(map(repr, strange))}")
+    return [compare(name, outputs[name], array) for name, array in expected.items()]

@@ -1,0 +1,72 @@
+"""What the subcommands share: model options, compiling with progress."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from whence.provenance.diagnostics import PipelineError
+
+if TYPE_CHECKING:
+    from whence.api import Executable
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises PipelineError instead of printing its usage and exiting with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise PipelineError(f"{message} ({self.prog} --help explains)")
+
+
+class Subparsers(Protocol):
+    """What a subcommand adds itself to."""
+
+    def add_parser(self, name: str, *, help: str, description: str, prog: str) -> Parser: ...
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The model, and how it is compiled."""
+    parser.add_argument("model", help="an .onnx or .mlir file, or the name of a shipped model such as light_resnet50")
+    parser.add_argument("--opt-level", type=int, default=3, choices=range(4), metavar="L", help="0 to 3 (default 3)")
+
+
+@dataclass
+class Progress:
+    """Tells on stderr what is being compiled: one line that changes on a terminal, else a line per stage."""
+
+    width: int = 0
+    stage: str = ""
+    live: bool = field(default_factory=lambda: sys.stderr.isatty())
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if self.live:
+            text = f"compiling: {what} {done}/{total}"
+            sys.stderr.write(f"\r{text.ljust(self.width)}")
+            sys.stderr.flush()
+            self.width = len(text)
+        elif what != self.stage:
+            self.stage = what
+            print(f"compiling: {total} {what}", file=sys.stderr)
+
+    def end(self) -> None:
+        """Take the changing line away."""
+        if self.live and self.width:
+            sys.stderr.write(f"\r{' ' * self.width}\r")
+            sys.stderr.flush()
+
+
+def compile_model(path: Path, opt_level: int, threads: int | None = None) -> tuple[Executable, float]:
+    """The compiled model, and the seconds that took; errors as `whence.compile`."""
+    import whence
+
+    progress = Progress()
+    start = time.perf_counter()
+    try:
+        compiled = whence.compile(path, opt_level=opt_level, threads=threads, progress=progress)
+    finally:
+        progress.end()
+    return compiled, time.perf_counter() - start

@@ -1,0 +1,56 @@
+"""`whence`: run a model, and ask where everything in it comes from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import cast
+
+from whence.cli import run, where, why
+from whence.cli.common import Parser, Subparsers
+from whence.cli.errors import guarded
+
+_EPILOG = """\
+examples:
+  whence run light_resnet50
+  whence run model.onnx --input x.npz --check expected.npz --profile
+  whence why light_resnet50 --kernel fused_nn_softmax --line 3
+  whence where light_resnet50 --layer n0
+  whence-opt light_resnet50 -p relay-simplify-inference --print-debuginfo
+"""
+
+
+def parser() -> Parser:
+    """The command line."""
+    from argparse import RawDescriptionHelpFormatter
+
+    top = Parser(
+        "whence",
+        description="Compiles neural networks for the CPU, and never forgets where an instruction came from.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
+    commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
+    for command in (run, why, where):
+        command.add(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code."""
+
+    def body() -> int:
+        top = parser()
+        args = top.parse_args(sys.argv[1:] if argv is None else argv)
+        command = cast("Callable[[object], int] | None", getattr(args, "command", None))
+        if command is None:
+            top.print_help(sys.stderr)
+            return 1
+        try:
+            return command(args)
+        finally:
+            sys.stdout.flush()
+
+    return guarded("whence", body)

@@ -1,0 +1,112 @@
+"""`whence run`: compile a model, run it, check it, and say where the time went."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.cli.common import Subparsers, add_model, compile_model
+from whence.models import model_path
+
+if TYPE_CHECKING:
+    from whence.api import Executable
+
+_TOP = 10
+
+
+def add(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    about = "Compile a model, run it, compare it with a reference, and show what each level holds and each layer takes."
+    parser = commands.add_parser("run", help="compile, run and check a model", description=about, prog="whence run")
+    add_model(parser)
+    parser.add_argument("--input", type=Path, metavar="FILE", help=".npz with the inputs by name (default: a ramp)")
+    parser.add_argument("--seed", type=int, metavar="N", help="random inputs from this seed instead")
+    parser.add_argument("--check", type=Path, metavar="FILE", help=".npz or .pb with the expected outputs")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all cores)")
+    parser.add_argument("--profile", action="store_true", help="the time of every kernel call, too")
+    parser.set_defaults(command=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from statistics import median
+
+    from whence.cli.arrays import default_inputs, named, random_inputs, read_arrays
+    from whence.cli.checks import check, reference
+    from whence.cli.timing import call_times, run_times
+    from whence.explorer.report import count, seconds
+    from whence.provenance.diagnostics import PipelineError
+
+    if args.input is not None and args.seed is not None:
+        raise PipelineError("--seed: expected no --input beside it, got both")
+    if args.threads is not None and args.threads < 1:
+        raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
+    path = model_path(args.model)
+    given = read_arrays(args.input) if args.input is not None else None
+    compiled, took = compile_model(path, args.opt_level, args.threads)
+    if given is not None:
+        inputs = named(given, compiled.inputs)
+    elif args.seed is not None:
+        inputs = random_inputs(compiled.inputs, args.seed)
+    else:
+        inputs = default_inputs(compiled.inputs)
+    expected = reference(compiled.outputs, path, args.check, given is None and args.seed is None)
+
+    artifact = compiled.artifact
+    kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
+    print(f"{path.name}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
+    print(_levels(compiled))
+    outputs, times = run_times(compiled, inputs)
+    checks = check(outputs, expected)
+    print(f"\ncompiled in {seconds(took)}")
+    print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
+    for one in checks:
+        print(f"checked {one}")
+    if not checks:
+        print("not checked: no reference (--check FILE)")
+    print(f"\n{_times(compiled, call_times(compiled, inputs, median(times)), args.profile)}")
+    return 0 if all(one.right for one in checks) else 1
+
+
+def _levels(compiled: Executable) -> str:
+    from whence.dialects.relay.operator import Operator
+    from whence.explorer.code import kernel_of, machine_code
+    from whence.explorer.layers import snapshot
+    from whence.explorer.report import percent, table
+
+    artifact = compiled.artifact
+    kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
+    relay = {
+        stage: sum(isinstance(op, Operator) for op in snapshot(artifact, stage).walk()) for stage in ("relay", "fused")
+    }
+    known = compiled.coverage()
+    rows = [
+        ("relay, imported", relay["relay"], "operators", ""),
+        ("relay, fused", relay["fused"], "operators", "relay"),
+    ]
+    rows += [(level, sum(kernel.ops[level] for kernel in kernels), "ops", level) for level in ("te", "tir", "llvm")]
+    rows.append(("native", sum(len(machine_code(kernel.assembly)) for kernel in kernels), "instructions", "native"))
+    shown = [(name, number, unit, percent(known[level]) if level else "") for name, number, unit, level in rows]
+    return table(shown, ("level", "", "", "know their layers"), indent="")
+
+
+def _times(compiled: Executable, calls: list[float], everything: bool) -> str:
+    from whence.cli.timing import layer_times
+    from whence.explorer.report import percent, some, table
+    from whence.provenance.span import layer_names
+
+    total = sum(calls) or 1.0
+    layers = layer_times(compiled, calls)
+    rows = [
+        (f"{1e3 * one.seconds:.3f}", percent(one.seconds / total), one.name, some(one.kernels, 1)) for one in layers
+    ]
+    parts = [table(rows[:_TOP], ("ms", "share", "layer", "kernel"), indent="")]
+    rest = f"; {len(rows) - _TOP} layers more" if len(rows) > _TOP else ""
+    parts.append(f"a kernel's time is split evenly over its layers{rest}")
+    if everything:
+        per_call = [
+            (f"{1e3 * taken:.3f}", percent(taken / total), call.name, some(layer_names(call.location), 3))
+            for call, taken in zip(compiled.artifact.calls, calls, strict=True)
+        ]
+        parts += ["", table(per_call, ("ms", "share", "kernel call", "layers"), indent="")]
+    return "\n".join(parts)

@@ -1,0 +1,224 @@
+"""Targets, compilation, and the lines of machine instructions."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+import llvmlite.binding as llvm
+import pytest
+
+from whence.lowering.llvm_to_native.assembly import compact, instructions, line_coverage
+from whence.lowering.llvm_to_native.compile import Native, compile_text
+from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.tir_to_llvm.convert import LLVMKernel
+from whence.provenance.diagnostics import PipelineError
+
+Compiled = Callable[..., tuple[LLVMKernel, Native]]
+X86 = "x86_64" in str(cast(Any, llvm).get_process_triple())
+TILE = """
+tir.prim_func @tile(%a: !tir.buffer<ROWSx768xf32>, %b: !tir.buffer<768x{n}xf32>,
+                    %c: !tir.buffer<ROWSx768xf32>) outputs 1 {
+  %acc = tir.alloc : !tir.buffer<ROWSx{n}xf32, local>
+  %zero = arith.constant dense<0.0> : vector<WxT>
+  tir.for unrolled %i in ROWS {
+    tir.for unrolled %j in 2 {
+      tir.store %zero, %acc[%i, %j * W] : vector<WxT>, !tir.buffer<ROWSx{n}xf32, local>
+    }
+  }
+  tir.for %k in 768 {
+    tir.for unrolled %i in ROWS {
+      %x = tir.load %a[%i, %k] : !tir.buffer<ROWSx768xf32> -> f32
+      %xv = vector.broadcast %x : f32 to vector<WxT>
+      tir.for unrolled %j in 2 {
+        %w = tir.load %b[%k, %j * W] : !tir.buffer<768x{n}xf32> -> vector<WxT>
+        %s = tir.load %acc[%i, %j * W] : !tir.buffer<ROWSx{n}xf32, local> -> vector<WxT>
+        %r = math.fma %xv, %w, %s : vector<WxT>
+        tir.store %r, %acc[%i, %j * W] : vector<WxT>, !tir.buffer<ROWSx{n}xf32, local>
+      }
+    }
+  }
+  tir.for unrolled %i in ROWS {
+    tir.for unrolled %j in 2 {
+      %s = tir.load %acc[%i, %j * W] : !tir.buffer<ROWSx{n}xf32, local> -> vector<WxT>
+      tir.store %s, %c[%i, %j * W] : vector<WxT>, !tir.buffer<ROWSx768xf32>
+    }
+  }
+}"""
+
+
+@pytest.mark.skipif(not X86, reason="x86 code")
+@pytest.mark.parametrize(
+    ("target", "rows", "width", "register"),
+    [("llvm -mcpu=skylake-avx512 -mattr=+avx512f,+fma", 12, 16, "zmm"), ("llvm -mcpu=haswell", 6, 8, "ymm")],
+)
+def test_a_register_tile_stays_in_registers(compiled: Compiled, target: str, rows: int, width: int, register: str):
+    text = TILE.replace("ROWS", str(rows)).replace("WxT", f"{width}xf32").replace("* W", f"* {width}")
+    _, native = compiled(text.replace("{n}", str(2 * width)), Target.parse(target))
+    found = instructions(native.assembly)
+    fmas = [text for _, text, _ in found if text.startswith("vfmadd")]
+    assert len(fmas) == 2 * rows
+    assert all(register in text for text in fmas)
+    assert not [text for _, text, _ in found if "(%rsp" in text or "(%rbp" in text]
+    loop = native.assembly.split(".LBB", 1)[1].split("jne")[0]
+    assert len(re.findall(r"vmovups|vmovaps", loop)) <= 2, "the accumulators are loaded in the loop"
+    fma_line = next(number for number, line in enumerate(text.strip().splitlines(), 1) if "math.fma" in line)
+    # The signature takes one line more in the text above than as printed.
+    assert {line for _, text, line in found if text.startswith("vfmadd")} == {fma_line - 1}
+
+
+def test_nearly_all_instructions_have_a_line(compiled: Compiled):
+    _, native = compiled(
+        """
+        tir.prim_func @softmax(%x: !tir.buffer<8x64xf32>, %o: !tir.buffer<8x64xf32>) outputs 1 {
+          %low = arith.constant -3.0e38 : f32
+          %zero = arith.constant 0.0 : f32
+          tir.for parallel %i in 8 {
+            %m = tir.alloc : !tir.buffer<2xf32, local>
+            tir.store %low, %m[0] : f32, !tir.buffer<2xf32, local>
+            tir.store %zero, %m[1] : f32, !tir.buffer<2xf32, local>
+            tir.for %j in 4 {
+              %a = tir.load %x[%i, %j * 16] : !tir.buffer<8x64xf32> -> vector<16xf32>
+              %b = vector.reduction <maximumf>, %a : vector<16xf32> into f32
+              %c = tir.load %m[0] : !tir.buffer<2xf32, local> -> f32
+              %d = arith.maximumf %b, %c : f32
+              tir.store %d, %m[0] : f32, !tir.buffer<2xf32, local>
+            }
+            %max = tir.load %m[0] : !tir.buffer<2xf32, local> -> f32
+            %maxes = vector.broadcast %max : f32 to vector<16xf32>
+            tir.for %j in 4 {
+              %a = tir.load %x[%i, %j * 16] : !tir.buffer<8x64xf32> -> vector<16xf32>
+              %b = arith.subf %a, %maxes : vector<16xf32>
+              %c = math.exp %b : vector<16xf32>
+              tir.store %c, %o[%i, %j * 16] : vector<16xf32>, !tir.buffer<8x64xf32>
+            }
+          }
+        }"""
+    )
+    located, total = line_coverage(native.assembly)
+    assert total > 60
+    assert located / total >= 0.98
+
+
+LISTING = """
+\t.text
+\t.globl\tf
+f:
+.Lfunc_begin0:
+\t.file\t1 "f.tir"
+\t.loc\t1 3 1 prologue_end
+\tpushq\t%rbx
+\t.loc\t1 0 0 is_stmt 0
+\timulq\t%rax, %rcx             # not a copy
+.LBB0_1:
+\txorl\t%eax, %eax
+\t.loc\t1 4 1
+\tvmovups\t(%rdi), %zmm0
+\t.loc\t1 0 1
+\tpopq\t%rbx
+\tretq
+.Lfunc_end0:
+\t.size\tf, .Lfunc_end0-f
+g:
+\tretq
+\t.section\t.rodata.cst4,"aM",@progbits,4
+.LCPI0_0:
+\t.long\t0x3f800000
+\t.section\t.debug_str
+\t.asciz\t"x"
+"""
+
+
+def test_instructions_of_a_listing():
+    found = instructions(LISTING)
+    assert found == [
+        ("f", "pushq %rbx", 3),
+        ("f", "imulq %rax, %rcx", None),
+        ("f", "xorl %eax, %eax", 4),
+        ("f", "vmovups (%rdi), %zmm0", 4),
+        ("f", "popq %rbx", 4),
+        ("f", "retq", None),
+        ("g", "retq", None),
+    ]
+    assert line_coverage(LISTING) == (4, 7)
+
+
+def test_a_compact_listing_says_the_same():
+    small = compact(LISTING)
+    assert instructions(small) == instructions(LISTING)
+    assert "rodata" not in small
+    assert "prologue_end" not in small
+
+
+def test_native_target_is_the_host():
+    target = Target.native()
+    assert target is Target.native()
+    assert target == Target.parse("native")
+    assert target.cpu == cast(Any, llvm).get_host_cpu_name()
+    assert ("+avx512f" in target.features) == (target.vector_bits == 512)
+    assert target.machine() is target.machine()
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("llvm", 128),
+        ("llvm -mcpu=haswell", 256),
+        ("llvm -mcpu=skylake", 256),
+        ("llvm -mcpu=skylake-avx512", 512),
+        ("llvm -mcpu=skylake-avx512 -mattr=-avx512f", 256),
+        ("llvm -mattr=+avx2,+fma", 256),
+        ("llvm -mattr=+avx512f", 512),
+        ("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver3", 256),
+    ],
+)
+@pytest.mark.skipif(not X86, reason="x86 targets")
+def test_vector_width(text: str, bits: int):
+    assert Target.parse(text).vector_bits == bits
+
+
+def test_key_tells_targets_apart():
+    keys = {Target.parse(text).key for text in ("native", "llvm", "llvm -mattr=+fma")}
+    assert len(keys) == 3
+    assert all(".".join(map(str, cast(Any, llvm).llvm_version_info)) in key for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r'expected "native" or "llvm'),
+        ("cuda", r"got 'cuda'"),
+        ("native -mcpu=x", r'expected "native"'),
+        ("llvm -O3", r"expected -mtriple=, -mcpu= or -mattr=, got '-O3'"),
+        ("llvm -mattr=avx2", r"expected features that begin with \+ or -, got avx2"),
+        ("llvm -mtriple=nonsense", r"expected a triple that this LLVM knows, got nonsense"),
+    ],
+)
+def test_bad_targets(text: str, message: str):
+    with pytest.raises(PipelineError, match=message):
+        Target.parse(text)
+
+
+def test_bad_text_is_a_pipeline_error():
+    with pytest.raises(PipelineError, match="llvm: expected a valid module, got LLVM IR parsing error"):
+        compile_text("define void @f( {", Target.native())
+
+
+def test_assembly_is_optional_and_does_not_change_the_object():
+    text = "define i32 @f(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}"
+    with_text, without = (compile_text(text, Target.native(), assembly=flag) for flag in (True, False))
+    assert with_text.object == without.object
+    assert with_text.object.startswith(b"\x7fELF") or sys.platform != "linux"
+    assert "f:" in with_text.assembly
+    assert without.assembly == ""
+
+
+def test_llvmlite_is_imported_when_first_needed():
+    code = (
+        "import sys, whence.lowering.llvm_to_native.emit, whence.lowering.llvm_to_native.compile;"
+        "sys.exit('llvmlite' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
