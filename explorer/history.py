@@ -16,7 +16,7 @@ _Made = dict[str, list[frozenset[LocationAttr]]]
 
 
 def history(ledger: Ledger, op: Operation) -> tuple[Entry, ...]:
-    """The entries that made `op`, or an op that it was made of, first to last."""
+    """The entries that made `op`, or an op that it was made of, first to last; ops are told by name and location."""
     wanted: _Made = {op.name: [frozenset(leaves(op.location))]}
     found: list[Entry] = []
     for entry in reversed(ledger.why(op.location)):

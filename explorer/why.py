@@ -39,8 +39,10 @@ class OperatorOrigin:
         lines.append(f"    te stages  {', '.join(self.stages) or 'none of its own'}")
         if self.entries:
             lines += ["    made by", table(map(told, self.entries), indent="      ")]
-        else:
+        elif self.layers:
             lines.append("    made by    the frontend, unchanged since")
+        else:
+            lines.append("    made by    not known: it has no location")
         return "\n".join(lines)
 
 
@@ -86,7 +88,10 @@ class Line:
         for call, names in self.layers:
             served = ", ".join(names) or "no layer"
             lines.append(f"  serves {served}" + (f"  in {call}" if several else ""))
-        lines.append(f"  became {count(len(self.instructions), 'machine instruction')}")
+        if self.instructions:
+            lines.append(f"  became {count(len(self.instructions), 'machine instruction')}")
+        else:
+            lines.append("  became no machine instruction: LLVM removed it, or merged it with other lines")
         lines += [f"    {text}" for text in self.instructions[:_INSTRUCTIONS]]
         if len(self.instructions) > _INSTRUCTIONS:
             lines.append(f"    and {len(self.instructions) - _INSTRUCTIONS} more")

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import llvm_ext
 from ...provenance.diagnostics import fail
+from .opcodes import BINARY, CONVERSIONS, INTRINSICS
 from .text import constant_text, parameters_text, suffix, symbol_text, type_text
 
 
@@ -269,64 +270,10 @@ CONSTANTS: frozenset[type[Operation]] = frozenset(
 )
 """Ops that are no instructions: their result is spelled where it is used."""
 
-_BINARY: dict[type[Operation], str] = {
-    llvm.AddOp: "add",
-    llvm.SubOp: "sub",
-    llvm.MulOp: "mul",
-    llvm.SDivOp: "sdiv",
-    llvm.UDivOp: "udiv",
-    llvm.SRemOp: "srem",
-    llvm.URemOp: "urem",
-    llvm.AndOp: "and",
-    llvm.OrOp: "or",
-    llvm.XOrOp: "xor",
-    llvm.ShlOp: "shl",
-    llvm.LShrOp: "lshr",
-    llvm.AShrOp: "ashr",
-    llvm.FAddOp: "fadd",
-    llvm.FSubOp: "fsub",
-    llvm.FMulOp: "fmul",
-    llvm.FDivOp: "fdiv",
-    llvm.FRemOp: "frem",
-}
-
-_CONVERSIONS: dict[type[Operation], str] = {
-    llvm.TruncOp: "trunc",
-    llvm.ZExtOp: "zext",
-    llvm.SExtOp: "sext",
-    llvm.BitcastOp: "bitcast",
-    llvm.SIToFPOp: "sitofp",
-    llvm.FPExtOp: "fpext",
-    llvm.FPTruncOp: "fptrunc",
-    llvm.IntToPtrOp: "inttoptr",
-    llvm.PtrToIntOp: "ptrtoint",
-    llvm_ext.UIToFPOp: "uitofp",
-    llvm_ext.FPToSIOp: "fptosi",
-    llvm_ext.FPToUIOp: "fptoui",
-}
-
-_INTRINSICS: tuple[type[Operation], ...] = (
-    llvm.FAbsOp,
-    llvm.FCeilOp,
-    llvm.FSqrtOp,
-    llvm.FFloorOp,
-    llvm.FExp2Op,
-    llvm.FLogOp,
-    llvm.FExpOp,
-    llvm.FSinOp,
-    llvm.FCosOp,
-    llvm.FLog2Op,
-    llvm.VectorFMaxOp,
-    llvm.VectorFMinOp,
-    llvm.FCopySignOp,
-    llvm.FMAOp,
-    llvm.FPowOp,
-)
-
 INSTRUCTIONS: dict[type[Operation], Spelling] = {
-    **{kind: _binary(opcode) for kind, opcode in _BINARY.items()},
-    **{kind: _conversion(opcode) for kind, opcode in _CONVERSIONS.items()},
-    **{kind: _overloaded(f"llvm.{kind.name.removeprefix('llvm.intr.')}") for kind in _INTRINSICS},
+    **{kind: _binary(opcode) for kind, opcode in BINARY.items()},
+    **{kind: _conversion(opcode) for kind, opcode in CONVERSIONS.items()},
+    **{kind: _overloaded(f"llvm.{kind.name.removeprefix('llvm.intr.')}") for kind in INTRINSICS},
     llvm.FNegOp: _plain("fneg"),
     llvm.ICmpOp: _icmp,
     llvm.FCmpOp: _fcmp,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil, floor
+from typing import cast
 
+import numpy as np
 from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, Signedness, f32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import te
 from ...dialects.relay import elementwise as relay
+from ...dialects.relay.constants import numpy_dtype
 from ...dialects.relay.nn import BiasAddOp
-from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import BroadcastToOp
+from ...provenance.diagnostics import fail
 from .body import Body, TeBuilder, Tensor, element
 
 _Unary = Callable[[Body, Operator, SSAValue], SSAValue]
@@ -22,11 +27,54 @@ def _is_integer(value: SSAValue) -> bool:
     return te.is_integer(value.type)
 
 
+def is_unsigned(element: Attribute) -> bool:
+    """Whether numbers of an element type are never negative; bool is 0 or 1."""
+    if not isinstance(element, IntegerType):
+        return False
+    integer = cast("IntegerType[int, Signedness]", element)
+    return integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
+
+
+def _operand(op: Operator) -> Attribute:
+    """The element type of the first operand; a scalar's own type no longer knows its sign."""
+    return element_of(op.operands[0])
+
+
 def _call(kind: type[Operation]) -> _Unary:
-    return lambda body, op, x: body.apply_fast(kind, x)
+    def body(b: Body, op: Operator, x: SSAValue) -> SSAValue:
+        return b.apply_fast(kind, _float(op, x))
+
+    return body
+
+
+def _rounding(kind: type[Operation]) -> _Unary:
+    """Integers are round already."""
+    return lambda b, op, x: x if _is_integer(x) else b.apply_fast(kind, x)
+
+
+def _float(op: Operator, x: SSAValue) -> SSAValue:
+    """`x` itself; raises VerifyException when it is an integer."""
+    if _is_integer(x):
+        fail(op, "a float operand", str(op.operands[0].type))
+    return x
+
+
+def _in_float32(compute: _Unary) -> _Unary:
+    """Half precision computed in float32, for formulas of several steps: rounded once."""
+
+    def body(b: Body, op: Operator, x: SSAValue) -> SSAValue:
+        narrow = _float(op, x).type
+        if not isinstance(narrow, Float16Type | BFloat16Type):
+            return compute(b, op, x)
+        wide = b.add(arith.ExtFOp(x, f32)).result
+        return b.add(arith.TruncFOp(compute(b, op, wide), narrow)).result
+
+    return body
 
 
 def _abs(body: Body, op: Operator, x: SSAValue) -> SSAValue:
+    if is_unsigned(_operand(op)):
+        return x
     return body.apply(math.AbsIOp, x) if _is_integer(x) else body.apply_fast(math.AbsFOp, x)
 
 
@@ -39,29 +87,36 @@ def _negative(body: Body, op: Operator, x: SSAValue) -> SSAValue:
 def _relu(body: Body, op: Operator, x: SSAValue) -> SSAValue:
     # A comparison with NaN is false, so that NaN stays.
     zero = body.constant(0, x.type)
-    return body.select(_less(body, x, zero), zero, x)
+    return body.select(_less(body, op, x, zero), zero, x)
 
 
-def _less(body: Body, x: SSAValue, y: SSAValue) -> SSAValue:
-    return body.compare("slt" if _is_integer(x) else "olt", x, y)
+def _less(body: Body, op: Operator, x: SSAValue, y: SSAValue) -> SSAValue:
+    return body.compare(PREDICATES["less"][_sort(_operand(op))], x, y)
 
 
 def _leaky_relu(body: Body, op: Operator, x: SSAValue) -> SSAValue:
-    alpha = body.constant(op.signature.get("alpha"), x.type)
-    return body.select(_less(body, x, body.constant(0, x.type)), body.add(arith.MulfOp(x, alpha)).result, x)
+    alpha = body.constant(op.signature.get("alpha"), _float(op, x).type)
+    zero = body.constant(0, x.type)
+    return body.select(_less(body, op, x, zero), body.add(arith.MulfOp(x, alpha)).result, x)
 
 
 def _clip(body: Body, op: Operator, x: SSAValue) -> SSAValue:
-    low, high = (body.constant(op.signature.get(name), x.type) for name in ("a_min", "a_max"))
-    raised = body.select(_less(body, x, low), low, x)
-    return body.select(_less(body, high, raised), high, raised)
+    low, high = op.signature.get("a_min"), op.signature.get("a_max")
+    if _is_integer(x):
+        # A fractional bound binds at the next integer inside; one beyond the type's range does not bind.
+        info = np.iinfo(cast("np.dtype[np.int8]", numpy_dtype(_operand(op))))
+        low, high = (min(max(bound, info.min), info.max) for bound in (low, high))
+        low, high = ceil(low), floor(high)
+    least, most = (body.constant(bound, x.type) for bound in (low, high))
+    raised = body.select(_less(body, op, x, least), least, x)
+    return body.select(_less(body, op, most, raised), most, raised)
 
 
 def _rsqrt(body: Body, op: Operator, x: SSAValue) -> SSAValue:
     return body.add(arith.DivfOp(body.constant(1, x.type), body.apply_fast(math.SqrtOp, x))).result
 
 
-def sigmoid(body: Body, op: Operator, x: SSAValue) -> SSAValue:
+def _sigmoid(body: Body, op: Operator, x: SSAValue) -> SSAValue:
     one = body.constant(1, x.type)
     grown = body.apply_fast(math.ExpOp, body.apply_fast(arith.NegfOp, x))
     return body.add(arith.DivfOp(one, body.add(arith.AddfOp(one, grown)).result)).result
@@ -71,76 +126,118 @@ def _copy(body: Body, op: Operator, x: SSAValue) -> SSAValue:
     return x
 
 
-def convert(body: Body, x: SSAValue, target: Attribute) -> SSAValue:
-    """A number converted to another scalar type, numpy's way: floats are truncated to integers, bool is 0 or 1."""
-    source = x.type
-    if source == target:
-        return x
-    is_from, is_to = te.is_integer(source), te.is_integer(target)
-    if is_to and te.bit_width(target) == 1:
-        return body.compare("ne" if is_from else "une", x, body.constant(0, source))
-    if is_from and is_to:
-        narrower = te.bit_width(target) < te.bit_width(source)
-        widen = arith.ExtUIOp if te.bit_width(source) == 1 else arith.ExtSIOp
-        kind = arith.TruncIOp if narrower else widen
-    elif is_from:
-        kind = arith.UIToFPOp if te.bit_width(source) == 1 else arith.SIToFPOp
-    elif is_to:
-        kind = arith.FPToSIOp
-    else:
-        widths = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
-        kind = arith.ExtFOp if widths[str(target)] > widths[str(source)] else arith.TruncFOp
-    return body.add(kind.create(operands=[x], result_types=[target])).results[0]
+def convert(body: Body, x: SSAValue, source: Attribute, target: Attribute) -> SSAValue:
+    """A number of element type `source` as one of `target`, numpy's way.
 
+    Floats are truncated to integers; anything but 0 is true, and true is 1.
+    """
+    have, want = te.stored_type(source), te.stored_type(target)
+    if have == want:
+        return x
+    unsigned = is_unsigned(source)
+    match te.is_integer(have), te.is_integer(want):
+        case integer, True if te.bit_width(want) == 1:
+            return body.compare("ne" if integer else "une", x, body.constant(0, have))
+        case True, True:
+            widen = arith.ExtUIOp if unsigned else arith.ExtSIOp
+            kind = arith.TruncIOp if te.bit_width(want) < te.bit_width(have) else widen
+        case True, False:
+            kind = arith.UIToFPOp if unsigned else arith.SIToFPOp
+        case False, True:
+            kind = arith.FPToUIOp if is_unsigned(target) else arith.FPToSIOp
+        case _:
+            if str(want) == "bf16" and str(have) != "f32" or str(have) == "bf16" and str(want) == "f16":
+                # LLVM needs a library for the others.
+                return convert(body, convert(body, x, source, f32), f32, target)
+            kind = arith.ExtFOp if _BITS[str(want)] > _BITS[str(have)] else arith.TruncFOp
+    return body.add(kind.create(operands=[x], result_types=[want])).results[0]
+
+
+_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
 UNARY: dict[type[Operator], _Unary] = {
     relay.AbsOp: _abs,
-    relay.CeilOp: _call(math.CeilOp),
+    relay.CeilOp: _rounding(math.CeilOp),
     relay.ClipOp: _clip,
     relay.CopyOp: _copy,
     relay.ErfOp: _call(math.ErfOp),
     relay.ExpOp: _call(math.ExpOp),
-    relay.FloorOp: _call(math.FloorOp),
+    relay.FloorOp: _rounding(math.FloorOp),
     relay.LeakyReluOp: _leaky_relu,
     relay.LogOp: _call(math.LogOp),
     relay.NegativeOp: _negative,
     relay.ReluOp: _relu,
-    relay.RoundOp: _call(math.RoundEvenOp),
-    relay.RsqrtOp: _rsqrt,
-    relay.SigmoidOp: sigmoid,
+    relay.RoundOp: _rounding(math.RoundEvenOp),
+    relay.RsqrtOp: _in_float32(_rsqrt),
+    relay.SigmoidOp: _in_float32(_sigmoid),
     relay.SqrtOp: _call(math.SqrtOp),
     relay.TanhOp: _call(math.TanhOp),
 }
 
-_Pair = tuple[type[Operation], type[Operation] | None]
+_FLOAT, _SIGNED, _UNSIGNED = range(3)
 
-ARITHMETIC: dict[type[Operator], _Pair] = {
-    relay.AddOp: (arith.AddfOp, arith.AddiOp),
-    relay.SubtractOp: (arith.SubfOp, arith.SubiOp),
-    relay.MultiplyOp: (arith.MulfOp, arith.MuliOp),
-    relay.DivideOp: (arith.DivfOp, arith.DivSIOp),
-    relay.PowerOp: (math.PowFOp, None),
-    relay.MaximumOp: (arith.MaximumfOp, arith.MaxSIOp),
-    relay.MinimumOp: (arith.MinimumfOp, arith.MinSIOp),
-}
-"""Operator -> the op on floats and the op on integers."""
 
-COMPARISON: dict[type[Operator], tuple[str, str]] = {
-    relay.EqualOp: ("oeq", "eq"),
-    relay.LessOp: ("olt", "slt"),
-    relay.GreaterOp: ("ogt", "sgt"),
+def _sort(element: Attribute) -> int:
+    """The column of the tables below."""
+    return _FLOAT if not te.is_integer(element) else _UNSIGNED if is_unsigned(element) else _SIGNED
+
+
+_Kinds = tuple[type[Operation], type[Operation] | None, type[Operation] | None]
+
+ARITHMETIC: dict[type[Operator], _Kinds] = {
+    relay.AddOp: (arith.AddfOp, arith.AddiOp, arith.AddiOp),
+    relay.SubtractOp: (arith.SubfOp, arith.SubiOp, arith.SubiOp),
+    relay.MultiplyOp: (arith.MulfOp, arith.MuliOp, arith.MuliOp),
+    relay.DivideOp: (arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
+    relay.PowerOp: (math.PowFOp, None, None),
+    relay.MaximumOp: (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
+    relay.MinimumOp: (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
 }
-"""Operator -> the predicate on floats and on integers."""
+"""Operator -> the op on floats, on signed and on unsigned integers."""
+
+PREDICATES: dict[str, tuple[str, str, str]] = {
+    "equal": ("oeq", "eq", "eq"),
+    "less": ("olt", "slt", "ult"),
+    "greater": ("ogt", "sgt", "ugt"),
+}
+"""Comparison -> the predicate on floats, on signed and on unsigned integers."""
+
+
+def arithmetic(body: Body, op: Operator, kinds: _Kinds, left: SSAValue, right: SSAValue) -> SSAValue:
+    """The op that `kinds` has for the operands' element type; raises VerifyException when it has none."""
+    kind = kinds[_sort(_operand(op))]
+    if kind is None:
+        fail(op, "float operands", str(op.operands[0].type))
+    if not _is_integer(left):
+        return body.apply_fast(kind, left, right)
+    if kind is arith.AddiOp and te.bit_width(left.type) == 1:
+        return body.apply(arith.OrIOp, left, right)
+    if kind in (arith.DivSIOp, arith.DivUIOp):
+        return _quotient(body, kind, left, right)
+    return body.apply(kind, left, right)
+
+
+def _quotient(body: Body, kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
+    """A division that never traps: x / 0 is 0, the least number / -1 wraps, both as in numpy."""
+    zero, one = body.constant(0, left.type), body.constant(1, left.type)
+    is_zero = body.compare("eq", right, zero)
+    if kind is arith.DivUIOp:
+        return body.select(is_zero, zero, body.apply(kind, left, body.select(is_zero, one, right)))
+    is_minus = body.compare("eq", right, body.constant(-1, left.type))
+    special = body.select(is_zero, zero, body.add(arith.SubiOp(zero, left)).result)
+    trap = body.add(arith.OrIOp(is_zero, is_minus)).result
+    return body.select(trap, special, body.apply(kind, left, body.select(trap, one, right)))
 
 
 def lower_unary(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
     (x,) = inputs
     result = op.results[0]
-    target = te.stored_type(element(result))
 
     def body(b: Body) -> SSAValue:
         value = b.read(x, b.axes)
-        return convert(b, value, target) if isinstance(op, relay.CastOp) else UNARY[type(op)](b, op, value)
+        if isinstance(op, relay.CastOp):
+            return convert(b, value, _operand(op), element(result))
+        return UNARY[type(op)](b, op, value)
 
     return [builder.compute(label(op), shape_of(result), element(result), body)]
 
@@ -155,13 +252,9 @@ def lower_binary(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list
 
     def body(b: Body) -> SSAValue:
         left, right = b.read_broadcast(x, b.axes), b.read_broadcast(y, b.axes)
-        integer = _is_integer(left)
-        if type(op) in COMPARISON:
-            return b.compare(COMPARISON[type(op)][integer], left, right)
-        kind = ARITHMETIC[type(op)][integer]
-        if kind is None:
-            raise VerifyException(f"{op.name}: expected float operands, got {left.type}")
-        return b.apply(kind, left, right) if integer else b.apply_fast(kind, left, right)
+        if isinstance(op, relay.Compare):
+            return b.compare(PREDICATES[label(op)][_sort(_operand(op))], left, right)
+        return arithmetic(b, op, ARITHMETIC[type(op)], left, right)
 
     return [builder.compute(label(op), shape_of(result), element(result), body)]
 
@@ -172,7 +265,7 @@ def lower_bias_add(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> li
     axis = op.signature.int("axis") % len(shape_of(result))
 
     def body(b: Body) -> SSAValue:
-        return b.add(arith.AddfOp(b.read(x, b.axes), b.read(bias, [b.axes[axis]]))).result
+        return arithmetic(b, op, ARITHMETIC[relay.AddOp], b.read(x, b.axes), b.read(bias, [b.axes[axis]]))
 
     return [builder.compute(label(op), shape_of(result), element(result), body)]
 
@@ -186,7 +279,7 @@ def lower_broadcast_to(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -
 
 TABLE = {
     **dict.fromkeys([*UNARY, relay.CastOp], lower_unary),
-    **dict.fromkeys([*ARITHMETIC, *COMPARISON], lower_binary),
+    **dict.fromkeys([*ARITHMETIC, relay.EqualOp, relay.LessOp, relay.GreaterOp], lower_binary),
     BiasAddOp: lower_bias_add,
     BroadcastToOp: lower_broadcast_to,
 }

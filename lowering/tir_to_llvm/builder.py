@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final
 
 from xdsl.dialects import llvm
@@ -25,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects import llvm_ext
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
+from .frame import Frame, Scope
 from .types import PTR, VOID, like, number_attribute
 
 NSW: Final[Mapping[str, Attribute]] = {"overflowFlags": IntegerAttr(1, i32)}
@@ -35,41 +35,6 @@ _PREDICATES = {flag.value: IntegerAttr(index, i64) for index, flag in enumerate(
 _ALIGNMENTS = {bytes_: IntegerAttr(bytes_, i64) for bytes_ in (1, 2, 4, 8, 16, 32, 64)}
 _CALL_SIZES = [DenseArrayBase.from_list(i32, [count, 0]) for count in range(9)]
 _CCC = llvm.CallingConventionAttr("ccc")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A buffer in LLVM: its address, and what is known of it."""
-
-    pointer: SSAValue
-    aligned: bool = False
-    """Whether the address is a multiple of 64."""
-    readonly: bool = False
-
-
-@dataclass
-class Scope:
-    """A loop that is open (or the function itself): where what depends on no inner loop is computed, once."""
-
-    block: Block
-    known: dict[object, SSAValue] = field(default_factory=lambda: dict[object, SSAValue]())
-
-
-@dataclass
-class Frame:
-    """An LLVM function under construction: its open loops, and what the values of tir are in it."""
-
-    function: llvm.FuncOp
-    scopes: list[Scope]
-    values: dict[SSAValue, SSAValue] = field(default_factory=lambda: dict[SSAValue, SSAValue]())
-    places: dict[SSAValue, Place] = field(default_factory=lambda: dict[SSAValue, Place]())
-    depths: dict[SSAValue, int] = field(default_factory=lambda: dict[SSAValue, int]())
-    """The scope in which a loop variable is constant."""
-    constants: dict[object, SSAValue] = field(default_factory=lambda: dict[object, SSAValue]())
-
-    @property
-    def entry(self) -> Block:
-        return self.scopes[0].block
 
 
 class LLVMBuilder(LocatedBuilder):

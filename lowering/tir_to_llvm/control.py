@@ -10,8 +10,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.llvm_ext import UNROLL
 from ...dialects.tir import ForOp, IfOp
-from .builder import NO_FLAGS, Place, Scope
+from .builder import NO_FLAGS
 from .context import Handler, Lowering
+from .frame import Place, Scope
 from .indexing import Indices
 from .types import PTR, VOID
 

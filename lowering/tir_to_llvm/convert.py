@@ -13,9 +13,10 @@ from ...dialects.llvm_ext import WORKSPACE
 from ...dialects.tir import CallExternOp, PrimFuncOp
 from ...provenance.diagnostics import fail
 from .arithmetic import ARITHMETIC
-from .builder import NO_FLAGS, Place
+from .builder import NO_FLAGS
 from .context import Handler, Lowering
 from .control import CONTROL, buffer_attributes
+from .frame import Place
 from .lanes import LANES
 from .math_ops import MATH
 from .memory import MEMORY

@@ -23,8 +23,8 @@ from xdsl.ir.affine import (
 
 from ...dialects.affine import Linear, Range, bounds, linear, linear_bounds
 from ...dialects.tir import BufferType, index_ranges
-from .builder import Scope
 from .context import Lowering
+from .frame import Scope
 
 
 class Indices:
@@ -57,9 +57,11 @@ class Indices:
         total: SSAValue | None = None
         for depth in sorted(groups):
             total = self._partial(depth, total, groups[depth])
-        if total is None:
-            return ctx.index(form.constant)
-        return ctx.plus(total, ctx.index(form.constant)) if form.constant else total
+        if total is None or not form.constant:
+            return ctx.index(form.constant) if total is None else total
+        scopes = ctx.frame.scopes
+        scope = scopes[depth] if (depth := max(groups)) < len(scopes) else None
+        return self._once(scope, (total, form.constant), lambda: ctx.plus(total, ctx.index(form.constant)))
 
     def _partial(self, depth: int, outer: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
         """`outer` plus the terms of one depth, computed where that depth begins."""

@@ -12,8 +12,8 @@ from ...dialects.affine import Linear
 from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, buffer_of, element_bytes
 from ...provenance.diagnostics import fail
 from .arithmetic import resize
-from .builder import Place
 from .context import Handler, Lowering
+from .frame import Place
 from .indexing import Indices, alignment
 from .types import (
     element,

@@ -16,11 +16,12 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     VectorType,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.affine import Range, linear, linear_bounds, substitute
+from ...dialects.affine import Range, flatten, linear, linear_bounds, substitute
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
 from ...provenance.ledger import current_ledger
 
@@ -128,12 +129,15 @@ def _resolve(value: SSAValue, values: dict[SSAValue, AffineExpr]) -> AffineExpr:
     if (known := values.get(value)) is not None:
         return known
     match value.owner:
+        case Block():
+            pass
         case IndexOp(map=map, indices=indices):
             return substitute(map.data.results[0], [_resolve(index, values) for index in indices])
         case ConstantOp(value=IntegerAttr(value=number)):
             return AffineConstantExpr(number.data)
         case _:
-            return values.setdefault(value, AffineDimExpr(len(values)))
+            pass
+    return values.setdefault(value, AffineDimExpr(len(values)))
 
 
 def exprs_of(op: Access) -> tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...]]:
@@ -186,6 +190,23 @@ def narrowed(op: IfOp, ranges: Ranges) -> Ranges:
     seen = view(op, ranges)
     settled = settle((), seen.guard, seen.ranges)
     return {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))}
+
+
+@lru_cache(maxsize=1 << 10)
+def vector_type(element: Attribute, width: int) -> VectorType[Attribute]:
+    """`width` lanes of `element`."""
+    return VectorType(element, [width])
+
+
+@lru_cache(maxsize=1 << 10)
+def stride_attribute(stride: int) -> IntegerAttr:
+    return IntegerAttr(stride, i64)
+
+
+@lru_cache(maxsize=1 << 13)
+def flat_index(map: tuple[AffineExpr, ...], strides: tuple[int, ...]) -> AffineExpr:
+    """The one index of a row-major array."""
+    return flatten(map, strides)
 
 
 def splat(value: Attribute, type: Attribute) -> Attribute:

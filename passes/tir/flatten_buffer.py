@@ -9,9 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import flatten
 from ...dialects.tir import AllocOp, BufferType, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
-from .common import LEADING, Ranges, narrowed, prim_funcs, settle, update, view
+from .common import LEADING, Ranges, flat_index, narrowed, prim_funcs, settle, update, view
 
 
 def flat_type(type: BufferType) -> BufferType:
@@ -63,7 +62,7 @@ def _access(op: LoadOp | StoreOp, ranges: Ranges, flat: dict[SSAValue, SSAValue]
     if (buffer := flat.get(op.buffer)) is None:
         return
     seen = view(op, ranges)
-    index = flatten(seen.map, buffer_of(op.buffer).strides)
+    index = flat_index(seen.map, buffer_of(op.buffer).strides)
     settled = settle((index,), seen.guard, seen.ranges)
     update(op, seen.values, settled)
     op.operands[LEADING[type(op)] - 1] = buffer

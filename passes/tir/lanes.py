@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.affine import Linear, Range, bounds, flatten, linear
+from ...dialects.affine import Linear, Range, bounds, linear
 from ...dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ...dialects.tir_lanes import CastOp, CompareOp, SelectOp
-from .common import Ranges, settle, view
+from .common import Access, Ranges, View, flat_index, settle, view
 
 WIDTHS = (2, 4, 8, 16, 32, 64)
 _SCALAR_ONLY = {"arith.addui_extended", "arith.mului_extended", "arith.mulsi_extended", "math.fpowi"}
@@ -51,6 +51,8 @@ class Lanes:
         self.varying: set[SSAValue] = {loop.var}
         self.strides: dict[Operation, int] = {}
         """By how much the element or number of each load, store and index differs from lane to lane."""
+        self.views: dict[Operation, View] = {}
+        """The maps of each access, in the first lane."""
         self._inside: set[SSAValue] = set()
         self._touches: dict[SSAValue, list[_Touch]] = {}
         if self.width not in WIDTHS:
@@ -63,7 +65,7 @@ class Lanes:
 
     def _scan(self, block: Block, ranges: Ranges) -> None:
         for op in block.ops:
-            if not all(is_scalar(value.type) for value in (*op.operands, *op.results)):
+            if any(isinstance(value.type, VectorType) for value in (*op.operands, *op.results)):
                 raise Obstacle("it holds vectors already")
             self._inside.update(op.results)
             match op:
@@ -100,33 +102,35 @@ class Lanes:
             if form.coefficient(position) != 0 and bounds(expr, ranges)[0] < 0:
                 raise Obstacle("a guard differs by lane")
 
-    def _if(self, op: IfOp, ranges: Ranges) -> None:
+    def _view(self, op: Access, ranges: Ranges) -> tuple[View, int, tuple[Range, ...]]:
+        """The maps of `op`, which of their dims is the lane (one past the last when none is), and the ranges within."""
         seen = view(op, ranges)
         if any(value in self.varying and value is not self.var for value in seen.values):
-            raise Obstacle("a guard differs by lane")
+            raise Obstacle("an index differs by lane and depends on data")
+        self.views[op] = seen
+        position = len(seen.values)
         if self.var in seen.values:
-            self._guard(seen.guard, seen.values.index(self.var), seen.ranges)
+            position = seen.values.index(self.var)
+            self._guard(seen.guard, position, seen.ranges)
+            first = (*seen.ranges[:position], (0, 0), *seen.ranges[position + 1 :])
+            self.views[op] = seen._replace(ranges=first)
+        if not seen.guard:
+            return seen, position, seen.ranges
         settled = settle((), seen.guard, seen.ranges)
         if settled.never:
-            raise Obstacle("it holds an if that is never taken")
-        self._scan(op.block, {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))})
+            raise Obstacle(f"it holds a {op.name} whose guard never holds")
+        return seen, position, settled.ranges
+
+    def _if(self, op: IfOp, ranges: Ranges) -> None:
+        seen, _, inside = self._view(op, ranges)
+        self._scan(op.block, {**ranges, **dict(zip(seen.values, inside, strict=True))})
         if op.orelse is not None:
             self._scan(op.orelse.block, ranges)
 
     def _access(self, op: LoadOp | StoreOp | IndexOp, ranges: Ranges) -> None:
-        seen = view(op, ranges)
-        if any(value in self.varying and value is not self.var for value in seen.values):
-            raise Obstacle("an index differs by lane and depends on data")
-        if self.var in seen.values:
-            position = seen.values.index(self.var)
-            self._guard(seen.guard, position, seen.ranges)
-        else:
-            position = len(seen.values)
-        settled = settle(seen.map, seen.guard, seen.ranges)
-        if settled.never:
-            raise Obstacle("it holds a load that never happens")
+        seen, position, inside = self._view(op, ranges)
         strides = (1,) if isinstance(op, IndexOp) else buffer_of(op.buffer).strides
-        form = linear(flatten(seen.map, strides), settled.ranges)
+        form = linear(flat_index(seen.map, strides), inside)
         stride = form.coefficient(position)
         if stride is None:
             raise Obstacle("an index divides the lane")
@@ -137,7 +141,7 @@ class Lanes:
             raise Obstacle("every lane stores to one element")
         if not isinstance(op, IndexOp):
             rest = form.plus(Linear(((AffineDimExpr(position), -stride),), 0)) if stride else form
-            self._touches.setdefault(op.buffer, []).append(_Touch(op, stride, rest, seen.values, settled.ranges))
+            self._touches.setdefault(op.buffer, []).append(_Touch(op, stride, rest, seen.values, inside))
 
     def _terms(self, touch: _Touch, sign: int) -> Iterator[tuple[object, int, Range]]:
         """The terms of a touched element. Those that change inside the loop have keys of their own per touch."""
@@ -154,6 +158,8 @@ class Lanes:
 
     def _collide(self, store: _Touch, other: _Touch) -> bool:
         """Whether two lanes may touch one element."""
+        if not self._inside.intersection(store.values) and store[1:4] == other[1:4] and store.stride:
+            return False
         factors: dict[object, tuple[int, Range]] = {}
         for key, factor, extent in (*self._terms(store, 1), *self._terms(other, -1)):
             before = factors.get(key, (0, extent))[0]

@@ -13,7 +13,7 @@ from xdsl.dialects.arith import (
     ConstantOp,
     SelectOp,
 )
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, VectorType, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
 from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -22,7 +22,19 @@ from xdsl.passes import ModulePass
 from ...dialects import tir_lanes
 from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
 from ...provenance.span import fuse
-from .common import Ranges, constant, hoist, narrowed, prim_funcs, record, settle, splat, update, view
+from .common import (
+    Ranges,
+    constant,
+    hoist,
+    narrowed,
+    prim_funcs,
+    record,
+    settle,
+    splat,
+    stride_attribute,
+    update,
+    vector_type,
+)
 from .lanes import Lanes, Obstacle, is_scalar
 
 _SERIAL = StringAttr("serial")
@@ -61,7 +73,7 @@ def _loop(loop: ForOp, ranges: Ranges, copies: Copies) -> None:
         loop.properties["kind"] = _SERIAL
         record("Serialize", loop, str(obstacle), gone=False)
         return
-    _Vectors(loop, lanes, copies).block(loop.block, ranges)
+    _Vectors(loop, lanes, copies).block(loop.block)
     moved = hoist(loop.block, loop)
     record("Vectorize", loop, f"{lanes.width} lanes", moved)
     loop.detach()
@@ -76,41 +88,39 @@ class _Vectors:
         self.lanes = lanes
         self.copies = copies
 
-    def block(self, block: Block, ranges: Ranges) -> None:
+    def block(self, block: Block) -> None:
         for op in list(block.ops):
             match op:
-                case ForOp():
-                    ranges[op.var] = (0, max(0, op.trip_count - 1))
-                    self.block(op.block, ranges)
-                case IfOp():
-                    inside = narrowed(op, ranges)
-                    self._settle(op, ranges)
-                    self.block(op.block, inside)
-                    if op.orelse is not None:
-                        self.block(op.orelse.block, ranges)
                 case LoadOp() | StoreOp() | IndexOp():
-                    self._settle(op, ranges)
+                    self._settle(op)
                     self._access(op)
+                case IfOp():
+                    self._settle(op)
+                    self.block(op.block)
+                    if op.orelse is not None:
+                        self.block(op.orelse.block)
+                case ForOp():
+                    self.block(op.block)
                 case _:
                     if any(result in self.lanes.varying for result in op.results):
                         self._compute(op)
 
-    def _settle(self, op: LoadOp | StoreOp | IfOp | IndexOp, ranges: Ranges) -> None:
+    def _settle(self, op: LoadOp | StoreOp | IfOp | IndexOp) -> None:
         """Let the maps of `op` be those of the first lane."""
-        seen = view(op, {**ranges, self.loop.var: (0, 0)})
+        seen = self.lanes.views[op]
         update(op, seen.values, settle(seen.map, seen.guard, seen.ranges))
 
     def _type(self, scalar: Attribute) -> VectorType[Attribute]:
-        return VectorType(scalar, [self.lanes.width])
+        return vector_type(scalar, self.lanes.width)
 
     def _access(self, op: LoadOp | StoreOp | IndexOp) -> None:
         if not (stride := self.lanes.strides[op]):
             return
-        properties = {**op.properties, "stride": IntegerAttr(stride, i64)}
         if isinstance(op, StoreOp):
             op.operands[0] = self._vector(op.value, op)
-            op.properties["stride"] = properties["stride"]
+            op.properties["stride"] = stride_attribute(stride)
             return
+        properties = {**op.properties, "stride": stride_attribute(stride)}
         type_ = self._type(op.result.type)
         if "otherwise" in properties:
             properties["otherwise"] = splat(properties["otherwise"], type_)

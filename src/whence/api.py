@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -12,8 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from whence.build import Progress, build
 from whence.dialects.relay.constants import Array
 from whence.lowering.llvm_to_native.target import Target
+from whence.models import model_path
 from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import FrontendError, PipelineError
+from whence.provenance.diagnostics import PipelineError
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.artifact import Artifact
 from whence.runtime.cache import KernelCache
@@ -29,20 +29,21 @@ if TYPE_CHECKING:
 
 
 def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None):
-    """The relay module of a model: an ONNX file or model, an .mlir file with its .params beside it, or a module.
+    """The relay module of a model.
+
+    source: an ONNX file or model, an .mlir file with its .params beside it, a module (copied), or the name of a network
+    that the onnx package ships (`light_resnet50`).
 
     Raises FrontendError when the source is no readable model.
     """
     if isinstance(source, ModuleOp):
         return source.clone()
     if isinstance(source, str | PathLike):
-        path = Path(fspath(source))
+        source = path = model_path(fspath(source))
         if path.suffix == ".mlir":
             from whence.textio import read_module
 
             return read_module(path)
-        if path.suffix not in (".onnx", ""):
-            raise FrontendError(f"{path}: expected a model file .onnx or .mlir, got '{path.suffix}'")
     from whence.frontends.onnx import from_onnx
 
     return from_onnx(source, shapes=shapes)

@@ -52,7 +52,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
     except OSError as error:
         raise FrontendError(f"{path}: expected a readable file, got: {error.strerror or error}") from error
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise FrontendError(f"{path}: expected arrays in .npz, .npy or .pb, got: {error}") from error
+        raise FrontendError(f"{path}: expected plain arrays in .npz, .npy or .pb, got none") from error
 
 
 def _read_tensor(path: Path) -> dict[str, Array]:

@@ -69,8 +69,8 @@ class WhenceOptMain(xDSLOptMain):
         self.output: _Output | None = None
         self.written: list[ModuleOp] = []
         self.chunks = 0
-        self.running = ""
-        """What runs now, for errors; "" while the input is read."""
+        # What errors are about: a pass, a target or the input; "" where their texts say so.
+        self.kind, self.running = "", ""
         self.timer, self.audits = Timer(), list[Audit]()
         given = list(sys.argv[1:] if args is None else args)
         # An option that takes a value or none would swallow the input file after it.
@@ -175,10 +175,11 @@ class WhenceOptMain(xDSLOptMain):
 
     def apply_passes(self, prog: ModuleOp) -> None:
         instruments = self._instruments()
+        self.kind, self.running = "", self.get_input_name()
         self._after(None, prog, last=True, instruments=instruments)
         passes = self.pipeline.passes
         for number, one in enumerate(passes, 1):
-            self.running = f"pass {one.name}"
+            self.kind, self.running = "pass", one.name
             with recording(self.ledger, one.name), self.timer.time(one):
                 one.apply(self.ctx, prog)
             self._after(one, prog, last=number == len(passes), instruments=instruments)
@@ -222,7 +223,7 @@ class WhenceOptMain(xDSLOptMain):
             name_weights(prog, Path(self.args.output_file))
             # Whoever reads the file again wants to know the layers.
             self.args.print_debuginfo = True
-        self.running = f"target {self.args.target}"
+        self.kind, self.running = "target", parse_spec(self.args.target).name
         text = super().output_resulting_program(prog)
         self.running = ""
         return text
@@ -236,9 +237,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             tool.run()
         except (WhenceError, DiagnosticException) as error:
-            if not tool.running or isinstance(error, LocationError):
+            if not tool.running or isinstance(error, LocationError) or str(error).startswith(f"{tool.running}:"):
                 raise
-            raise PipelineError(f"{tool.running}: {error}") from error
+            raise PipelineError(f"{tool.kind} {tool.running}: {error}".lstrip()) from error
         finally:
             sys.stdout.flush()
             tool.report()

@@ -100,9 +100,9 @@ def _times(compiled: Executable, calls: list[float], everything: bool) -> str:
     rows = [
         (f"{1e3 * one.seconds:.3f}", percent(one.seconds / total), one.name, some(one.kernels, 1)) for one in layers
     ]
-    parts = [table(rows[:_TOP], ("ms", "share", "layer", "kernel"), indent="")]
-    rest = f"; {len(rows) - _TOP} layers more" if len(rows) > _TOP else ""
-    parts.append(f"a kernel's time is split evenly over its layers{rest}")
+    parts = [table(rows[:_TOP], ("ms", "share", "layer", "kernel"), indent="")] if rows else []
+    rest = f"; {len(rows) - _TOP} more" if len(rows) > _TOP else ""
+    parts.append(f"a kernel's time is split evenly over its layers{rest}" if rows else "no kernel knows its layers")
     if everything:
         per_call = [
             (f"{1e3 * taken:.3f}", percent(taken / total), call.name, some(layer_names(call.location), 3))

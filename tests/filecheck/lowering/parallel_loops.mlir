@@ -1,10 +1,10 @@
 // RUN: whence-opt %s -p "convert-tir-to-llvm" | filecheck %s
 
 // The kernel hands the loop to the pool; the wrapper unpacks; the body may trust that buffers do not overlap.
-// CHECK:      llvm.func @rows(%x: !llvm.ptr {llvm.noalias, llvm.readonly}, %y: !llvm.ptr {llvm.noalias}, %[[#WORK:]]: !llvm.ptr, %[[#POOL:]]: !llvm.ptr)
+// CHECK:      llvm.func @rows(%x: !llvm.ptr {llvm.noalias, llvm.readonly}, %y: !llvm.ptr {llvm.noalias}, %[[WORK:[0-9]+]]: !llvm.ptr, %[[POOL:[0-9]+]]: !llvm.ptr)
 // CHECK-SAME:   llvm_ext.workspace = 320 : i64
 // CHECK:        llvm.mlir.addressof @rows_par0 : !llvm.ptr
-// CHECK-NEXT:   llvm.call @whence_parallel_for(%[[#POOL]], {{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+// CHECK-NEXT:   llvm.call @whence_parallel_for(%[[POOL]], {{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
 // CHECK:      llvm.func internal @rows_par0(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK:        llvm.call @rows_par0_body(
 // CHECK:      llvm.func internal @rows_par0_body(%{{.*}}: !llvm.ptr {llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64)

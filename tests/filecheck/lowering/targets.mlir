@@ -4,7 +4,7 @@
 // LLVM:       target triple = "x86_64-unknown-linux-gnu"
 // LLVM-NEXT:  define void @scale(ptr noalias readonly %v1, ptr noalias %v2, ptr %v3, ptr %v4) nounwind "prefer-vector-width"="256" {
 // LLVM:       fmul <8 x float>
-// LLVM:       define i32 @three() {
+// LLVM:       define i32 @three() "prefer-vector-width"="256" {
 // LLVM-NEXT:  bb0:
 // LLVM-NEXT:    ret i32 3
 

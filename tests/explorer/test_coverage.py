@@ -1,0 +1,63 @@
+"""Coverage says the truth about models that know nothing, or only a part, of their layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import whence
+from whence.explorer.code import kernel_of, machine_lines
+from whence.explorer.coverage import LEVELS, coverage
+from whence.provenance.context import PassContext
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+
+
+@pytest.fixture
+def unlocated(compiled: whence.Executable) -> ModuleOp:
+    """The imported model without locations."""
+    module = compiled.artifact.snapshots[0].module.clone()
+    for op in module.walk():
+        op.location = UNKNOWN_LOC
+        for region in op.regions:
+            for argument in region.block.args:
+                argument.location = UNKNOWN_LOC
+    return module
+
+
+def test_nothing_is_covered_without_locations(unlocated: ModuleOp):
+    blind = whence.compile(unlocated)
+    assert blind.coverage() == dict.fromkeys(LEVELS, 0.0)
+    assert blind.layers == ()
+    assert "it has no location" in str(blind.why(0))
+
+
+def test_kernels_are_the_same_without_locations(compiled: whence.Executable, unlocated: ModuleOp):
+    blind = whence.compile(unlocated)
+    assert [kernel.symbol for kernel in blind.artifact.kernels] == [k.symbol for k in compiled.artifact.kernels]
+    assert [kernel.object for kernel in blind.artifact.kernels] == [k.object for k in compiled.artifact.kernels]
+
+
+def test_switching_spans_off_uncovers_everything(compiled: whence.Executable):
+    with PassContext(config={"relay.frontend.fill_span": False}):
+        from whence.frontends.onnx import from_onnx
+
+        from .conftest import model
+
+        blind = whence.compile(from_onnx(model()))
+    assert blind.coverage() == dict.fromkeys(LEVELS, 0.0)
+
+
+def test_an_instruction_counts_only_if_every_call_knows_its_layer(compiled: whence.Executable):
+    artifact = compiled.artifact
+    call = next(one for one in artifact.calls if "conv2d" in one.name)
+    last = max(slot for slots in kernel_of(artifact, call.kernel).lines for slot in slots)
+    layers = tuple(UNKNOWN_LOC if slot == last else at for slot, at in enumerate(call.layers))
+    partly = replace(artifact, calls=tuple(replace(c, layers=layers) if c is call else c for c in artifact.calls))
+    kernel = kernel_of(artifact, call.kernel)
+    only_last = {number for number, slots in enumerate(kernel.lines, 1) if slots == (last,)}
+    lost = sum(count for line, count in machine_lines(kernel).items() if line in only_last)
+    total = sum(machine_lines(kernel_of(artifact, index)).total() for index in range(len(artifact.kernels)))
+    before, after = coverage(artifact), coverage(partly)
+    assert lost > 0
+    assert before["native"] - after["native"] == pytest.approx(lost / total)
+    assert 0 < after["tir"] < before["tir"]
