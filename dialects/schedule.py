@@ -5,8 +5,8 @@ schedule.sequence @fused_nn_dense {
   %dense = schedule.stage "dense"
   %i, %j, %k = schedule.axes %dense : 3
   %j.outer, %j.inner = schedule.split %j factor 16
-  schedule.reorder %dense, %i, %j.outer, %k, %j.inner
-  schedule.vectorize %dense, %j.inner
+  schedule.reorder %i, %j.outer, %k, %j.inner
+  schedule.vectorize %j.inner
 }
 ```
 """
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint, i64
-from xdsl.ir import Block, Dialect, ParametrizedAttribute, Region, SSAValue, TypeAttribute
+from xdsl.ir import Block, Dialect, Operation, ParametrizedAttribute, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -32,9 +32,10 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, NoTerminator
+from xdsl.traits import HasParent, IsolatedFromAbove, NoTerminator
 
 from ..provenance.diagnostics import fail
+from .tir import SCOPES
 
 
 @irdl_attr_definition
@@ -72,12 +73,28 @@ class SequenceOp(IRDLOperation):
     def block(self) -> Block:
         return self.body.block
 
+    def verify_(self) -> None:
+        replaced: dict[SSAValue, Operation] = {}
+        for op in self.block.ops:
+            if not isinstance(op, (StageOp, AxesOp, *PRIMITIVES)):
+                fail(self, "schedule primitives only", op.name)
+            for operand in op.operands:
+                if (by := replaced.get(operand)) is not None:
+                    name = f"%{operand.name_hint}" if operand.name_hint else "one"
+                    what = "stage" if isinstance(operand.type, StageType) else "axis"
+                    fail(op, f"a live {what}", f"{name} that {by.name} did away with")
+            if isinstance(op, SplitOp | FuseOp):
+                replaced.update(dict.fromkeys(op.operands, op))
+            elif isinstance(op, ComputeInlineOp):
+                replaced[op.stage] = op
+
 
 @irdl_op_definition
 class StageOp(IRDLOperation):
     """The stage of the compute with this label."""
 
     name = "schedule.stage"
+    traits = traits_def(HasParent(SequenceOp))
     label = prop_def(StringAttr)
     stage = result_def(StageType)
     assembly_format = "$label attr-dict"
@@ -91,6 +108,7 @@ class AxesOp(IRDLOperation):
     """The root axes of a stage: data axes, then reduce axes."""
 
     name = "schedule.axes"
+    traits = traits_def(HasParent(SequenceOp))
     stage = operand_def(StageType)
     axes = var_result_def(AxisType)
 
@@ -121,6 +139,7 @@ class SplitOp(IRDLOperation):
     """`axis` becomes `outer` of ceil(extent / factor) and `inner` of factor."""
 
     name = "schedule.split"
+    traits = traits_def(HasParent(SequenceOp))
     axis = operand_def(AxisType)
     factor = prop_def(IntegerAttr)
     outer = result_def(AxisType)
@@ -158,6 +177,7 @@ class FuseOp(IRDLOperation):
     """Two neighbouring axes become one of their product."""
 
     name = "schedule.fuse"
+    traits = traits_def(HasParent(SequenceOp))
     outer = operand_def(AxisType)
     inner = operand_def(AxisType)
     fused = result_def(AxisType)
@@ -166,10 +186,15 @@ class FuseOp(IRDLOperation):
     def __init__(self, outer: SSAValue, inner: SSAValue):
         super().__init__(operands=[outer, inner], result_types=[AXIS])
 
+    def verify_(self) -> None:
+        if self.outer is self.inner:
+            fail(self, "two axes", "one axis twice")
+
 
 class _Mark(IRDLOperation):
     """Sets the kind of one loop."""
 
+    traits = traits_def(HasParent(SequenceOp))
     axis = operand_def(AxisType)
     assembly_format = "$axis attr-dict"
 
@@ -203,11 +228,16 @@ class ReorderOp(IRDLOperation):
     """The axes given take, in this order, the places that they occupy together."""
 
     name = "schedule.reorder"
+    traits = traits_def(HasParent(SequenceOp))
     axes = var_operand_def(AxisType)
     assembly_format = "$axes attr-dict"
 
     def __init__(self, axes: Sequence[SSAValue]):
         super().__init__(operands=[list(axes)])
+
+    def verify_(self) -> None:
+        if len(set(self.axes)) != len(self.axes):
+            fail(self, "distinct axes", f"{len(self.axes)} that are {len(set(self.axes))}")
 
 
 @irdl_op_definition
@@ -215,6 +245,7 @@ class ComputeAtOp(IRDLOperation):
     """`stage` is computed inside the loop `axis` of `consumer`, as much of it as one pass of that loop needs."""
 
     name = "schedule.compute_at"
+    traits = traits_def(HasParent(SequenceOp))
     stage = operand_def(StageType)
     consumer = operand_def(StageType)
     axis = operand_def(AxisType)
@@ -223,12 +254,17 @@ class ComputeAtOp(IRDLOperation):
     def __init__(self, stage: SSAValue, consumer: SSAValue, axis: SSAValue):
         super().__init__(operands=[stage, consumer, axis])
 
+    def verify_(self) -> None:
+        if self.stage is self.consumer:
+            fail(self, "a stage and another that consumes it", "one stage twice")
+
 
 @irdl_op_definition
 class ComputeInlineOp(IRDLOperation):
     """`stage` is computed where it is read, and has no buffer."""
 
     name = "schedule.compute_inline"
+    traits = traits_def(HasParent(SequenceOp))
     stage = operand_def(StageType)
     assembly_format = "$stage attr-dict"
 
@@ -241,6 +277,7 @@ class ComputeRootOp(IRDLOperation):
     """`stage` is computed in full before its consumers."""
 
     name = "schedule.compute_root"
+    traits = traits_def(HasParent(SequenceOp))
     stage = operand_def(StageType)
     assembly_format = "$stage attr-dict"
 
@@ -251,8 +288,13 @@ class ComputeRootOp(IRDLOperation):
 class _Scope(IRDLOperation):
     """An operation on a stage and a storage scope."""
 
+    traits = traits_def(HasParent(SequenceOp))
     stage = operand_def(StageType)
     scope = prop_def(StringAttr)
+
+    def verify_(self) -> None:
+        if self.scope.data not in SCOPES:
+            fail(self, f"a scope among {', '.join(SCOPES)}", self.scope.data)
 
 
 @irdl_op_definition

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerType,
+    Signedness,
     StringAttr,
     SymbolNameConstraint,
     TensorType,
@@ -47,6 +48,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 
 from ..provenance.diagnostics import fail
+from .checks import check_else, check_map
 from .format import parse_argument, parse_indices, print_indices
 
 INDEX = IndexType()
@@ -63,6 +65,14 @@ def stored_type(element: Attribute) -> Attribute:
 
 def is_integer(element: Attribute) -> bool:
     return isinstance(element, IntegerType)
+
+
+def is_unsigned(element: Attribute) -> bool:
+    """Whether numbers of an element type are integers that are never negative; bool is 0 or 1."""
+    if not isinstance(element, IntegerType):
+        return False
+    integer = cast("IntegerType[int, Signedness]", element)
+    return integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
 
 
 def bit_width(element: Attribute) -> int:
@@ -102,13 +112,24 @@ class FuncOp(IRDLOperation):
         return [op for op in self.block.ops if isinstance(op, ComputeOp)]
 
     def verify_(self) -> None:
+        for type_ in (*self.function_type.inputs, *self.function_type.outputs):
+            if not isinstance(type_, TensorType):
+                fail(self, "tensors in and out", str(type_))
         if tuple(self.function_type.inputs) != tuple(a.type for a in self.block.args):
             fail(self, "block arguments of the function's input types", ", ".join(str(a.type) for a in self.block.args))
         if not isinstance(last := self.block.last_op, ReturnOp):
             fail(self, "a body that ends in te.return", last.name if last else "an empty body")
         if tuple(last.operand_types) != tuple(self.function_type.outputs):
             wanted = ", ".join(map(str, self.function_type.outputs))
-            fail(self, f"{wanted} returned", ", ".join(map(str, last.operand_types)))
+            fail(self, f"{wanted} returned", ", ".join(map(str, last.operand_types)) or "nothing")
+        labels: set[str] = set()
+        for op in self.block.ops:
+            if isinstance(op, ComputeOp):
+                if op.label.data in labels:
+                    fail(op, "a label of its own, as schedules know a stage by its label", f'"{op.label.data}" again')
+                labels.add(op.label.data)
+            elif not isinstance(op, ReturnOp):
+                fail(self, "te.compute and te.return only", op.name)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -231,11 +252,20 @@ class ComputeOp(IRDLOperation):
     def verify_(self) -> None:
         type_ = self.result.type
         if type_.get_shape() != self.shape:
-            fail(self, f"a result of shape {self.shape} as the axes say", str(type_))
-        if len(self.block.args) != len(self.shape) + len(self.reduce_shape):
-            fail(self, "one block argument per axis", f"{len(self.block.args)}")
+            fail(self, f"a result of shape {self.shape}, as the axes say", str(type_))
+        axes = len(self.shape) + len(self.reduce_shape)
+        if len(self.block.args) != axes or any(argument.type != INDEX for argument in self.block.args):
+            found = ", ".join(str(argument.type) for argument in self.block.args) or "none"
+            fail(self, f"a block argument of type index per axis, {axes} in all", found)
+        if any(extent < 0 for extent in (*self.shape, *self.reduce_shape)):
+            fail(self, "extents of at least 0", str((*self.shape, *self.reduce_shape)))
         if (self.reducer is None) != (not self.reduce_shape):
-            fail(self, "a reducer exactly when there are reduce axes", f"{self.reducer} and {self.reduce_shape}")
+            found = f"the reducer {self.reducer.data}" if self.reducer is not None else "no reducer"
+            fail(
+                self,
+                "a reducer when there are reduce axes, and only then",
+                f"{found} and {len(self.reduce_shape)} axes",
+            )
         if self.reducer is not None and self.reducer.data not in REDUCERS:
             fail(self, f"a reducer among {', '.join(REDUCERS)}", self.reducer.data)
         if not isinstance(last := self.block.last_op, YieldOp):
@@ -293,6 +323,20 @@ class ComputeOp(IRDLOperation):
         )
 
 
+def _check_indices(op: ReadOp | IndexOp) -> None:
+    """Fail unless the indices of `op` are axes of its compute or are made inside."""
+    compute = op.parent_op()
+    assert isinstance(compute, ComputeOp)
+    for i, value in enumerate(op.indices):
+        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        if block is not compute.block:
+            fail(
+                op,
+                f'indices that are axes of compute "{compute.label.data}" or made inside',
+                f"index operand {i} of another",
+            )
+
+
 @irdl_op_definition
 class ReadOp(IRDLOperation):
     """The element of a tensor at an affine point; with `else`, that value wherever the point lies outside."""
@@ -303,7 +347,7 @@ class ReadOp(IRDLOperation):
     map = prop_def(AffineMapAttr)
     otherwise = opt_prop_def(Attribute)
     result = result_def(Attribute)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), HasParent(ComputeOp))
 
     @staticmethod
     def make(
@@ -317,10 +361,17 @@ class ReadOp(IRDLOperation):
 
     def verify_(self) -> None:
         type_ = cast(TensorType[Attribute], self.tensor.type)
-        if self.map.data.num_dims != len(self.indices) or len(self.map.data.results) != len(type_.get_shape()):
-            fail(self, f"{len(type_.get_shape())} indices over {len(self.indices)} values", str(self.map.data))
-        if self.result.type != stored_type(type_.element_type):
-            fail(self, f"a result of type {stored_type(type_.element_type)}", str(self.result.type))
+        _check_indices(self)
+        check_map(self, self.map.data, len(self.indices), len(type_.get_shape()))
+        element = stored_type(type_.element_type)
+        if self.result.type != element:
+            fail(self, f"a result of type {element}", str(self.result.type))
+        if self.otherwise is not None:
+            check_else(self, self.otherwise, element)
+        compute = self.parent_op()
+        assert isinstance(compute, ComputeOp)
+        if self.tensor is compute.result:
+            fail(self, "a tensor that is computed before", f'the result of its own compute "{compute.label.data}"')
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -362,11 +413,15 @@ class IndexOp(IRDLOperation):
     indices = var_operand_def(IndexType)
     map = prop_def(AffineMapAttr)
     result = result_def(IndexType)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), HasParent(ComputeOp))
 
     @staticmethod
     def make(map: AffineMap, indices: Sequence[SSAValue]) -> IndexOp:
         return IndexOp.create(operands=indices, result_types=[INDEX], properties={"map": AffineMapAttr(map)})
+
+    def verify_(self) -> None:
+        _check_indices(self)
+        check_map(self, self.map.data, len(self.indices), 1)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

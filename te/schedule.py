@@ -24,6 +24,9 @@ from ..dialects import te
 from ..dialects.tir import SCOPES
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import ScheduleError, describe
+from .expr import Axis
+from .tensor import Operation as TeOperation
+from .tensor import Tensor
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 Kind = Literal["serial", "parallel", "vectorized", "unrolled"]
@@ -71,6 +74,15 @@ class Attach:
     axis: IterVar
 
 
+@dataclass(frozen=True)
+class StageAxes:
+    """The name and the root axes of a stage."""
+
+    name: str
+    axis: list[IterVar]
+    reduce_axis: list[IterVar]
+
+
 class Stage:
     """One compute of the function, and how its loops are arranged."""
 
@@ -107,6 +119,23 @@ class Stage:
         layer = describe(self.compute.location)
         raise ScheduleError(f"{primitive}: {text} (stage '{self.label}'{', ' + layer if layer else ''})")
 
+    @property
+    def op(self) -> StageAxes:
+        """The stage's axes, under the names they have on an operation: `s[C].op.axis[0]`."""
+        return StageAxes(self.label, list(self.axes), list(self.reduce_axes))
+
+    def axis_of(self, axis: IterVar | Axis) -> IterVar:
+        """The iteration variable of an axis of the te operation that this stage computes."""
+        if isinstance(axis, IterVar):
+            return axis
+        for operation, stage in self.schedule.operations.items():
+            if axis in (known := [*operation.axis, *operation.reduce_axis]):
+                # A stage that became a copy has data axes of its own; the reduction went with its cache.
+                roots = [*stage.axes, *stage.reduce_axes]
+                if known.index(axis) < len(roots):
+                    return roots[known.index(axis)]
+        self._fail("schedule", f"axis {axis.name} is not part of the schedule")
+
     def _leaf(self, primitive: str, axis: IterVar) -> int:
         """The position of a loop of this stage."""
         if axis.stage is not self:
@@ -115,11 +144,14 @@ class Stage:
             self._fail(primitive, f"Operate on iter var {axis.name} that has already been split or fused")
         return self.leaf.index(axis)
 
-    def split(self, axis: IterVar, factor: int | None = None, *, nparts: int | None = None) -> tuple[IterVar, IterVar]:
+    def split(
+        self, axis: IterVar | Axis, factor: int | None = None, *, nparts: int | None = None
+    ) -> tuple[IterVar, IterVar]:
         """`for i in 32` -> `for i.outer in 4 { for i.inner in 8 {`, with factor 8 (or nparts 4).
 
         Returns (outer, inner). An uneven factor guards the last pass.
         """
+        axis = self.axis_of(axis)
         position = self._leaf("split", axis)
         if (factor is None) == (nparts is None):
             self._fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
@@ -139,13 +171,13 @@ class Stage:
         self.schedule.name(inner, op.inner)
         return outer, inner
 
-    def fuse(self, *axes: IterVar) -> IterVar:
+    def fuse(self, *axes: IterVar | Axis) -> IterVar:
         """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours, outermost first."""
         if not axes:
             self._fail("fuse", "expected at least one axis, got none")
-        fused = axes[0]
+        fused = self.axis_of(axes[0])
         for axis in axes[1:]:
-            fused = self._fuse_two(fused, axis)
+            fused = self._fuse_two(fused, self.axis_of(axis))
         return fused
 
     def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
@@ -161,8 +193,9 @@ class Stage:
         self.schedule.name(fused, op.fused)
         return fused
 
-    def reorder(self, *axes: IterVar) -> None:
+    def reorder(self, *order: IterVar | Axis) -> None:
         """The given axes take, in the given order, the places that they occupy now."""
+        axes = [self.axis_of(axis) for axis in order]
         positions = [self._leaf("reorder", axis) for axis in axes]
         if len(set(axes)) != len(axes):
             self._fail("reorder", "Same axis can not appear more than once")
@@ -170,35 +203,39 @@ class Stage:
             self.leaf[position] = axis
         self.schedule.record(ops.ReorderOp([self.schedule.handle(axis) for axis in axes]), self)
 
-    def tile(self, x: IterVar, y: IterVar, x_factor: int, y_factor: int) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+    def tile(
+        self, x: IterVar | Axis, y: IterVar | Axis, x_factor: int, y_factor: int
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
         """Split both, order (x.outer, y.outer, x.inner, y.inner); recorded as split, split, reorder."""
         x_outer, x_inner = self.split(x, x_factor)
         y_outer, y_inner = self.split(y, y_factor)
         self.reorder(x_outer, y_outer, x_inner, y_inner)
         return x_outer, y_outer, x_inner, y_inner
 
-    def _mark(self, axis: IterVar, kind: Kind, op: Callable[[SSAValue], IRDLOperation]) -> None:
+    def _mark(self, axis: IterVar | Axis, kind: Kind, op: Callable[[SSAValue], IRDLOperation]) -> None:
         primitive = {"vectorized": "vectorize", "unrolled": "unroll", "parallel": "parallel"}[kind]
+        axis = self.axis_of(axis)
         self._leaf(primitive, axis)
         if axis.reduce and kind != "unrolled":
             self._fail(primitive, f"Cannot {primitive} on CommReduce axis {axis.name}")
         axis.kind = kind
         self.schedule.record(op(self.schedule.handle(axis)), self)
 
-    def vectorize(self, axis: IterVar) -> None:
+    def vectorize(self, axis: IterVar | Axis) -> None:
         """The loop becomes vector operations of its extent."""
         self._mark(axis, "vectorized", ops.VectorizeOp)
 
-    def unroll(self, axis: IterVar) -> None:
+    def unroll(self, axis: IterVar | Axis) -> None:
         """The loop is unrolled in full."""
         self._mark(axis, "unrolled", ops.UnrollOp)
 
-    def parallel(self, axis: IterVar) -> None:
+    def parallel(self, axis: IterVar | Axis) -> None:
         """The loop's passes are shared among threads."""
         self._mark(axis, "parallel", ops.ParallelOp)
 
-    def compute_at(self, consumer: Stage, axis: IterVar) -> None:
+    def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
         """Compute, inside the loop `axis` of `consumer`, what one pass of that loop needs of this stage."""
+        axis = consumer.axis_of(axis)
         if axis not in consumer.leaf:
             self._fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
         if self.schedule.is_output(self):
@@ -250,6 +287,8 @@ class Schedule:
     def __init__(self, func: te.FuncOp):
         self.func = func
         self._origin = func.clone()
+        self.operations: dict[TeOperation, Stage] = {}
+        """The stages of the te language's operations, when the function was built from them."""
         self.stages = [Stage(self, compute) for compute in func.computes]
         self.sequence = ops.SequenceOp(func.sym_name.data)
         self.sequence.location = func.location
@@ -260,10 +299,15 @@ class Schedule:
         if len(set(labels)) != len(labels):
             raise ScheduleError(f"schedule of {func.sym_name.data}: expected distinct stage labels, got {labels}")
 
-    def __getitem__(self, key: str | te.ComputeOp | SSAValue) -> Stage:
-        """The stage of a label, a compute or its tensor; raises ScheduleError when there is none."""
+    def __getitem__(self, key: str | te.ComputeOp | SSAValue | Stage | Tensor | TeOperation) -> Stage:
+        """The stage of a label, a compute, its tensor or a stage; raises ScheduleError when there is none."""
+        if isinstance(key, Tensor):
+            key = key.op
+        if isinstance(key, TeOperation):
+            found = self.operations.get(key)
+            key = found if found is not None else key.name
         for stage in self.stages:
-            if key in (stage.label, stage.compute) or key is stage.compute.result:
+            if key is stage or key in (stage.label, stage.compute) or key is stage.compute.result:
                 return stage
         raise ScheduleError(f"Cannot find the operation {key} in schedule of {self.func.sym_name.data}")
 
@@ -298,8 +342,9 @@ class Schedule:
         with self._builder.located(stage.compute.location):
             return self._builder.add(op)
 
-    def cache_write(self, stage: Stage, scope: str) -> Stage:
+    def cache_write(self, stage: Stage | Tensor, scope: str) -> Stage:
         """A new stage `LABEL.SCOPE` computes what `stage` did; `stage` becomes a copy of it. Returns the new stage."""
+        stage = self[stage]
         if scope not in SCOPES:
             raise ScheduleError(f"cache_write: expected a scope among {', '.join(SCOPES)}, got {scope!r}")
         if stage.relations or stage.attach is not None or stage.inlined:

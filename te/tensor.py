@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
@@ -156,7 +156,7 @@ def compute(
     axes = [Axis(n, e) for n, e in zip(_argument_names(fcompute, len(extents), varargs_names), extents, strict=True)]
     result = fcompute(*axes)
     several = isinstance(result, tuple | list)
-    body = [convert(expr) for expr in (result if several else (result,))]
+    body = [convert(expr) for expr in (cast(Sequence[ExprLike], result) if several else (result,))]
     _check_reductions(name, body)
     scope = _tag.get()
     if scope and tag:
@@ -191,7 +191,7 @@ def _check_reductions(name: str, body: Sequence[Expr]) -> None:
 
 
 @contextmanager
-def tag_scope(tag: str) -> Iterator[None]:  # pyright: ignore[reportDeprecated]
+def tag_scope(tag: str) -> Generator[None]:
     """Computes made inside get this tag."""
     token = _tag.set(tag)
     try:
@@ -221,8 +221,8 @@ def _reducer(kind: str) -> Callable[..., Expr]:
 
 sum = _reducer("sum")
 prod = _reducer("prod")
-max_reduce = _reducer("max")
-min_reduce = _reducer("min")
+max = _reducer("max")
+min = _reducer("min")
 
 
 def const(value: float | int | bool, dtype: str = "int32") -> Expr:

@@ -8,7 +8,18 @@ from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    UnitAttr,
+    f32,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
@@ -51,12 +62,20 @@ def number(value: float | int, type_: Attribute) -> Attribute:
     return FloatAttr(float(value), cast(AnyFloat, type_))
 
 
-class Body:
-    """The scalar ops of one compute; `axes` are its data axes, `reduce` its reduce axes."""
+def is_half(element: Attribute) -> bool:
+    return isinstance(element, Float16Type | BFloat16Type)
 
-    def __init__(self, compute: te.ComputeOp, builder: LocatedBuilder):
+
+class Body:
+    """The scalar ops of one compute; `axes` are its data axes, `reduce` its reduce axes.
+
+    widen: half precision is read as float32.
+    """
+
+    def __init__(self, compute: te.ComputeOp, builder: LocatedBuilder, *, widen: bool = False):
         self.compute = compute
         self.builder = builder
+        self._widen = widen
         arguments = compute.block.args
         rank = len(compute.shape)
         dims = [AffineDimExpr(i) for i in range(len(arguments))]
@@ -93,6 +112,10 @@ class Body:
 
     def read(self, tensor: Tensor, point: Sequence[AffineExpr], otherwise: float | int | None = None) -> SSAValue:
         """The element at `point`; with `otherwise`, that number where the point lies outside."""
+        value = self._read(tensor, point, otherwise)
+        return self.builder.add(arith.ExtFOp(value, f32)).result if self._widen and is_half(value.type) else value
+
+    def _read(self, tensor: Tensor, point: Sequence[AffineExpr], otherwise: float | int | None) -> SSAValue:
         if isinstance(tensor, Scalar):
             with self.builder.located(tensor.location):
                 return self.constant(tensor.value.reshape(-1)[0].item(), te.stored_type(tensor.element))
@@ -151,23 +174,33 @@ class TeBuilder:
         names: Sequence[str] = (),
         tag: str | None = None,
         keep: bool = False,
+        narrow: bool = True,
     ) -> SSAValue:
         """A new stage whose element is what `body` returns.
 
         reduce, reducer: extents of the reduce axes and how their terms combine; no axes, no reduction.
         tag: what a schedule looks for ("conv2d_NCHWc"); keep: the stage has a buffer even if it could be inlined.
+        Half precision is reduced in float32, and rounded in a stage of its own unless `narrow` is off.
         """
         reducing = reducer if reduce else None
+        wide = reducing is not None and is_half(element)
+        stored = f32 if wide else element
         op = te.ComputeOp.make(
-            self._label(label), extents, element, reduce_extents=reduce, reducer=reducing, names=names
+            self._label(label), extents, stored, reduce_extents=reduce, reducer=reducing, names=names
         )
         if tag is not None:
             op.attributes[tag] = UnitAttr()
         if keep:
             op.attributes["keep"] = UnitAttr()
         with self.builder.at(op.block):
-            self.builder.add(te.YieldOp(body(Body(op, self.builder))))
-        return self.builder.add(op).result
+            self.builder.add(te.YieldOp(body(Body(op, self.builder, widen=wide))))
+        result = self.builder.add(op).result
+        if not (wide and narrow):
+            return result
+        rounded = cast(AnyFloat, element)
+        return self.compute(
+            label, extents, element, lambda b: b.add(arith.TruncFOp(b.read(result, b.axes), rounded)).result
+        )
 
 
 def flat_index(point: Sequence[AffineExpr], extents: Sequence[int]) -> AffineExpr:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -19,6 +18,7 @@ from ...dialects.relay.operator import Operator, Signature, shape_of
 from ...passes.relay.blocking import largest_divisor, vector_block
 from .body import Body, TeBuilder, Tensor, element, shape
 from .elementwise import label
+from .nn import product
 from .transform import blocked_point
 
 LANES = 16
@@ -94,7 +94,7 @@ def blocked_convolution(
             x * columns.stride + dx * columns.dilation,
             il,
         ]
-        return b.add(arith.MulfOp(b.read(padded, point), b.read(weight, [oc, ic, dy, dx, il, lane]))).result
+        return product(b, b.read(padded, point), b.read(weight, [oc, ic, dy, dx, il, lane]))
 
     return builder.compute(
         name,
@@ -171,7 +171,7 @@ def _depthwise_nchw(builder: TeBuilder, op: Operator, data: Tensor, weight: Tens
         iy = y * rows.stride + dy * rows.dilation - rows.before
         ix = x * columns.stride + dx * columns.dilation - columns.before
         zero = AffineExpr.constant(0)
-        return b.add(arith.MulfOp(b.read(data, [i, c, iy, ix], 0), b.read(weight, [c, zero, dy, dx]))).result
+        return product(b, b.read(data, [i, c, iy, ix], 0), b.read(weight, [c, zero, dy, dx]))
 
     result = op.results[0]
     return builder.compute(
@@ -207,9 +207,7 @@ def lower_depthwise_nchwc(builder: TeBuilder, op: Operator, inputs: list[Tensor]
         dy, dx = b.reduce
         iy, ix = y * rows.stride + dy * rows.dilation, x * columns.stride + dx * columns.dilation
         zero = AffineExpr.constant(0)
-        return b.add(
-            arith.MulfOp(b.read(padded, [i, c, iy, ix, lane]), b.read(weight, [c, zero, dy, dx, zero, lane]))
-        ).result
+        return product(b, b.read(padded, [i, c, iy, ix, lane]), b.read(weight, [c, zero, dy, dx, zero, lane]))
 
     return [
         builder.compute(

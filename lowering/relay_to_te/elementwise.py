@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, Signedness, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import te
@@ -25,14 +25,6 @@ _Unary = Callable[[Body, Operator, SSAValue], SSAValue]
 
 def _is_integer(value: SSAValue) -> bool:
     return te.is_integer(value.type)
-
-
-def is_unsigned(element: Attribute) -> bool:
-    """Whether numbers of an element type are never negative; bool is 0 or 1."""
-    if not isinstance(element, IntegerType):
-        return False
-    integer = cast("IntegerType[int, Signedness]", element)
-    return integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
 
 
 def _operand(op: Operator) -> Attribute:
@@ -73,7 +65,7 @@ def _in_float32(compute: _Unary) -> _Unary:
 
 
 def _abs(body: Body, op: Operator, x: SSAValue) -> SSAValue:
-    if is_unsigned(_operand(op)):
+    if te.is_unsigned(_operand(op)):
         return x
     return body.apply(math.AbsIOp, x) if _is_integer(x) else body.apply_fast(math.AbsFOp, x)
 
@@ -134,7 +126,7 @@ def convert(body: Body, x: SSAValue, source: Attribute, target: Attribute) -> SS
     have, want = te.stored_type(source), te.stored_type(target)
     if have == want:
         return x
-    unsigned = is_unsigned(source)
+    unsigned = te.is_unsigned(source)
     match te.is_integer(have), te.is_integer(want):
         case integer, True if te.bit_width(want) == 1:
             return body.compare("ne" if integer else "une", x, body.constant(0, have))
@@ -144,10 +136,10 @@ def convert(body: Body, x: SSAValue, source: Attribute, target: Attribute) -> SS
         case True, False:
             kind = arith.UIToFPOp if unsigned else arith.SIToFPOp
         case False, True:
-            kind = arith.FPToUIOp if is_unsigned(target) else arith.FPToSIOp
+            kind = arith.FPToUIOp if te.is_unsigned(target) else arith.FPToSIOp
         case _:
-            if str(want) == "bf16" and str(have) != "f32" or str(have) == "bf16" and str(want) == "f16":
-                # LLVM needs a library for the others.
+            if have != f32 != want and bf16 in (have, want):
+                # LLVM converts bf16 to and from f32 only, without a library.
                 return convert(body, convert(body, x, source, f32), f32, target)
             kind = arith.ExtFOp if _BITS[str(want)] > _BITS[str(have)] else arith.TruncFOp
     return body.add(kind.create(operands=[x], result_types=[want])).results[0]
@@ -179,7 +171,7 @@ _FLOAT, _SIGNED, _UNSIGNED = range(3)
 
 def _sort(element: Attribute) -> int:
     """The column of the tables below."""
-    return _FLOAT if not te.is_integer(element) else _UNSIGNED if is_unsigned(element) else _SIGNED
+    return _FLOAT if not te.is_integer(element) else _UNSIGNED if te.is_unsigned(element) else _SIGNED
 
 
 _Kinds = tuple[type[Operation], type[Operation] | None, type[Operation] | None]

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from math import inf, prod
-from typing import cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...dialects import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
 from .body import Body, TeBuilder, Tensor, element, shape
-from .elementwise import label
-from .transform import divided
+from .elementwise import convert, label
+from .transform import divided, quotient
 
 ZERO = AffineConstantExpr(0)
 
 
-def _product(b: Body, left: SSAValue, right: SSAValue) -> SSAValue:
+def product(b: Body, left: SSAValue, right: SSAValue) -> SSAValue:
     return b.apply(arith.MuliOp, left, right) if te.is_integer(left.type) else b.apply_fast(arith.MulfOp, left, right)
 
 
@@ -30,7 +28,7 @@ def lower_dense(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[
 
     def body(b: Body) -> SSAValue:
         (m, n), (k,) = b.axes, b.reduce
-        return _product(b, b.read(data, [m, k]), b.read(weight, [n, k]))
+        return product(b, b.read(data, [m, k]), b.read(weight, [n, k]))
 
     return [
         builder.compute(
@@ -53,7 +51,7 @@ def lower_dense_pack(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> 
 
     def body(b: Body) -> SSAValue:
         (m, n), (k,) = b.axes, b.reduce
-        return _product(b, b.read(data, [m, k]), b.read(weight, [n // block, k, n % block]))
+        return product(b, b.read(data, [m, k]), b.read(weight, [n // block, k, n % block]))
 
     return [
         builder.compute(
@@ -79,7 +77,7 @@ def lower_batch_matmul(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -
         (i, m, n), (k,) = b.axes, b.reduce
         bx, by = (ZERO if shape(t)[0] == 1 else i for t in (x, y))
         left = b.read(x, [bx, k, m] if flip_x else [bx, m, k])
-        return _product(b, left, b.read(y, [by, n, k] if flip_y else [by, k, n]))
+        return product(b, left, b.read(y, [by, n, k] if flip_y else [by, k, n]))
 
     return [
         builder.compute(
@@ -144,7 +142,8 @@ def lower_lrn(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SS
         value = b.read(x, point, 0)
         return b.apply_fast(arith.MulfOp, value, value)
 
-    total = builder.compute("sqr_sum", extents, kind, squares, reduce=[size], reducer="sum")
+    total = builder.compute("sqr_sum", extents, kind, squares, reduce=[size], reducer="sum", narrow=False)
+    wide = element(total)
 
     def body(b: Body) -> SSAValue:
         square_sum = b.read(total, b.axes)
@@ -157,9 +156,17 @@ def lower_lrn(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SS
             power = b.add(arith.MulfOp(root, b.apply_fast(math.SqrtOp, root))).result
         else:
             power = b.apply_fast(math.PowFOp, base, b.constant(sig.get("beta"), base.type))
-        return b.add(arith.DivfOp(b.read(x, b.axes), power)).result
+        value = convert(b, b.read(x, b.axes), kind, wide)
+        return convert(b, b.add(arith.DivfOp(value, power)).result, wide, kind)
 
     return [builder.compute("lrn", extents, kind, body)]
+
+
+def least(element: Attribute) -> float | int:
+    """The number below all others of an element type."""
+    if not te.is_integer(element):
+        return -inf
+    return 0 if te.is_unsigned(element) else -(1 << (te.bit_width(element) - 1))
 
 
 def _image(sig_op: Operator, axes: list[AffineExpr], y: AffineExpr, x: AffineExpr) -> list[AffineExpr]:
@@ -183,8 +190,9 @@ def lower_global_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) ->
         lambda b: b.read(x, _image(op, b.axes, b.reduce[0], b.reduce[1])),
         reduce=[height, width],
         reducer="sum" if average else "max",
+        narrow=not average,
     )
-    return [divided(builder, label(op), pooled, height * width) if average else pooled]
+    return [divided(builder, label(op), pooled, height * width, element(result)) if average else pooled]
 
 
 def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
@@ -195,7 +203,7 @@ def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[S
     (kh, kw), (sh, sw), (dh, dw) = sig.ints("pool_size"), sig.ints("strides"), sig.ints("dilation")
     top, left, bottom, right = relay.expand_padding(sig, sig.ints("padding"))
     average = isinstance(op, relay.AvgPool2DOp)
-    outside = 0 if average else -inf if not te.is_integer(element(x)) else -(1 << (te.bit_width(element(x)) - 1))
+    outside = 0 if average else least(element(x))
 
     def body(b: Body) -> SSAValue:
         y = b.axes[h_axis] * sh + b.reduce[0] * dh - top
@@ -204,7 +212,15 @@ def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[S
 
     name = label(op)
     extents = shape_of(result)
-    pooled = builder.compute(name, extents, element(result), body, reduce=[kh, kw], reducer="sum" if average else "max")
+    pooled = builder.compute(
+        name,
+        extents,
+        element(result),
+        body,
+        reduce=[kh, kw],
+        reducer="sum" if average else "max",
+        narrow=not average,
+    )
     if not average:
         return [pooled]
     height, width = shape(x)[h_axis], shape(x)[w_axis]
@@ -218,7 +234,7 @@ def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[S
         low == 0 and (out - 1) * stride + (kernel - 1) * dilation < high
         for (out, kernel, stride, dilation, *_), (low, high) in zip(spans, limits, strict=True)
     ):
-        return [divided(builder, name, pooled, prod((kh, kw)))]
+        return [divided(builder, name, pooled, prod((kh, kw)), element(result))]
 
     def inside(b: Body, axis: int, kernel: int, stride: int, dilation: int, low: int, high: int) -> SSAValue:
         """How many of a window's elements count: positions start + i * dilation in [low, high)."""
@@ -236,9 +252,9 @@ def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[S
             for axis, (_, kernel, stride, dilation, *_), limit in zip((h_axis, w_axis), spans, limits, strict=True)
         ]
         count = b.add(arith.MuliOp(counts[0], counts[1])).result
-        narrow = b.add(arith.IndexCastOp(count, te.I32)).result
         total = b.read(pooled, b.axes)
-        return b.add(arith.DivfOp(total, b.add(arith.SIToFPOp(narrow, cast(AnyFloat, total.type))).result)).result
+        divisor = convert(b, b.add(arith.IndexCastOp(count, te.I32)).result, te.I32, element(pooled))
+        return convert(b, quotient(b, total, divisor, element(result)), element(pooled), element(result))
 
     return [builder.compute(name, extents, element(result), mean)]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
-from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import te
 from ...dialects.relay import transform as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
 from .body import Body, Scalar, TeBuilder, Tensor, element, flat_index, shape, unflatten
-from .elementwise import label
+from .elementwise import convert, label
 
 
 def _moved(builder: TeBuilder, op: Operator, x: Tensor, point: list[AffineExpr] | None = None) -> list[SSAValue]:
@@ -74,17 +74,27 @@ def lower_take(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[S
     data, indices = inputs
     result = op.results[0]
     axis = op.signature.int("axis") % len(shape(data))
-    width = len(shape(indices))
-    if op.signature.str("mode") != "clip":
-        raise VerifyException(f"{op.name}: expected mode clip, got {op.signature.str('mode')!r}")
+    width, extent = len(shape(indices)), shape(data)[axis]
+    wrap = op.signature.str("mode") == "wrap"
 
     def body(b: Body) -> SSAValue:
-        index = b.add(arith.IndexCastOp(b.read(indices, b.axes[axis : axis + width]), te.INDEX)).result
-        low = b.add(arith.MaxSIOp(index, b.constant(0, te.INDEX))).result
-        inside = b.add(arith.MinSIOp(low, b.constant(shape(data)[axis] - 1, te.INDEX))).result
+        number = convert(b, b.read(indices, b.axes[axis : axis + width]), element(indices), i64)
+        index = b.add(arith.IndexCastOp(number, te.INDEX)).result
+        inside = _wrapped(b, index, extent) if wrap else _clipped(b, index, extent)
         return b.read(data, [*b.axes[:axis], b.computed(inside), *b.axes[axis + width :]])
 
     return [builder.compute(label(op), shape_of(result), element(result), body)]
+
+
+def _clipped(b: Body, index: SSAValue, extent: int) -> SSAValue:
+    low = b.add(arith.MaxSIOp(index, b.constant(0, te.INDEX))).result
+    return b.add(arith.MinSIOp(low, b.constant(extent - 1, te.INDEX))).result
+
+
+def _wrapped(b: Body, index: SSAValue, extent: int) -> SSAValue:
+    rest = b.add(arith.RemSIOp(index, b.constant(extent, te.INDEX))).result
+    raised = b.add(arith.AddiOp(rest, b.constant(extent, te.INDEX))).result
+    return b.select(b.compare("slt", rest, b.constant(0, te.INDEX)), raised, rest)
 
 
 def blocked_point(point: list[AffineExpr], src_layout: str, dst_layout: str) -> list[AffineExpr]:
@@ -118,14 +128,19 @@ def lower_pad(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SS
     result = op.results[0]
     before = op.signature.ints("pad_width")[::2]
     mode = op.signature.str("pad_mode")
-    if mode == "constant" and not isinstance(value, Scalar):
-        raise VerifyException(f"{op.name}: expected a constant pad value, got a computed one")
 
     def body(b: Body) -> SSAValue:
         point = [axis - pad for axis, pad in zip(b.axes, before, strict=True)]
-        if isinstance(value, Scalar) and mode == "constant":
+        if mode != "constant":
+            return b.read(x, [_mirrored(b, expr, extent, mode) for expr, extent in zip(point, shape(x), strict=True)])
+        if isinstance(value, Scalar):
             return b.read(x, point, value.value.reshape(-1)[0].item())
-        return b.read(x, [_mirrored(b, expr, extent, mode) for expr, extent in zip(point, shape(x), strict=True)])
+        found, outside = b.read(x, point, 0), b.read(value, [AffineConstantExpr(0)] * len(shape(value)))
+        for expr, extent in zip(point, shape(x), strict=True):
+            # Unsigned, so that one comparison checks both ends.
+            inside = b.compare("ult", b.index(expr), b.constant(extent, te.INDEX))
+            found = b.select(inside, found, outside)
+        return found
 
     return [builder.compute(label(op), shape_of(result), element(result), body, keep=True)]
 
@@ -168,6 +183,7 @@ def lower_reduce(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list
                 point.append(next(data))
         return b.read(x, point)
 
+    is_mean = isinstance(op, relay.MeanOp)
     total = builder.compute(
         label(op),
         shape_of(result),
@@ -175,20 +191,29 @@ def lower_reduce(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list
         body,
         reduce=[extents[axis] for axis in axes],
         reducer=_REDUCERS[type(op)],
+        narrow=not is_mean,
     )
-    if not isinstance(op, relay.MeanOp):
+    if not is_mean:
         return [total]
-    return [divided(builder, label(op), total, prod(extents[axis] for axis in axes))]
+    return [divided(builder, label(op), total, prod(extents[axis] for axis in axes), element(result))]
 
 
-def divided(builder: TeBuilder, name: str, total: SSAValue, count: int) -> SSAValue:
-    """`total / count`, elementwise."""
+def divided(builder: TeBuilder, name: str, total: SSAValue, count: int, kind: Attribute) -> SSAValue:
+    """`total / count`, elementwise, as element type `kind`; integers towards zero."""
 
     def body(b: Body) -> SSAValue:
         value = b.read(total, b.axes)
-        return b.add(arith.DivfOp(value, b.constant(count, value.type))).result
+        divisor = b.constant(count, value.type)
+        return convert(b, quotient(b, value, divisor, kind), element(total), kind)
 
-    return builder.compute(name, shape_of(total), element(total), body)
+    return builder.compute(name, shape_of(total), kind, body)
+
+
+def quotient(b: Body, value: SSAValue, divisor: SSAValue, kind: Attribute) -> SSAValue:
+    """`value / divisor`, which is positive; integers of element type `kind` towards zero."""
+    if not te.is_integer(value.type):
+        return b.add(arith.DivfOp(value, divisor)).result
+    return b.apply(arith.DivUIOp if te.is_unsigned(kind) else arith.DivSIOp, value, divisor)
 
 
 TABLE = {

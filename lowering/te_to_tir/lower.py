@@ -358,7 +358,7 @@ class _Lowering:
             op = FmaOp(a, b, old)
             op.location = location
             return self.builder.add(op).result
-        return combine(self.builder, compute.reducer.data, old, term)
+        return combine(self.builder, compute.reducer.data, compute.result.type.element_type, old, term)
 
     def _body(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> dict[SSAValue, SSAValue]:
         values: dict[SSAValue, SSAValue] = {}

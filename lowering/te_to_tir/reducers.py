@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from ...dialects.te import bit_width, is_integer, stored_type
+from ...dialects.te import bit_width, is_integer, is_unsigned, stored_type
 from ...provenance.builder import LocatedBuilder
 
 _Binary = Callable[[SSAValue, SSAValue], IRDLOperation]
@@ -22,12 +22,13 @@ _FLOAT: dict[str, tuple[float, _Binary]] = {
     "max": (-math.inf, arith.MaximumfOp),
     "min": (math.inf, arith.MinimumfOp),
 }
-_INTEGER: dict[str, _Binary] = {
+_SIGNED: dict[str, _Binary] = {
     "sum": arith.AddiOp,
     "prod": arith.MuliOp,
     "max": arith.MaxSIOp,
     "min": arith.MinSIOp,
 }
+_UNSIGNED: dict[str, _Binary] = _SIGNED | {"max": arith.MaxUIOp, "min": arith.MinUIOp}
 
 
 def identity_attribute(reducer: str, element: Attribute) -> Attribute:
@@ -35,8 +36,9 @@ def identity_attribute(reducer: str, element: Attribute) -> Attribute:
     scalar = stored_type(element)
     if not is_integer(scalar):
         return FloatAttr(_FLOAT[reducer][0], cast(AnyFloat, scalar))
-    width = bit_width(scalar)
-    limits = {"sum": 0, "prod": 1, "max": -(1 << (width - 1)), "min": (1 << (width - 1)) - 1}
+    bits = bit_width(scalar)
+    least, most = (0, (1 << bits) - 1) if is_unsigned(element) else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    limits = {"sum": 0, "prod": 1, "max": least, "min": most}
     return IntegerAttr(limits[reducer], cast(IntegerType, scalar))
 
 
@@ -46,6 +48,8 @@ def identity(builder: LocatedBuilder, reducer: str, element: Attribute) -> SSAVa
     return builder.add(op).results[0]
 
 
-def combine(builder: LocatedBuilder, reducer: str, old: SSAValue, term: SSAValue) -> SSAValue:
-    make = _INTEGER[reducer] if is_integer(old.type) else _FLOAT[reducer][1]
+def combine(builder: LocatedBuilder, reducer: str, element: Attribute, old: SSAValue, term: SSAValue) -> SSAValue:
+    """`old` and one more `term` of a tensor's element type; scalars no longer know their sign."""
+    integer = _UNSIGNED if is_unsigned(element) else _SIGNED
+    make = integer[reducer] if is_integer(element) else _FLOAT[reducer][1]
     return builder.add(make(old, term)).results[0]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
-import whence
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+import whence
 
-def model() -> ModelProto:
+
+@pytest.fixture(scope="session")
+def source() -> ModelProto:
     """Two equal convolutions with batch norm and relu, a dropout between them, and a bias made by ConstantOfShape."""
     rng = np.random.default_rng(5)
     nodes = [helper.make_node("ConstantOfShape", ["extent"], ["bias"], name="bias_maker")]
-    arrays = {"extent": np.array([16], np.int64)}
+    arrays: dict[str, npt.NDArray[Any]] = {"extent": np.array([16], np.int64)}
     value = "x"
     for index in (1, 2):
         arrays[f"w{index}"] = rng.standard_normal((16, 16, 3, 3)).astype(np.float32)
@@ -23,7 +28,9 @@ def model() -> ModelProto:
             helper.make_node("Conv", [value, f"w{index}", "bias"], [f"c{index}"], name=f"conv{index}", pads=[1] * 4)
         )
         statistics = [f"{part}{index}" for part in ("scale", "shift", "mean", "var")]
-        nodes.append(helper.make_node("BatchNormalization", [f"c{index}", *statistics], [f"b{index}"], name=f"bn{index}"))
+        nodes.append(
+            helper.make_node("BatchNormalization", [f"c{index}", *statistics], [f"b{index}"], name=f"bn{index}")
+        )
         nodes.append(helper.make_node("Relu", [f"b{index}"], [f"r{index}"], name=f"relu{index}"))
         value = f"r{index}"
         if index == 1:
@@ -41,5 +48,5 @@ def model() -> ModelProto:
 
 
 @pytest.fixture(scope="session")
-def compiled() -> whence.Executable:
-    return whence.compile(model())
+def compiled(source: ModelProto) -> whence.Executable:
+    return whence.compile(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whence.explorer.report import count, percent, seconds, some, table, tally
 
 

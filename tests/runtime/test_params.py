@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from whence.dialects.relay.constants import Array
 from whence.provenance.diagnostics import FrontendError
 from whence.runtime.params import load_params, read_params, write_params

@@ -36,6 +36,10 @@ def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:
         fused = not any(isinstance(inner, Operator) for op in functions for inner in op.block.ops)
         hint = "" if fused else " (run relay-fuse-ops first)"
         raise PipelineError(f"target: expected primitive functions, te or tir functions, got none{hint}")
+    # The main function calls kernels, and is none.
+    for op in [op for op in copy.ops if isinstance(op, FuncOp)]:
+        op.detach()
+        op.erase()
     return copy
 
 

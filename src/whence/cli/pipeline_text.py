@@ -56,8 +56,6 @@ def _pass(text: str, column: int, piece: str, available: Mapping[str, Callable[[
     except ArgSpecParseError as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise _error(text, column, f"cannot read '{piece}': {reason}") from error
-    if piece != spec.name and not spec.parameters and not piece.endswith(("}", "]")):
-        raise _error(text, column, f"expected a comma between passes, got '{piece}'")
     if spec.name not in available:
         raise _error(text, column, f"unknown pass '{spec.name}'" + did_you_mean(spec.name, available))
     return _made(text, column, spec, available[spec.name]())

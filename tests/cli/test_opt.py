@@ -1,0 +1,193 @@
+"""whence-opt: models in, passes with an eye on locations, modules and machine code out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.universe import XDSL_UNIVERSE
+
+from whence.passes.pipelines import PIPELINE
+from whence.provenance.span import layer_names
+from whence.runtime.params import write_params
+from whence.textio import read_module
+
+RELAY = ",".join(row.name for row in PIPELINE)
+LOWER = "convert-relay-to-te,convert-te-to-tir"
+TIR = "tir-simplify,tir-vectorize,tir-flatten-buffer,tir-remove-no-op"
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Tool = Callable[..., Done]
+
+
+def test_a_model_is_imported_with_its_layers(whence_opt: Tool, tiny: Path):
+    done = whence_opt(tiny, "--print-debuginfo")
+    assert (done.code, done.err) == (0, "")
+    assert "relay.nn.dense" in done.out
+    assert 'loc("dense"("tiny.onnx":0:0))' in done.out
+    assert 'loc("act"("tiny.onnx":1:0))' in done.out
+
+
+def test_shipped_models_go_by_their_names(whence_opt: Tool):
+    done = whence_opt("light_squeezenet", "-p", "relay-fuse-ops")
+    assert done.code == 0
+    assert "relay.func primitive @fused_nn_conv2d" in done.out
+
+
+def test_a_module_and_its_weights_come_back(whence_opt: Tool, tiny: Path, tmp_path: Path):
+    out = tmp_path / "out.mlir"
+    assert whence_opt(tiny, "-p", RELAY, "-o", out) == (0, "", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.mlir", "out.params"]
+    assert 'relay.params = #relay.pool<"out.params">' in out.read_text()
+    module = read_module(out)
+    assert {name for op in module.walk() for name in layer_names(op.location)} >= {"dense", "act"}
+    again = tmp_path / "again.mlir"
+    assert whence_opt(out, "-o", again).code == 0
+    assert again.read_text() == out.read_text().replace("out.params", "again.params")
+    assert (tmp_path / "again.params").read_bytes() == (tmp_path / "out.params").read_bytes()
+
+
+def test_passes_that_need_no_values_run_without_params(whence_opt: Tool, tiny: Path, tmp_path: Path):
+    out = tmp_path / "out.mlir"
+    whence_opt(tiny, "-o", out)
+    (tmp_path / "out.params").unlink()
+    assert whence_opt(out, "-p", "relay-fuse-ops").code == 0
+    done = whence_opt(out, "-p", RELAY)
+    assert done.code == 1
+    assert re.fullmatch(
+        r"whence-opt: error: pass relay-\S+: constant 'w': its values are needed here but missing "
+        r"\(looked in out.params\)\n",
+        done.err,
+    )
+
+
+def test_damaged_params_are_told(whence_opt: Tool, tiny: Path, tmp_path: Path):
+    out = tmp_path / "out.mlir"
+    whence_opt(tiny, "-o", out)
+    (tmp_path / "out.params").write_bytes(b"nothing of the sort, but long enough")
+    done = whence_opt(out)
+    assert done.code == 1
+    assert "out.params: Invalid parameters file format" in done.err
+
+
+def test_params_that_do_not_fit_are_told(whence_opt: Tool, tiny: Path, tmp_path: Path):
+    out = tmp_path / "out.mlir"
+    whence_opt(tiny, "-o", out)
+    with open(tmp_path / "out.params", "wb") as stream:
+        write_params({"w": np.zeros((32, 16), np.float32)}, stream)
+    done = whence_opt(out)
+    assert done.code == 1
+    assert "constant 'w': expected tensor<16x32xf32>, got tensor<32x16xf32> in" in done.err
+    assert "tiny.onnx node 0" in done.err
+
+
+@pytest.mark.parametrize("passes", ["relay-fuse-ops{max-depth=0}", "relay-nothing"])
+def test_an_error_leaves_the_output_as_it_was(whence_opt: Tool, tiny: Path, tmp_path: Path, passes: str):
+    out = tmp_path / "out.mlir"
+    out.write_text("before")
+    assert whence_opt(tiny, "-p", passes, "-o", out).code == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["out.mlir"]
+    assert out.read_text() == "before"
+
+
+@pytest.mark.parametrize("passes", ["relay-fuse-ops", f"relay-fuse-ops,{LOWER}", f"relay-fuse-ops,{LOWER},{TIR}"])
+def test_machine_code_of_any_level_names_layers(whence_opt: Tool, tiny: Path, passes: str):
+    done = whence_opt(tiny, "-p", passes, "-t", "asm")
+    assert done.code == 0
+    assert re.search(r"# dense \| .*\n +v?\w+", done.out)
+    assert re.search(r"# act \| .*\n +v?\w+", done.out)
+
+
+def test_all_levels_give_the_same_machine_code(whence_opt: Tool, tiny: Path):
+    te = 'convert-relay-to-te{target="llvm -mcpu=haswell"}'
+    levels = [f"relay-fuse-ops,{passes}" for passes in (te, f"{te},convert-te-to-tir", f"{te},convert-te-to-tir,{TIR}")]
+    levels.insert(0, "relay-fuse-ops")
+    found = [whence_opt(tiny, "-p", passes, "-t", 'asm{target="llvm -mcpu=haswell"}').out for passes in levels]
+    assert "ymm" in found[0]
+    assert found == [found[0]] * 4
+
+
+def test_llvm_of_a_model(whence_opt: Tool, tiny: Path):
+    done = whence_opt(tiny, "-p", f"{RELAY},{LOWER},{TIR},convert-tir-to-llvm", "-t", "llvm")
+    assert done.code == 0
+    assert "define void @fused_nn_contrib_dense_pack_add_nn_relu(ptr" in done.out
+
+
+def test_machine_code_wants_fused_operators(whence_opt: Tool, tiny: Path):
+    done = whence_opt(tiny, "-t", "asm")
+    assert (done.code, done.out) == (1, "")
+    assert "expected primitive functions, te or tir functions, got none (run relay-fuse-ops first)" in done.err
+
+
+def test_snapshots_have_locations(whence_opt: Tool, tiny: Path, tmp_path: Path):
+    folder = tmp_path / "deep" / "snapshots"
+    assert whence_opt(tiny, "-p", "relay-simplify-inference,relay-fuse-ops", "--snapshot-dir", folder).code == 0
+    names = ["00-input.mlir", "01-relay-simplify-inference.mlir", "02-relay-fuse-ops.mlir"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    for name in names:
+        assert 'loc("act"("tiny.onnx":1:0))' in (folder / name).read_text()
+    assert "primitive" not in (folder / names[1]).read_text()
+    assert "primitive" in (folder / names[2]).read_text()
+
+
+def test_the_audit_prints_what_it_saw(whence_opt: Tool, tiny: Path):
+    done = whence_opt(tiny, "-p", f"{RELAY},{LOWER},{TIR},convert-tir-to-llvm", "--audit")
+    assert done.code == 0
+    rows = done.err.splitlines()
+    assert rows[0].split() == ["ops", "located", "leaves", "explained", "after"]
+    assert len(rows) == 1 + 1 + len(PIPELINE) + 2 + 4 + 1
+    assert all(re.match(r" +\d+ +100 % +\d+ +\d+  \S+$", row) for row in rows[1:])
+
+
+@dataclass(frozen=True)
+class Forgetful(ModulePass):
+    """Loses the location of every relu."""
+
+    name = "forgetful"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in op.walk():
+            if inner.name == "relay.nn.relu":
+                inner.location = UNKNOWN_LOC
+
+
+def test_the_audit_fails_when_a_pass_loses_a_location(whence_opt: Tool, tiny: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(XDSL_UNIVERSE.all_passes, "forgetful", lambda: Forgetful)
+    assert whence_opt(tiny, "-p", "forgetful").code == 0
+    done = whence_opt(tiny, "-p", "forgetful,relay-fuse-ops", "--audit")
+    assert done.code == 1
+    assert "whence-opt: error: pass forgetful: 1 op without location: relay.nn.relu" in done.err
+    assert "relay-fuse-ops" not in done.err
+
+
+def test_times_as_text_and_json(whence_opt: Tool, tiny: Path):
+    passes = "relay-simplify-inference,relay-fuse-ops"
+    text = whence_opt("--time-passes", tiny, "-p", passes).err
+    assert text.split()[:3] == ["ms", "share", "pass"]
+    assert [row.split()[-1] for row in text.splitlines()[1:]] == [*passes.split(","), "all"]
+    data = json.loads(whence_opt(tiny, "--time-passes=json", "-p", passes).err)
+    assert [one["name"] for one in data["passes"]] == passes.split(",")
+    assert data["seconds"] == pytest.approx(sum(one["seconds"] for one in data["passes"]))
+
+
+def test_printing_between_passes_shows_locations_if_asked(whence_opt: Tool, tiny: Path):
+    words = (tiny, "-p", "relay-simplify-inference,relay-fuse-ops", "--print-between-passes")
+    between = whence_opt(*words).out.split("\n\n\n\n")[0]
+    assert between.startswith("IR after relay-simplify-inference:")
+    assert "loc(" not in between
+    assert 'loc("act"' in whence_opt(*words, "--print-debuginfo").out.split("\n\n\n\n")[0]

@@ -1,0 +1,127 @@
+"""The `whence` command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from onnx import numpy_helper
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Tool = Callable[..., Done]
+Weights = dict[str, npt.NDArray[Any]]
+
+
+@pytest.fixture
+def case(tmp_path: Path, weights: Weights) -> tuple[Path, Path, npt.NDArray[Any]]:
+    """An input file, the file of what numpy makes of it, and that."""
+    x = np.random.default_rng(3).standard_normal((2, 32), np.float32)
+    y = np.maximum(x @ weights["w"].T + weights["b"], 0)
+    np.savez(tmp_path / "x.npz", x=x)
+    np.savez(tmp_path / "y.npz", y=y)
+    return tmp_path / "x.npz", tmp_path / "y.npz", y
+
+
+def test_run_checks_and_tells(whence: Tool, tiny: Path, case: tuple[Path, Path, npt.NDArray[Any]]):
+    done = whence("run", tiny, "--input", case[0], "--check", case[1], "--threads", 1, "--profile")
+    assert done.code == 0, done.err
+    assert done.out.startswith("tiny.onnx: 2 layers, ")
+    for level in ("relay, imported", "relay, fused", "te", "tir", "llvm", "native"):
+        assert re.search(rf"^{level} +\d+  (operators|ops|instructions)( +\d.* %)?$", done.out, re.MULTILINE)
+    assert re.search(r"^checked y: max error \S+ absolute, \S+ relative \(ok\)$", done.out, re.MULTILINE)
+    assert re.search(r"^\d+\.\d+ +\S+ %  dense  fused_\w+", done.out, re.MULTILINE)
+    assert re.search(r"^ *ms +share  kernel call +layers$", done.out, re.MULTILINE)
+    assert done.err.splitlines()[0] == "compiling: 11 passes"
+
+
+def test_run_takes_references_as_tensor_files(
+    whence: Tool, tiny: Path, case: tuple[Path, Path, npt.NDArray[Any]], tmp_path: Path
+):
+    path = tmp_path / "y.pb"
+    path.write_bytes(numpy_helper.from_array(case[2], "whatever").SerializeToString())
+    assert whence("run", tiny, "--input", case[0], "--check", path).code == 0
+
+
+@pytest.mark.parametrize("bad", [1.01, np.nan])
+def test_a_wrong_result_is_exit_code_1(
+    whence: Tool, tiny: Path, case: tuple[Path, Path, npt.NDArray[Any]], tmp_path: Path, bad: float
+):
+    wrong = case[2].copy()
+    wrong.flat[int(np.argmax(wrong))] *= bad
+    np.savez(tmp_path / "wrong.npz", wrong)
+    done = whence("run", tiny, "--input", case[0], "--check", tmp_path / "wrong.npz")
+    assert done.code == 1
+    assert "WRONG: expected at most 0.001 relative" in done.out
+
+
+def test_a_shipped_model_needs_nothing_else(whence: Tool):
+    done = whence("run", "light_squeezenet")
+    assert done.code == 0, done.err
+    assert "checked softmaxout_1: max error" in done.out
+    assert "the reference is 0.001 everywhere, so it tells little" in done.out
+
+
+def test_random_inputs_have_no_reference(whence: Tool, tiny: Path):
+    done = whence("run", tiny, "--seed", 4, "--opt-level", 0)
+    assert done.code == 0
+    assert "not checked: no reference" in done.out
+
+
+def test_why_and_where(whence: Tool, tiny: Path):
+    listed = whence("why", tiny).out.splitlines()
+    assert listed[0].split() == ["kernel", "call", "layers"]
+    kernel = next(row.split()[1] for row in listed if "dense" in row and "act" in row)
+    done = whence("why", tiny, "--kernel", kernel)
+    assert done.code == 0
+    assert re.search(r"^  act +tiny.onnx:1  nn.relu$", done.out, re.MULTILINE)
+    assert "line 1: tir.prim_func" in whence("why", tiny, "--kernel", kernel, "--line", 1).out
+    assert whence("where", tiny).out.split() == ["dense", "tiny.onnx:0", "act", "tiny.onnx:1"]
+    assert f"in {kernel}" in whence("where", tiny, "--layer", "act").out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["run", "nope.onnx"], "nope.onnx: expected a model file"),
+        (["run", "light_squeezene"], "did you mean light_squeezenet"),
+        (["run", "MODEL", "--input", "nope.npz"], "nope.npz: expected a readable file, got: No such file"),
+        (["run", "MODEL", "--input", "MODEL"], "tiny.onnx: expected plain arrays in .npz, .npy or .pb"),
+        (["run", "MODEL", "--seed", "1", "--input", "x"], "--seed: expected no --input beside it"),
+        (["run", "MODEL", "--threads", "0"], "--threads: expected at least 1, got 0"),
+        (["run", "MODEL", "--opt-level", "7"], "argument --opt-level: invalid choice: 7"),
+        (["run"], "the following arguments are required: model"),
+        (["ruin"], "invalid choice: 'ruin'"),
+        (["why", "MODEL", "--kernel", "nope"], "unknown kernel 'nope'"),
+        (["where", "MODEL", "--layer", "actt"], "unknown layer 'actt': expected one of 2; did you mean 'act'"),
+    ],
+)
+def test_errors_are_one_line(whence: Tool, tiny: Path, words: list[str], text: str):
+    done = whence(*(str(tiny) if word == "MODEL" else word for word in words))
+    assert (done.code, done.out) == (1, "")
+    last = done.err.splitlines()[-1]
+    assert last.startswith("whence: error: ")
+    assert text in last
+
+
+def test_wrong_inputs_and_references_are_told(whence: Tool, tiny: Path, tmp_path: Path):
+    np.savez(tmp_path / "x.npz", x=np.zeros((2, 31), np.float32))
+    assert "inputs: expected float32[2, 32] 'x'" in whence("run", tiny, "--input", tmp_path / "x.npz").err
+    np.savez(tmp_path / "y.npz", y=np.zeros(3, np.float32))
+    assert "expected a reference of shape (2, 16)" in whence("run", tiny, "--check", tmp_path / "y.npz").err
+
+
+def test_help_and_version(whence: Tool):
+    assert "whence run light_resnet50" in whence("--help").out
+    assert re.fullmatch(r"whence \d+\.\d+\S*\n", whence("--version").out)
+    assert whence().code == 1
