@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from whence.api import Executable as Executable
     from whence.api import compile as compile
     from whence.api import load as load
+    from whence.kernels import build_schedule as build_schedule
+    from whence.kernels import create_prim_func as create_prim_func
+    from whence.kernels import lower as lower
     from whence.provenance.context import PassContext as PassContext
     from whence.provenance.diagnostics import FrontendError as FrontendError
     from whence.provenance.diagnostics import PipelineError as PipelineError
@@ -24,6 +27,9 @@ _HOMES = {
     "Executable": "whence.api",
     "compile": "whence.api",
     "load": "whence.api",
+    "build_schedule": "whence.kernels",
+    "create_prim_func": "whence.kernels",
+    "lower": "whence.kernels",
     "PassContext": "whence.provenance.context",
     "FrontendError": "whence.provenance.diagnostics",
     "PipelineError": "whence.provenance.diagnostics",
