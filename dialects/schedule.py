@@ -35,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, NoTerminator
 
 from ..provenance.diagnostics import fail
+from .format import parse_body
 from .tir import SCOPES
 
 
@@ -64,7 +65,6 @@ class SequenceOp(IRDLOperation):
     target = prop_def(SymbolNameConstraint())
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator())
-    assembly_format = "$target attr-dict-with-keyword $body"
 
     def __init__(self, target: str):
         super().__init__(properties={"target": StringAttr(target)}, regions=[Region(Block())])
@@ -87,6 +87,21 @@ class SequenceOp(IRDLOperation):
                 replaced.update(dict.fromkeys(op.operands, op))
             elif isinstance(op, ComputeInlineOp):
                 replaced[op.stage] = op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.target.data)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        target = parser.parse_symbol_name()
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        return cls.create(
+            properties={"target": target}, regions=[parse_body(parser)], attributes=extra.data if extra else {}
+        )
 
 
 @irdl_op_definition
@@ -189,6 +204,19 @@ class FuseOp(IRDLOperation):
     def verify_(self) -> None:
         if self.outer is self.inner:
             fail(self, "two axes", "one axis twice")
+
+
+@irdl_op_definition
+class SingletonOp(IRDLOperation):
+    """The fuse of no axes: a new outermost loop of one pass."""
+
+    name = "schedule.singleton"
+    stage = operand_def(StageType)
+    axis = result_def(AxisType)
+    assembly_format = "$stage attr-dict"
+
+    def __init__(self, stage: SSAValue):
+        super().__init__(operands=[stage], result_types=[AXIS])
 
 
 class _Mark(IRDLOperation):
@@ -323,6 +351,7 @@ class CacheWriteOp(_Scope):
 PRIMITIVES: tuple[type[IRDLOperation], ...] = (
     SplitOp,
     FuseOp,
+    SingletonOp,
     ReorderOp,
     VectorizeOp,
     UnrollOp,

@@ -141,7 +141,7 @@ class FuncOp(IRDLOperation):
         printer.print_list(self.function_type.outputs, printer.print_attribute)
         printer.print_string(") ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
         printer.exit_scope()
 
     @classmethod
@@ -167,7 +167,7 @@ class ReturnOp(IRDLOperation):
     name = "te.return"
     values = var_operand_def(TensorType)
     traits = traits_def(IsTerminator(), HasParent(FuncOp))
-    assembly_format = "attr-dict $values `:` type($values)"
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue):
         super().__init__(operands=[list(values)])
@@ -293,7 +293,7 @@ class ComputeOp(IRDLOperation):
         printer.print_attribute(self.result.type)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

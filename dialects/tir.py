@@ -69,7 +69,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..provenance.diagnostics import fail
 from .checks import check_bounds, check_else, check_map, check_value
-from .format import parse_argument, parse_indices, print_indices
+from .format import parse_argument, parse_body, parse_indices, print_indices
 from .te import bit_width, is_integer, stored_type
 from .tir_lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
 
@@ -187,7 +187,7 @@ class PrimFuncOp(IRDLOperation):
         printer.print_list(self.block.args, printer.print_block_argument)
         printer.print_string(f") outputs {self.outputs.value.data} ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
         printer.exit_scope()
 
     @classmethod
@@ -197,7 +197,7 @@ class PrimFuncOp(IRDLOperation):
         parser.parse_keyword("outputs")
         outputs = IntegerAttr(parser.parse_integer(), i64)
         extra = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region(arguments)
+        region = parse_body(parser, arguments)
         return cls.create(
             properties={"sym_name": name, "outputs": outputs},
             regions=[region],
@@ -248,7 +248,7 @@ class ForOp(IRDLOperation):
         printer.print_ssa_value(self.var)
         printer.print_string(f" in {self.trip_count} ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -257,7 +257,7 @@ class ForOp(IRDLOperation):
         parser.parse_keyword("in")
         extent = parser.parse_integer()
         extra = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region([argument])
+        region = parse_body(parser, [argument])
         return cls.create(
             properties={"extent": IntegerAttr(extent, i64), "kind": StringAttr(kind)},
             regions=[region],
@@ -505,10 +505,10 @@ class IfOp(IRDLOperation):
         print_indices(printer, self.guard.data, self.indices)
         printer.print_string(" >= 0 ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_region(self.body)
+        printer.print_region(self.body, print_empty_block=False)
         if self.orelse is not None:
             printer.print_string(" else ")
-            printer.print_region(self.orelse)
+            printer.print_region(self.orelse, print_empty_block=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -520,9 +520,9 @@ class IfOp(IRDLOperation):
         parser.parse_punctuation("=")
         parser.parse_integer()
         extra = parser.parse_optional_attr_dict_with_keyword()
-        regions = [parser.parse_region()]
+        regions = [parse_body(parser)]
         if parser.parse_optional_keyword("else") is not None:
-            regions.append(parser.parse_region())
+            regions.append(parse_body(parser))
         return cls.create(
             operands=indices, properties=properties, regions=regions, attributes=extra.data if extra else {}
         )

@@ -163,7 +163,7 @@ class _Reader:
         if lanes == 1 and (code, bits) in ((_UINT, 1), (_BOOL, 8)):
             return cast("np.dtype[np.generic]", np.dtype(np.bool_))
         if lanes == 1 and (code, bits) == (_BFLOAT, 16):
-            return cast("np.dtype[np.generic]", np.dtype(ml_dtypes.bfloat16))
+            return np.dtype(ml_dtypes.bfloat16)
         known = code in _NAMES and bits in (8, 16, 32, 64) and not (code == _FLOAT and bits == 8)
         if not known or lanes != 1:
             self.fail(f"'{name}' has type code {code} with {bits} bits and {lanes} lanes", "DLTensor file")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NoReturn, TypeVar, cast
+from typing import Literal, NoReturn, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
@@ -56,6 +56,14 @@ class Split:
     inner: IterVar
     factor: int
 
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return (self.parent,)
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return self.outer, self.inner
+
 
 @dataclass(frozen=True)
 class Fuse:
@@ -64,6 +72,33 @@ class Fuse:
     outer: IterVar
     inner: IterVar
     fused: IterVar
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return self.outer, self.inner
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return (self.fused,)
+
+
+@dataclass(frozen=True)
+class Singleton:
+    """`axis` is a loop of one pass, made from no other."""
+
+    axis: IterVar
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return ()
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return (self.axis,)
+
+
+Relation: TypeAlias = Split | Fuse | Singleton
+"""How the iteration variables that a primitive made (`children`) stand to those it took (`parents`)."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +125,7 @@ class Stage:
         self.schedule = schedule
         self.compute = compute
         self._reset_axes()
-        self.relations: list[Split | Fuse] = []
+        self.relations: list[Relation] = []
         self.attach: Attach | None = None
         """None: computed at the root, in full, before its consumers."""
         self.inlined = False
@@ -111,6 +146,12 @@ class Stage:
     @property
     def label(self) -> str:
         return self.compute.label.data
+
+    @property
+    def all_iter_vars(self) -> list[IterVar]:
+        """The root axes, then what the relations made, in order."""
+        made = [child for relation in self.relations for child in relation.children]
+        return [*self.axes, *self.reduce_axes, *made]
 
     def __repr__(self) -> str:
         return f"Stage({self.label})"
@@ -172,13 +213,24 @@ class Stage:
         return outer, inner
 
     def fuse(self, *axes: IterVar | Axis) -> IterVar:
-        """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours, outermost first."""
+        """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours, outermost first.
+
+        Of no axes: a new outermost loop `singleton` of one pass.
+        """
         if not axes:
-            self._fail("fuse", "expected at least one axis, got none")
+            return self._singleton()
         fused = self.axis_of(axes[0])
         for axis in axes[1:]:
             fused = self._fuse_two(fused, self.axis_of(axis))
         return fused
+
+    def _singleton(self) -> IterVar:
+        axis = IterVar(self, "singleton", 1, False)
+        self.leaf.insert(0, axis)
+        self.relations.append(Singleton(axis))
+        op = self.schedule.record(ops.SingletonOp(self.schedule.stage_handle(self)), self)
+        self.schedule.name(axis, op.axis)
+        return axis
 
     def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
         first, second = self._leaf("fuse", outer), self._leaf("fuse", inner)
@@ -382,8 +434,9 @@ class Schedule:
 
     @property
     def primitive_record(self) -> list[str]:
-        """`vanilla`, then the name of each primitive."""
-        return ["vanilla", *(op.name.removeprefix("schedule.") for op in self.primitives)]
+        """`vanilla`, then the name of each primitive; a fuse of no axes is a `fuse` too."""
+        names = (op.name.removeprefix("schedule.") for op in self.primitives)
+        return ["vanilla", *("fuse" if name == "singleton" else name for name in names)]
 
     def snapshot(self, count: int) -> Schedule:
         """The schedule after the first `count` primitives, 0 for none of them."""
@@ -425,6 +478,8 @@ def replay(func: te.FuncOp, sequence: ops.SequenceOp, count: int | None = None) 
                 axes[op.outer], axes[op.inner] = axis.stage.split(axis, op.factor.value.data)
             case ops.FuseOp():
                 axes[op.fused] = axes[op.outer].stage.fuse(axes[op.outer], axes[op.inner])
+            case ops.SingletonOp():
+                axes[op.axis] = stages[op.stage].fuse()
             case ops.ReorderOp():
                 given = [axes[axis] for axis in op.axes]
                 given[0].stage.reorder(*given)

@@ -21,9 +21,9 @@ from ...dialects.affine import ZERO, Range, bounds, linear, simplify, substitute
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import ScheduleError, describe
 from ...provenance.span import fuse, is_known
+from ...te.relations import Interval, axis_values, full_region, loop_extents
 from ...te.schedule import Attach, IterVar, Schedule, Split, Stage
 from .inline import inline_stages
-from .nest import Interval, axis_values, full_region, loop_extents
 from .reducers import combine, identity
 from .regions import clip, index_interval, union
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...dialects.affine import Linear, Range, linear, linear_bounds
-from .nest import Interval
+from ...te.relations import Interval
 
 
 def index_interval(expr: AffineExpr, ranges: Sequence[Range], fixed: int) -> Interval:

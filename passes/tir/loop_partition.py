@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import Linear, Range, linear, linear_bounds, substitute
 from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
-from .common import Ranges, narrowed, prim_funcs, record, settle, update, view
+from .common import LEADING, Access, Ranges, narrowed, prim_funcs, record, settle, update, view
 
 
 def run(func: PrimFuncOp) -> None:
@@ -49,7 +50,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     if (begin, end) == (0, extent):
         return [loop]
     cuts = sorted({0, begin, end, extent})
-    pieces = [_piece(loop, a, b, ranges) for a, b in zip(cuts, cuts[1:], strict=False)]
+    pieces = [_piece(loop, a, b, ranges) for a, b in pairwise(cuts)]
     assert loop.parent is not None
     loop.parent.insert_ops_before(pieces, loop)
     record("Partition", loop, f"no guard in passes {begin} to {end - 1} of {extent}", pieces)
@@ -118,15 +119,19 @@ def _piece(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
     return piece
 
 
-def _shift(op: LoadOp | StoreOp | IfOp | IndexOp, var: SSAValue, by: int, ranges: Ranges) -> None:
+def _shift(op: Access, var: SSAValue, by: int, ranges: Ranges) -> None:
     """Let `op` use `var + by` in place of `var`, and drop the guards that then always hold."""
+    if by:
+        indices = op.operands[LEADING[type(op)] :]
+        dims: list[AffineExpr] = [
+            AffineDimExpr(i) + by if value is var else AffineDimExpr(i) for i, value in enumerate(indices)
+        ]
+        for name in ("map", "guard"):
+            if isinstance(old := op.properties.get(name), AffineMapAttr):
+                exprs = tuple(substitute(expr, dims) for expr in old.data.results)
+                op.properties[name] = AffineMapAttr(AffineMap(len(dims), 0, exprs))
     seen = view(op, ranges)
-    dims: list[AffineExpr] = [
-        AffineDimExpr(i) + by if value is var and by else AffineDimExpr(i) for i, value in enumerate(seen.values)
-    ]
-    map = tuple(substitute(expr, dims) for expr in seen.map)
-    guard = tuple(substitute(expr, dims) for expr in seen.guard)
-    update(op, seen.values, settle(map, guard, seen.ranges))
+    update(op, seen.values, settle(seen.map, seen.guard, seen.ranges))
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ class TirLoopPartitionPass(ModulePass):
     only split where the guard is still in doubt.
     Locations: copies keep those of what they copy.
 
-    const-loops: whether loops of constant extent, which all are, are partitioned at all (TVM has this off unless asked).
+    const-loops: whether loops of constant extent, which all are, are partitioned at all. TVM has that off.
 
     ```mlir
     tir.for %i in 4 {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import FuncOp
 from whence.lowering.kernel import Kernel, anonymous, draft_kernel, kernel_key
@@ -18,7 +19,7 @@ from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.provenance.diagnostics import PipelineError
+from whence.provenance.diagnostics import PipelineError, ScheduleError
 from whence.provenance.ledger import Ledger
 from whence.runtime.artifact import Artifact, Snapshot
 from whence.runtime.assemble import assemble
@@ -116,19 +117,27 @@ def compile_kernels(
             key = kernel_key(copy, target)
             if key not in index:
                 index[key] = len(jobs)
-                jobs.append(_Job(key, _kernel(copy, target, key, cache, llvm)))
+                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, llvm)))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.future.result() for job in jobs]
     return kernels, kernel_of
 
 
-def _kernel(func: FuncOp, target: Target, key: str, cache: KernelCache, llvm: ThreadPoolExecutor) -> Future[Kernel]:
+def _kernel(
+    func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, llvm: ThreadPoolExecutor
+) -> Future[Kernel]:
+    """The kernel of an anonymous function; `original` is the one that knows its layers."""
     if (data := cache.get(key)) is not None:
         done: Future[Kernel] = Future()
         done.set_result(Kernel(**cast(dict[str, Any], decode(data))))
         return done
-    draft = draft_kernel(func, target, key)
+    try:
+        draft = draft_kernel(func, target, key)
+    except (VerifyException, ScheduleError):
+        # Once more, for an error that names layers instead of slots.
+        draft_kernel(original, target, key)
+        raise
 
     def finish() -> Kernel:
         kernel = draft.finish(compile_text(draft.llvm, target))

@@ -1,4 +1,4 @@
-"""Kernels from tir text to functions that run on numpy arrays."""
+"""Kernels from tir text, and whole relay networks, to functions that run on numpy arrays."""
 
 from __future__ import annotations
 
@@ -14,15 +14,23 @@ from xdsl.context import Context
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects import llvm as llvm_dialect
 from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
+from whence.api import compile as compile_model
 from whence.dialects.llvm_ext import LLVMExt
+from whence.dialects.relay.constants import tensor_type
+from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.operator import Operator
 from whence.dialects.tir import PrimFuncOp, Tir
 from whence.lowering.kernel import print_with_lines
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.tir_to_llvm.convert import LLVMKernel, convert
+from whence.passes.relay.evaluate import evaluate_module
+from whence.provenance.builder import LocatedBuilder
+from whence.provenance.span import layer_location
 
 Array = NDArray[Any]
 BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -111,3 +119,72 @@ def compiled() -> Callable[..., tuple[LLVMKernel, Native]]:
 def run() -> Callable[..., Linked]:
     """Compile a prim_func and call it on arrays: inputs, then outputs, which it overwrites. Loops get 3 threads."""
     return _run
+
+
+class Net:
+    """`@main` over some arrays. `net.add(cls, *operands, **attributes)` is a layer; arrays become constants."""
+
+    def __init__(self, *inputs: Array):
+        self.module = ModuleOp([])
+        self.func = FuncOp("main", [tensor_type(array) for array in inputs], [], location=layer_location("main", "", 0))
+        self.module.body.block.add_op(self.func)
+        self.builder = LocatedBuilder(self.func.block)
+        self.inputs: list[SSAValue] = list(self.func.block.args)
+        self.layers = 0
+
+    def add(self, kind: type[Operator], *operands: SSAValue | Array, **attributes: Any) -> SSAValue:
+        """The first result of a new layer, `layer1`, `layer2`, ..."""
+        self.layers += 1
+        build: Callable[..., Operator] = kind
+        with self.builder.located(layer_location(f"layer{self.layers}", "net", self.layers)):
+            values = [self._value(operand, position) for position, operand in enumerate(operands)]
+            return self.builder.add(build(*values, **attributes)).results[0]
+
+    def _value(self, operand: SSAValue | Array, position: int) -> SSAValue:
+        if isinstance(operand, SSAValue):
+            return operand
+        return self.builder.add(ConstantOp.of(operand, self.module, f"layer{self.layers}.p{position}")).result
+
+    def finish(self, *results: SSAValue) -> ModuleOp:
+        with self.builder.located(layer_location("return", "net", 0)):
+            self.builder.add(ReturnOp(*results))
+        for argument in self.func.block.args:
+            argument.location = layer_location(f"input{argument.index}", "net", 0)
+        self.func.update_type()
+        self.module.verify()
+        return self.module
+
+
+_RELATIVE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 4e-6, "float64": 1e-13}
+
+
+def _agree(got: Array, want: Array) -> None:
+    """Equal shapes, dtypes, NaNs, infinities and integers; floats within the rounding of a few operations."""
+    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+    if want.dtype.kind in "biu":
+        np.testing.assert_array_equal(got, want)
+        return
+    relative = _RELATIVE[want.dtype.name]
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    finite = np.abs(want[np.isfinite(want)])
+    np.testing.assert_allclose(got, want, rtol=relative, atol=relative * float(finite.max(initial=0)))
+
+
+def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1) -> None:
+    """The module gives at opt levels 0 and 3 what the operators' definitions in numpy say."""
+    wanted = evaluate_module(module, inputs)
+    for level in (0, 3):
+        found = compile_model(module, opt_level=level, threads=threads, audit=True)(*inputs)
+        for got, want in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
+            _agree(got, want)
+
+
+@pytest.fixture
+def make_net() -> type[Net]:
+    return Net
+
+
+@pytest.fixture
+def check_model() -> Callable[..., None]:
+    """Compile a relay module at opt levels 0 and 3, and compare what it computes on arrays with numpy."""
+    return _check_model

@@ -77,3 +77,21 @@ tir.prim_func @scalars(%x: !tir.buffer<f32>, %z: !tir.buffer<8xui8>, %y: !tir.bu
     } loc("if")
   } loc("i")
 } loc("s")
+
+// CHECK:      tir.prim_func @empty() outputs 0 {
+// CHECK-NEXT:   tir.for %i in 4 {
+// CHECK-NEXT:     tir.if [%i - 1] >= 0 {
+// CHECK-NEXT:     } else {
+// CHECK-NEXT:     } loc("b")
+// CHECK-NEXT:     tir.if [] >= 0 {
+// CHECK-NEXT:     } loc("c")
+// CHECK-NEXT:   } loc("a")
+tir.prim_func @empty() outputs 0 {
+  tir.for %i in 4 {
+    tir.if [%i - 1] >= 0 {
+    } else {
+    } loc("b")
+    tir.if [] >= 0 {
+    } loc("c")
+  } loc("a")
+} loc("a")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.affine import ZERO
-from ...te.schedule import IterVar, Split, Stage
+from ..dialects.affine import ZERO
+from .schedule import Fuse, IterVar, Singleton, Split, Stage
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,15 @@ def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]
     extents = {axis: interval.extent for axis, interval in zip(stage.axes, region, strict=True)}
     extents.update((axis, axis.extent) for axis in stage.reduce_axes)
     for relation in stage.relations:
-        if isinstance(relation, Split):
-            inner = min(relation.factor, extents[relation.parent])
-            extents[relation.inner] = inner
-            extents[relation.outer] = -(-extents[relation.parent] // inner)
-        else:
-            extents[relation.fused] = extents[relation.outer] * extents[relation.inner]
+        match relation:
+            case Split():
+                inner = min(relation.factor, extents[relation.parent])
+                extents[relation.inner] = inner
+                extents[relation.outer] = -(-extents[relation.parent] // inner)
+            case Fuse():
+                extents[relation.fused] = extents[relation.outer] * extents[relation.inner]
+            case Singleton():
+                extents[relation.axis] = 1
     return extents
 
 
@@ -43,10 +46,13 @@ def axis_values(
     """The value of every iteration variable, given those of the loops; region starts are not added."""
     values = dict(leaves)
     for relation in reversed(stage.relations):
-        if isinstance(relation, Split):
-            values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
-        else:
-            width = extents[relation.inner]
-            values[relation.outer] = values[relation.fused] // width
-            values[relation.inner] = values[relation.fused] % width
+        match relation:
+            case Split():
+                values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
+            case Fuse():
+                width = extents[relation.inner]
+                values[relation.outer] = values[relation.fused] // width
+                values[relation.inner] = values[relation.fused] % width
+            case Singleton():
+                pass
     return values

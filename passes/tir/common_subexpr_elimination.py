@@ -1,0 +1,158 @@
+"""tir-common-subexpr-elimination: what is computed or read already is not computed or read again."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.passes import ModulePass
+from xdsl.traits import Pure
+
+from ...dialects.affine import linear, substitute
+from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
+from ...provenance.ledger import current_ledger
+from ...provenance.span import fuse
+from .common import Ranges, narrowed, prim_funcs, settle, view
+
+
+def run(func: PrimFuncOp) -> None:
+    """Merge the equal ops of one kernel, in place."""
+    _Merge({op.buffer for op in func.walk() if isinstance(op, StoreOp)}).func(func)
+
+
+@dataclass
+class _Merge:
+    """The ops seen so far in the current block and those around it, by what they compute.
+
+    The driver's own elimination stays within one block and knows no memory; here a block sees what its enclosing
+    blocks computed before it.
+    """
+
+    written: set[SSAValue]
+    """The buffers that the kernel stores to."""
+    known: dict[Hashable, Operation] = field(default_factory=lambda: dict[Hashable, Operation]())
+    twins: dict[Operation, list[Operation]] = field(default_factory=lambda: dict[Operation, list[Operation]]())
+
+    def func(self, func: PrimFuncOp) -> None:
+        self._block(func.block, {})
+        for survivor, twins in self.twins.items():
+            _absorb(survivor, twins)
+
+    def _block(self, block: Block, ranges: Ranges) -> None:
+        mine: list[Hashable] = []
+        for op in list(block.ops):
+            match op:
+                case ForOp():
+                    ranges[op.var] = (0, max(0, op.trip_count - 1))
+                    self._block(op.block, ranges)
+                case IfOp():
+                    self._block(op.block, narrowed(op, ranges))
+                    if op.orelse is not None:
+                        self._block(op.orelse.block, ranges)
+                case _ if (key := self._key(op, ranges)) is not None:
+                    if (survivor := self.known.setdefault(key, op)) is op:
+                        mine.append(key)
+                    else:
+                        self._merge(survivor, op)
+                case _:
+                    pass
+        for key in mine:
+            del self.known[key]
+
+    def _key(self, op: Operation, ranges: Ranges) -> Hashable | None:
+        """Equal for ops that give equal results; None for ops that must stay."""
+        if isinstance(op, LoadOp | IndexOp):
+            if isinstance(op, LoadOp) and op.buffer in self.written:
+                return None
+            return (*_point(op, ranges), *_rest(op, ("map", "guard")))
+        if op.regions or not op.results or not op.has_trait(Pure):
+            return None
+        return (op.operands, *_rest(op, ()))
+
+    def _merge(self, survivor: Operation, twin: Operation) -> None:
+        for old, new in zip(twin.results, survivor.results, strict=True):
+            old.replace_all_uses_with(new)
+        self.twins.setdefault(survivor, []).append(twin)
+        twin.detach()
+
+
+def _rest(op: Operation, skipped: tuple[str, ...]) -> tuple[Hashable, ...]:
+    """What else makes two ops equal."""
+    parts: list[tuple[str, Attribute]] = [item for item in op.properties.items() if item[0] not in skipped]
+    return (type(op), tuple(op.result_types), frozenset(parts), frozenset(op.attributes.items()))
+
+
+def _point(op: LoadOp | IndexOp, ranges: Ranges) -> tuple[Hashable, ...]:
+    """What an access reads, the same however its index operands and terms are ordered."""
+    seen = view(op, ranges)
+    settled = settle(seen.map, seen.guard, seen.ranges)
+    values = [seen.values[i] for i in settled.kept]
+    order = sorted(range(len(values)), key=lambda i: id(values[i]))
+    dims: list[AffineExpr] = [AffineDimExpr(order.index(i)) for i in range(len(values))]
+    extents = tuple(settled.ranges[settled.kept[i]] for i in order)
+
+    def forms(exprs: tuple[AffineExpr, ...]) -> tuple[Hashable, ...]:
+        lines = [linear(substitute(expr, dims), extents) for expr in exprs]
+        return tuple((frozenset(line.terms), line.constant) for line in lines)
+
+    guard = settled.guard.data.results if settled.guard is not None else ()
+    buffer = op.buffer if isinstance(op, LoadOp) else None
+    return buffer, tuple(values[i] for i in order), forms(settled.map.data.results), forms(guard), settled.never
+
+
+def _absorb(survivor: Operation, twins: list[Operation]) -> None:
+    before = [survivor.location, *(twin.location for twin in twins)]
+    survivor.location = fuse(before)
+    if (ledger := current_ledger()) is not None:
+        ledger.record(
+            "CommonSubexpression",
+            removed=[twin.name for twin in twins],
+            created=[survivor.name],
+            before=before,
+            after=[survivor.location],
+            reason="equal ops merged",
+        )
+    for twin in twins:
+        twin.erase()
+
+
+@dataclass(frozen=True)
+class TirCommonSubexprEliminationPass(ModulePass):
+    """Merges equal pure ops, and loads of one element of a buffer that the kernel does not write.
+
+    Before: any kernels. After: no pure op, and no load of a buffer without stores, repeats an earlier one of its block
+    or of an enclosing block. Loads are equal when their elements are, however their indices are written.
+    Locations: the op that stays is located at itself and at those it stands for.
+
+    ```mlir
+    tir.for %i in 4 {
+      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
+      %1 = math.exp %0 : f32
+      tir.store %1, %b[%i] : f32, !tir.buffer<4xf32>
+      tir.for %j in 4 {
+        %2 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
+        %3 = math.exp %2 : f32
+        tir.store %3, %c[%i, %j] : f32, !tir.buffer<4x4xf32>
+      }
+    }
+    // becomes
+    tir.for %i in 4 {
+      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
+      %1 = math.exp %0 : f32
+      tir.store %1, %b[%i] : f32, !tir.buffer<4xf32>
+      tir.for %j in 4 {
+        tir.store %1, %c[%i, %j] : f32, !tir.buffer<4x4xf32>
+      }
+    }
+    ```
+    """
+
+    name = "tir-common-subexpr-elimination"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)

@@ -1,0 +1,222 @@
+"""tir-storage-rewrite: buffers that are not in use at the same time share memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp
+from ...provenance.span import fuse
+from .common import Ranges, prim_funcs, record
+from .elementwise import same_elements
+
+
+def run(func: PrimFuncOp) -> None:
+    """Let the buffers of one kernel share memory, in place."""
+    order, last = _number(func)
+    homes: dict[Block, list[_Buffer]] = {}
+    for op in func.walk():
+        if isinstance(op, AllocOp) and not op.attributes and op.result.first_use is not None:
+            homes.setdefault(_home(op), []).append(_buffer(op, order, last))
+    ranges: Ranges = {op.var: (0, max(0, op.trip_count - 1)) for op in func.walk() if isinstance(op, ForOp)}
+    for buffers in homes.values():
+        slots: list[_Slot] = []
+        for buffer in sorted(buffers, key=lambda b: b.begin):
+            slot = _find(slots, buffer, ranges)
+            if slot is None:
+                slots.append(_Slot([buffer]))
+            else:
+                slot.buffers.append(buffer)
+        for slot in slots:
+            if len(slot.buffers) > 1:
+                _share(slot, order)
+
+
+@dataclass(eq=False)
+class _Buffer:
+    """A buffer and the ops of its block, numbered, between which it is in use, both included."""
+
+    alloc: AllocOp
+    users: list[Operation]
+    """The loads and stores."""
+    first: Operation
+    last: Operation
+    """The first and the last op of the alloc's block that use it, or hold ops that do."""
+    begin: int
+    end: int
+
+    @property
+    def type(self) -> BufferType:
+        return self.alloc.result.type
+
+
+@dataclass
+class _Slot:
+    """Memory, and the buffers that are there one after the other."""
+
+    buffers: list[_Buffer] = field(default_factory=lambda: list[_Buffer]())
+
+    @property
+    def size(self) -> int:
+        return max(buffer.type.size for buffer in self.buffers)
+
+
+def _number(func: PrimFuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
+    """The place of each op in the text, and that of the last op inside of it."""
+    order = {op: number for number, op in enumerate(func.walk())}
+    last = dict(order)
+    for op in reversed(order):
+        if (parent := op.parent_op()) is not None and parent in last:
+            last[parent] = max(last[parent], last[op])
+    return order, last
+
+
+def _home(alloc: AllocOp) -> Block:
+    """The outermost block that the buffer may move to: each pass of a parallel loop keeps memory of its own."""
+    block = alloc.parent
+    assert block is not None
+    while not isinstance(op := block.parent_op(), PrimFuncOp) and op is not None:
+        if isinstance(op, ForOp) and op.kind.data == "parallel":
+            break
+        assert op.parent is not None
+        block = op.parent
+    return block
+
+
+def _ancestor(op: Operation, block: Block) -> Operation:
+    """The op of `block` that is or holds `op`."""
+    while op.parent is not block:
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
+
+
+def _buffer(alloc: AllocOp, order: dict[Operation, int], last: dict[Operation, int]) -> _Buffer:
+    block = alloc.parent
+    assert block is not None
+    users = sorted((use.operation for use in alloc.result.uses), key=lambda op: order[op])
+    begin, end = _ancestor(users[0], block), _ancestor(users[-1], block)
+    return _Buffer(alloc, users, begin, end, order[begin], last[end])
+
+
+def _find(slots: Iterable[_Slot], buffer: _Buffer, ranges: Ranges) -> _Slot | None:
+    """The slot that fits best: the smallest one that is large enough, else the largest."""
+    type_ = buffer.type
+    fitting = [slot for slot in slots if _compatible(slot.buffers[0].type, type_) and _is_free(slot, buffer, ranges)]
+    enough = [slot for slot in fitting if slot.size >= type_.size]
+    if enough:
+        return min(enough, key=lambda slot: slot.size)
+    return max(fitting, key=lambda slot: slot.size, default=None)
+
+
+def _compatible(a: BufferType, b: BufferType) -> bool:
+    """Whether elements are alike and indices mean the same in both."""
+    alike = (a.element_type, a.scope) == (b.element_type, b.scope)
+    return alike and (a.shape == b.shape or len(a.shape) == len(b.shape) == 1)
+
+
+def _is_free(slot: _Slot, buffer: _Buffer, ranges: Ranges) -> bool:
+    busy = [other for other in slot.buffers if other.begin <= buffer.end and buffer.begin <= other.end]
+    return not busy or (len(busy) == 1 and _in_place(busy[0], buffer, ranges))
+
+
+def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
+    """Whether `new` may take over the elements of `old` one by one, in the loop nest that uses both."""
+    nest = old.last
+    if new.first is not nest or nest.parent is not old.alloc.parent:
+        return False
+    reads = [op for op in old.users if nest.is_ancestor(op)]
+    accesses: list[LoadOp | StoreOp] = []
+    for op in (*reads, *(op for op in new.users if nest.is_ancestor(op))):
+        if not isinstance(op, LoadOp | StoreOp) or op.parent is not reads[0].parent:
+            return False
+        accesses.append(op)
+    if any(isinstance(op, StoreOp) for op in accesses[: len(reads)]) or (block := reads[0].parent) is None:
+        return False
+    where = {op: place for place, op in enumerate(block.ops)}
+    places = [where[op] for op in accesses]
+    ordered = max(places[: len(reads)]) < min(places[len(reads) :])
+    return ordered and same_elements(accesses, nest, ranges)
+
+
+def _share(slot: _Slot, order: dict[Operation, int]) -> None:
+    """One alloc for all buffers of a slot, in the innermost block that holds all of them."""
+    allocs = [buffer.alloc for buffer in sorted(slot.buffers, key=lambda b: order[b.alloc])]
+    block = _common([alloc.parent for alloc in allocs if alloc.parent is not None])
+    largest = max(allocs, key=lambda alloc: alloc.result.type.size)
+    shared = AllocOp.create(result_types=[largest.result.type], location=fuse([alloc.location for alloc in allocs]))
+    shared.results[0].name_hint = allocs[0].result.name_hint
+    block.insert_op_before(shared, _ancestor(allocs[0], block))
+    result: SSAValue = shared.results[0]
+    for alloc in allocs:
+        alloc.result.replace_all_uses_with(result)
+        reason = "shares memory with buffers that are not in use at the same time"
+        record("ShareStorage", alloc, reason, [shared])
+        alloc.detach()
+        alloc.erase()
+
+
+def _common(blocks: list[Block]) -> Block:
+    """The innermost block that is or holds all of `blocks`."""
+    common = _chain(blocks[0])
+    for block in blocks[1:]:
+        around = set(map(id, _chain(block)))
+        common = [candidate for candidate in common if id(candidate) in around]
+    return common[0]
+
+
+def _chain(block: Block) -> list[Block]:
+    found = [block]
+    while (above := found[-1].parent_block()) is not None:
+        found.append(above)
+    return found
+
+
+@dataclass(frozen=True)
+class TirStorageRewritePass(ModulePass):
+    """Lets buffers of one scope and element type share memory when they are not in use at the same time.
+
+    Before: any kernels; flat buffers share freely, others only with those of their shape. After: there are as few
+    buffers as a best fit in the order of first use needs, each as large as the largest of those it stands for. A
+    buffer also takes over that of an elementwise loop nest's input which is not used later. Each starts where a buffer
+    starts, so that vectors stay as aligned as they were. Local ones stay inside their parallel loop; ones with
+    attributes of their own share nothing.
+    Locations: the alloc that stays is located at all it stands for.
+
+    ```mlir
+    %t = tir.alloc : !tir.buffer<8xf32>
+    %u = tir.alloc : !tir.buffer<16xf32>
+    tir.for %i in 8 {
+      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
+      tir.store %0, %t[%i] : f32, !tir.buffer<8xf32>
+    }
+    tir.for %i in 8 {
+      %1 = tir.load %t[%i] : !tir.buffer<8xf32> -> f32
+      %2 = math.exp %1 : f32
+      tir.store %2, %u[%i] : f32, !tir.buffer<16xf32>
+    }
+    // becomes
+    %t = tir.alloc : !tir.buffer<16xf32>
+    tir.for %i in 8 {
+      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
+      tir.store %0, %t[%i] : f32, !tir.buffer<16xf32>
+    }
+    tir.for %i in 8 {
+      %1 = tir.load %t[%i] : !tir.buffer<16xf32> -> f32
+      %2 = math.exp %1 : f32
+      tir.store %2, %t[%i] : f32, !tir.buffer<16xf32>
+    }
+    ```
+    """
+
+    name = "tir-storage-rewrite"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)

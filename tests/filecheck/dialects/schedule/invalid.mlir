@@ -1,0 +1,118 @@
+// RUN: xdsl-opt %s --verify-diagnostics --parsing-diagnostics --split-input-file | filecheck %s
+
+// CHECK: schedule.split: expected a factor of at least 1, got 0 (layer 'conv1', m.onnx node 4)
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  %o, %n = schedule.split %i factor 0 loc("conv1"("m.onnx":4:0))
+}
+
+// -----
+
+// CHECK: schedule.split: expected a live axis, got %i that schedule.split did away with (layer 'conv1', m.onnx node 4)
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  %o, %n = schedule.split %i factor 2
+  %p, %q = schedule.split %i factor 2 loc("conv1"("m.onnx":4:0))
+}
+
+// -----
+
+// CHECK: schedule.vectorize: expected a live axis, got %j that schedule.fuse did away with
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  %k = schedule.fuse %i, %j
+  schedule.vectorize %j
+}
+
+// -----
+
+// CHECK: schedule.set_scope: expected a live stage, got %c that schedule.compute_inline did away with
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  schedule.compute_inline %c
+  schedule.set_scope %c "local"
+}
+
+// -----
+
+// CHECK: schedule.fuse: expected two axes, got one axis twice
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  %k = schedule.fuse %i, %i
+}
+
+// -----
+
+// CHECK: schedule.reorder: expected distinct axes, got 3 that are 2
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  schedule.reorder %j, %i, %j
+}
+
+// -----
+
+// CHECK: schedule.compute_at: expected a stage and another that consumes it, got one stage twice
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  schedule.compute_at %c, %c, %i
+}
+
+// -----
+
+// CHECK: schedule.set_scope: expected a scope among global, local, got shared
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  schedule.set_scope %c "shared"
+}
+
+// -----
+
+// CHECK: schedule.cache_write: expected a scope among global, local, got shared
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  %d = schedule.cache_write %c "shared"
+}
+
+// -----
+
+// CHECK: schedule.sequence: expected schedule primitives only, got arith.constant
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  %k = arith.constant 0 : i32
+}
+
+// -----
+
+// CHECK: operand 'axis' at position 0 does not verify:
+// CHECK-NEXT: !schedule.stage_handle should be of base attribute schedule.axis
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  "schedule.parallel"(%c) : (!schedule.stage_handle) -> ()
+}
+
+// -----
+
+// CHECK: operand 'stage' at position 0 does not verify:
+// CHECK-NEXT: !schedule.axis should be of base attribute schedule.stage_handle
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  "schedule.compute_root"(%i) : (!schedule.axis) -> ()
+}
+
+// -----
+
+// CHECK: 'schedule.unroll' expects parent op 'schedule.sequence'
+%i = "test.op"() : () -> !schedule.axis
+schedule.unroll %i

@@ -1,0 +1,209 @@
+"""Every operator, compiled, against its definition in numpy: dtypes, odd sizes, attributes, special values."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.utils.exceptions import VerifyException
+
+from whence.api import compile as compile_model
+from whence.dialects.relay import elementwise as ew
+from whence.dialects.relay import nn
+from whence.dialects.relay import transform as tr
+from whence.dialects.relay.operator import Operator
+from whence.lowering.relay_to_te.lower import TABLE
+
+Array = NDArray[Any]
+Check = Callable[..., None]
+MakeNet = Callable[..., Any]
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = (*SIGNED, *UNSIGNED)
+NUMBERS = (*FLOATS, *INTEGERS)
+EVERY = (*NUMBERS, "bool")
+INF, NAN = np.inf, np.nan
+
+
+class Case(NamedTuple):
+    kind: type[Operator]
+    inputs: tuple[Array, ...]
+    attributes: dict[str, Any]
+    name: str
+    constants: int = 0
+    """How many operands, from the end, are constants of the model."""
+
+
+def random(shape: Sequence[int], dtype: str = "float32") -> Array:
+    """Numbers of both signs; integers use the whole range of their type."""
+    rng = np.random.default_rng(zlib.crc32(f"{shape}{dtype}".encode()))
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype in INTEGERS:
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    numbers = rng.standard_normal(shape) * 2
+    return numbers.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+
+
+CASES: list[Case] = []
+
+
+def case(kind: type[Operator], *inputs: str | Array, constants: int = 0, **attributes: Any) -> None:
+    """Inputs are arrays, or texts such as `3x5 int8` (float32 when no dtype is given; `scalar` has no dimensions)."""
+    arrays: list[Array] = []
+    for given in inputs:
+        if isinstance(given, str):
+            shape, _, dtype = given.partition(" ")
+            extents = [] if shape == "scalar" else [int(extent) for extent in shape.split("x")]
+            given = random(extents, dtype or "float32")
+        arrays.append(np.asarray(given))
+    spelled = [f"{array.dtype.name}[{'x'.join(map(str, array.shape))}]" for array in arrays]
+    spelled += [f"{name}={value}" for name, value in attributes.items()]
+    name = f"{kind.name.removeprefix('relay.')} {' '.join(spelled)}" + " const" * bool(constants)
+    CASES.append(Case(kind, tuple(arrays), attributes, name.replace(" ", "_"), constants))
+
+
+# Elementwise
+
+_ROUNDING = (ew.CeilOp, ew.FloorOp, ew.RoundOp)
+_FLOAT_ONLY = (ew.ErfOp, ew.ExpOp, ew.LogOp, ew.RsqrtOp, ew.SigmoidOp, ew.SqrtOp, ew.TanhOp, ew.LeakyReluOp)
+SPECIAL = np.array([-INF, -1000, -90.5, -1.5, -0.5, -0.0, 0, 0.5, 1.5, 2.5, 90.5, 1000, INF, NAN], np.float32)
+
+for unary in (*_ROUNDING, *_FLOAT_ONLY, ew.AbsOp, ew.CopyOp, ew.NegativeOp, ew.ReluOp):
+    for dtype in FLOATS if unary in _FLOAT_ONLY else NUMBERS:
+        case(unary, f"3x5x7 {dtype}")
+    for given in ("scalar", "32", "1x13x1", "3x300x16"):
+        case(unary, given)
+    case(unary, SPECIAL)
+for dtype in NUMBERS:
+    case(ew.ClipOp, f"5x16 {dtype}", a_min=-1.5, a_max=100.5)
+case(ew.ClipOp, SPECIAL, a_min=0.0, a_max=6.0)
+for source, target in product(EVERY, EVERY):
+    # Floats of a size that every type can hold.
+    positive = np.abs(random((5, 7), source)) if source in FLOATS else random((5, 7), source)
+    if source not in INTEGERS or target not in ("float16", "bfloat16") or source.endswith("8"):
+        case(ew.CastOp, positive, dtype=target)
+case(ew.CastOp, SPECIAL[1:-2], dtype="int32")
+
+_BINARY = (ew.AddOp, ew.SubtractOp, ew.MultiplyOp, ew.MaximumOp, ew.MinimumOp, ew.DivideOp)
+for binary in (*_BINARY, ew.PowerOp, ew.EqualOp, ew.LessOp, ew.GreaterOp):
+    for dtype in FLOATS if binary is ew.PowerOp else NUMBERS:
+        case(binary, f"3x1x7 {dtype}", f"5x7 {dtype}")
+    for left, right in (("16x32", "scalar"), ("1", "13"), ("1x64x7x7", "64x1x1"), ("3x128x16", "3x128x16")):
+        case(binary, left, right)
+    case(binary, "5x16", np.float32(1.5), constants=1)
+    case(binary, SPECIAL, SPECIAL[::-1].copy())
+for binary in (ew.AddOp, ew.MultiplyOp, ew.MaximumOp, ew.MinimumOp, ew.EqualOp, ew.LessOp):
+    case(binary, "7x5 bool", "5 bool")
+LEAST = np.iinfo(np.int32).min
+case(ew.DivideOp, np.array([7, -7, 7, -7, 5, 0, LEAST], np.int32), np.array([2, 2, -2, -2, 0, 0, -1], np.int32))
+case(ew.DivideOp, np.array([7, 0], np.uint8), np.array([0, 0], np.uint8))
+for dtype in ("float32", "float16", "int32"):
+    case(nn.BiasAddOp, f"2x5x3x7 {dtype}", f"5 {dtype}")
+case(nn.BiasAddOp, "2x5x3x7", "7", axis=-1)
+case(nn.BiasAddOp, "2x16", "16", axis=-1, constants=1)
+
+# Movement
+
+for dtype in EVERY:
+    case(tr.ReshapeOp, f"3x5x7 {dtype}", newshape=(7, 15))
+    case(tr.TransposeOp, f"3x5x7 {dtype}", axes=(2, 0, 1))
+    case(tr.ConcatenateOp, f"3x5 {dtype}", f"3x7 {dtype}", f"3x1 {dtype}", axis=-1)
+    case(tr.StridedSliceOp, f"13x7 {dtype}", begin=(1, -1), end=(12, -8), strides=(3, -2))
+    case(tr.TakeOp, f"13x7 {dtype}", np.array([[0, 12, 5], [-3, 99, 7]]), axis=0)
+    case(tr.PadOp, f"3x5 {dtype}", f"scalar {dtype}", pad_width=(1, 2, 0, 3), constants=1)
+    case(tr.PadOp, f"3x5 {dtype}", f"1 {dtype}", pad_width=(1, 2, 0, 3))
+    case(tr.LayoutTransformOp, f"1x32x3x5 {dtype}", src_layout="NCHW", dst_layout="NCHW16c")
+for given, shape in (("scalar", (1, 1)), ("1", ()), ("2x3x4", (0, -1)), ("3x16x16", (48, 16)), ("5x7x13", (13, 7, 5))):
+    case(tr.ReshapeOp, given, newshape=shape)
+for given, axes in (("scalar", None), ("2x3x4x5", None), ("64x64", None), ("1x3x64x64", (0, -2, -1, 1))):
+    case(tr.TransposeOp, given, axes=axes)
+for given, axes in (("1x3x1x5", None), ("1x3x1x5", (-2,)), ("1x1", None)):
+    case(tr.SqueezeOp, given, axis=axes)
+for axis, count in ((-1, 2), (0, 1), (1, 0)):
+    case(tr.ExpandDimsOp, "3x5", axis=axis, num_newaxis=count)
+case(tr.BatchFlattenOp, "3x5x7x1")
+case(tr.BatchFlattenOp, "3")
+case(tr.BroadcastToOp, "3x1", new_shape=(5, 3, 7))
+case(tr.BroadcastToOp, "scalar int64", new_shape=(5, 3))
+case(tr.ConcatenateOp, "1x16x3x3", "1x32x3x3", axis=-3)
+case(tr.ConcatenateOp, "5", axis=0)
+case(tr.ConcatenateOp, "3x0", "3x4", axis=1)
+for begin, end, more in (
+    ((-3,), (100,), {}),
+    ((1,), (5,), {"axes": (-1,), "strides": (2,)}),
+    ((0, 3), (16, 7), {}),
+    ((2,), (-100,), {"strides": (-1,)}),
+    ((3,), (3,), {}),
+):
+    case(tr.StridedSliceOp, "16x7", begin=begin, end=end, **more)
+for mode, indices in product(("clip", "wrap"), (np.int32(2), np.array([1, -1, 40], np.int32))):
+    case(tr.TakeOp, "5x7x3", np.asarray(indices), axis=1, mode=mode)
+case(tr.TakeOp, "5x256", np.array([200, 3], np.uint8), axis=-1)
+for src, dst, given in (
+    ("NCHW", "NHWC", "1x16x3x5"),
+    ("NCHW8c", "NCHW16c", "1x4x3x5x8"),
+    ("NCHW16c", "NCHW", "2x2x3x5x16"),
+    ("OIHW", "OIHW4i16o", "32x8x3x3"),
+    ("OIHW16i16o", "OIHW", "2x1x3x3x16x16"),
+    ("NHWC", "NCHW8c", "1x5x3x24"),
+    ("NC", "NC16n", "32x48"),
+):
+    case(tr.LayoutTransformOp, given, src_layout=src, dst_layout=dst)
+for mode in ("constant", "edge", "reflect"):
+    case(tr.PadOp, "1x3x5x7", np.float32(-1.5), pad_width=(0, 0, 0, 0, 2, 1, 3, 2), pad_mode=mode, constants=1)
+    case(tr.PadOp, "16", np.float32(0), pad_width=(3, 13), pad_mode=mode, constants=1)
+
+# Reductions
+
+for reduction in (tr.SumOp, tr.MeanOp, tr.MaxOp, tr.MinOp):
+    for dtype in NUMBERS:
+        case(reduction, f"3x5x7 {dtype}", axis=(1,))
+    for axis, keep, exclude in product(((-1,), (0, 2), (0, 1, 2), ()), (False, True), (False, True)):
+        case(reduction, "3x5x16", axis=axis, keepdims=keep, exclude=exclude)
+    for given, axis in (("scalar", None), ("64x1000", (1,)), ("1000x64", (0,)), ("7x3x5x5", (2, 3)), ("1x1", None)):
+        case(reduction, given, axis=axis)
+    case(reduction, SPECIAL.reshape(7, 2), axis=(0,))
+for dtype in ("float16", "bfloat16"):
+    case(tr.MeanOp, np.abs(random((1, 9000), dtype)) * 16, axis=(1,))
+case(tr.MaxOp, "3x5 bool", axis=(1,))
+case(tr.MinOp, "3x5 bool", axis=(0,))
+
+
+def text(case: Case) -> str:
+    return case.name
+
+
+def check(found: Case, make_net: MakeNet, check_model: Check) -> None:
+    given = found.inputs[: len(found.inputs) - found.constants]
+    net = make_net(*given)
+    check_model(net.finish(net.add(found.kind, *net.inputs, *found.inputs[len(given) :], **found.attributes)), *given)
+
+
+@pytest.mark.parametrize("found", CASES, ids=text)
+def test_operator(found: Case, make_net: MakeNet, check_model: Check):
+    check(found, make_net, check_model)
+
+
+def test_every_operator_with_a_lowering_is_tried():
+    products = {kind for kind in TABLE if issubclass(kind, nn.Conv2D | nn.Pool2D | nn.SameType) or "dense" in kind.name}
+    assert set(TABLE) - products - {nn.BatchMatmulOp} == {found.kind for found in CASES}
+
+
+@pytest.mark.parametrize("kind", _FLOAT_ONLY)
+def test_a_float_operator_refuses_integers(kind: type[Operator], make_net: MakeNet):
+    net = make_net(np.ones(3, np.int32))
+    module = net.finish(net.add(kind, *net.inputs))
+    with pytest.raises(
+        VerifyException, match=r"expected a float operand, got tensor<3xi32> \(layer 'layer1', net node 1"
+    ):
+        compile_model(module)
