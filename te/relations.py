@@ -30,7 +30,7 @@ def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]
     for relation in stage.relations:
         match relation:
             case Split():
-                inner = min(relation.factor, extents[relation.parent])
+                inner = max(1, min(relation.factor, extents[relation.parent]))
                 extents[relation.inner] = inner
                 extents[relation.outer] = -(-extents[relation.parent] // inner)
             case Fuse():

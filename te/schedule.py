@@ -363,6 +363,11 @@ class Schedule:
                 return stage
         raise ScheduleError(f"Cannot find the operation {key} in schedule of {self.func.sym_name.data}")
 
+    def __str__(self) -> str:
+        from .view import show
+
+        return show(self)
+
     def is_output(self, stage: Stage) -> bool:
         return any(value is stage.compute.result for value in self.func.return_op.values)
 

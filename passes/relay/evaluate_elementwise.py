@@ -98,7 +98,7 @@ TABLE: dict[type[Operator], Evaluator] = {
     ops.LogOp: _plain(np.log),
     ops.NegativeOp: _plain(np.negative),
     ops.ReluOp: _plain(relu),
-    ops.RoundOp: _plain(np.rint),
+    ops.RoundOp: _plain(np.round),
     ops.RsqrtOp: _plain(rsqrt),
     ops.SigmoidOp: _plain(sigmoid),
     ops.SqrtOp: _plain(np.sqrt),

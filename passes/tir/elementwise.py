@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.affine import flatten, linear
+from ...dialects.affine import Linear, flatten, linear
 from ...dialects.tir import ForOp, LoadOp, StoreOp, buffer_of
 from ...dialects.tir_lanes import lanes
 from .common import Ranges, settle, view
@@ -23,6 +23,10 @@ class Point(NamedTuple):
     """What the dims in the terms are."""
     lanes: int
     stride: int
+
+    @property
+    def form(self) -> Linear:
+        return Linear(self.terms, self.constant)
 
     @property
     def key(self) -> object:

@@ -57,7 +57,7 @@ def random(shape: Sequence[int], dtype: str = "float32") -> Array:
 CASES: list[Case] = []
 
 
-def case(kind: type[Operator], *inputs: str | Array, constants: int = 0, **attributes: Any) -> None:
+def case(kind: type[Operator], *inputs: str | Array | np.generic, constants: int = 0, **attributes: Any) -> None:
     """Inputs are arrays, or texts such as `3x5 int8` (float32 when no dtype is given; `scalar` has no dimensions)."""
     arrays: list[Array] = []
     for given in inputs:
@@ -138,14 +138,11 @@ case(tr.BroadcastToOp, "scalar int64", new_shape=(5, 3))
 case(tr.ConcatenateOp, "1x16x3x3", "1x32x3x3", axis=-3)
 case(tr.ConcatenateOp, "5", axis=0)
 case(tr.ConcatenateOp, "3x0", "3x4", axis=1)
-for begin, end, more in (
-    ((-3,), (100,), {}),
-    ((1,), (5,), {"axes": (-1,), "strides": (2,)}),
-    ((0, 3), (16, 7), {}),
-    ((2,), (-100,), {"strides": (-1,)}),
-    ((3,), (3,), {}),
-):
-    case(tr.StridedSliceOp, "16x7", begin=begin, end=end, **more)
+case(tr.StridedSliceOp, "16x7", begin=(-3,), end=(100,))
+case(tr.StridedSliceOp, "16x7", begin=(1,), end=(5,), strides=(2,), axes=(-1,))
+case(tr.StridedSliceOp, "16x7", begin=(0, 3), end=(16, 7))
+case(tr.StridedSliceOp, "16x7", begin=(2,), end=(-100,), strides=(-1,))
+case(tr.StridedSliceOp, "16x7", begin=(3,), end=(3,))
 for mode, indices in product(("clip", "wrap"), (np.int32(2), np.array([1, -1, 40], np.int32))):
     case(tr.TakeOp, "5x7x3", np.asarray(indices), axis=1, mode=mode)
 case(tr.TakeOp, "5x256", np.array([200, 3], np.uint8), axis=-1)
@@ -195,8 +192,8 @@ def test_operator(found: Case, make_net: MakeNet, check_model: Check):
 
 
 def test_every_operator_with_a_lowering_is_tried():
-    products = {kind for kind in TABLE if issubclass(kind, nn.Conv2D | nn.Pool2D | nn.SameType) or "dense" in kind.name}
-    assert set(TABLE) - products - {nn.BatchMatmulOp} == {found.kind for found in CASES}
+    mine = {kind for kind in TABLE if kind.__module__ != nn.__name__}
+    assert mine | {nn.BiasAddOp} == {found.kind for found in CASES}
 
 
 @pytest.mark.parametrize("kind", _FLOAT_ONLY)

@@ -1,0 +1,199 @@
+"""tir-verify-memory: buffers are written before they are read, inside their bounds, and by one pass at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.affine import Linear, Range, linear, linear_bounds
+from ...dialects.tir import UNBOUNDED, AllocOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...provenance.diagnostics import message
+from .common import Ranges, narrowed, prim_funcs, view
+from .elementwise import Point, point
+from .races import meet
+
+Access: TypeAlias = LoadOp | StoreOp
+
+
+def errors_of(func: PrimFuncOp) -> list[str]:
+    """What is wrong with the memory of one kernel, in the order of the text."""
+    check = _Check()
+    check.block(func.block, {}, conditional=False)
+    return check.errors
+
+
+def run(func: PrimFuncOp) -> None:
+    """Raise VerifyException, with all that is wrong, if anything is."""
+    _report(errors_of(func))
+
+
+def _report(errors: list[str]) -> None:
+    if errors:
+        raise VerifyException("\n  ".join(["Memory verification failed with the following errors:", *errors]))
+
+
+class _Check:
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+
+    def fail(self, op: Operation, expected: str, found: str) -> None:
+        self.errors.append(message(op.name, expected, found, op.location))
+
+    def block(self, block: Block, ranges: Ranges, *, conditional: bool) -> None:
+        for op in block.ops:
+            match op:
+                case ForOp():
+                    ranges[op.var] = (0, max(0, op.trip_count - 1))
+                    if op.trip_count:
+                        self.block(op.block, ranges, conditional=conditional)
+                    if op.kind.data == "parallel" and op.trip_count > 1:
+                        self.races(op, ranges)
+                case IfOp():
+                    self.block(op.block, narrowed(op, ranges), conditional=True)
+                    if op.orelse is not None:
+                        self.block(op.orelse.block, ranges, conditional=True)
+                case AllocOp():
+                    self.definition(op)
+                case LoadOp() | StoreOp():
+                    if not conditional and not (isinstance(op, LoadOp) and op.guard is not None):
+                        self.bounds(op, ranges)
+                case _:
+                    pass
+
+    def definition(self, alloc: AllocOp) -> None:
+        """The first access of a buffer that runs must not be a load."""
+        written = False
+        for op in alloc.parent.walk() if alloc.parent is not None else ():
+            if isinstance(op, StoreOp) and op.buffer is alloc.result:
+                written = True
+            elif isinstance(op, LoadOp) and op.buffer is alloc.result and not written:
+                if not _may_follow_store(op, alloc):
+                    self.fail(op, f"a store to {_name(alloc.result)} before it is read", "none")
+                    return
+
+    def bounds(self, op: Access, ranges: Ranges) -> None:
+        """The ends of the range of each index, which an access that is sure to run reaches, and the last lane."""
+        seen = view(op, ranges)
+        for dim, (expr, extent) in enumerate(zip(seen.map, buffer_of(op.buffer).get_shape(), strict=True)):
+            form = linear(expr, seen.ranges)
+            low, high = linear_bounds(form, seen.ranges)
+            if (low < 0 or high >= extent) if _is_exact(form, seen.ranges) else (high < 0 or low >= extent):
+                found = str(low) if low == high else f"{low} to {high}"
+                self.fail(op, f"an index in [0, {extent}) of dimension {dim} of {_name(op.buffer)}", found)
+                return
+        at = point(op, ranges)
+        if at.lanes < 2 or not _is_exact(at.form, seen.ranges):
+            return
+        low, high = (bound + at.stride * (at.lanes - 1) for bound in linear_bounds(at.form, seen.ranges))
+        size = buffer_of(op.buffer).size
+        if low < 0 or high >= size:
+            expected = f"all {at.lanes} lanes inside the {size} elements of {_name(op.buffer)}"
+            self.fail(op, expected, f"the last lane at element {low if low < 0 else high}")
+
+    def races(self, loop: ForOp, ranges: Ranges) -> None:
+        """Two passes of a parallel loop must not touch one element, unless both read it."""
+        accesses: dict[SSAValue, dict[object, tuple[Access, Point]]] = {}
+        inside = dict(ranges)
+        for op in _running(loop, inside):
+            if not loop.is_ancestor(op.buffer.owner):
+                at = point(op, inside)
+                accesses.setdefault(op.buffer, {}).setdefault((type(op), at.key), (op, at))
+        for buffer, touches in accesses.items():
+            for (one, at), (other, there) in combinations_with_replacement(touches.values(), 2):
+                store = one if isinstance(one, StoreOp) else other
+                if isinstance(store, StoreOp) and meet(loop, at, there):
+                    what = "write" if isinstance(one, StoreOp) and isinstance(other, StoreOp) else "read and write"
+                    expected = f"passes of a parallel loop over {_hint(loop.var)} that touch different elements"
+                    self.fail(store, expected, f"passes that {what} one element of {_name(buffer)}")
+                    break
+
+
+def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
+    """The accesses that every pass of `loop` carries out."""
+
+    def block(block: Block) -> Iterator[Access]:
+        for op in block.ops:
+            match op:
+                case ForOp() if op.trip_count:
+                    ranges[op.var] = (0, op.trip_count - 1)
+                    yield from block(op.block)
+                case StoreOp():
+                    yield op
+                case LoadOp() if op.guard is None:
+                    yield op
+                case _:
+                    pass
+
+    return block(loop.block)
+
+
+def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
+    """Whether a load before all stores in the text may run after one: not at first, but in a later pass of a loop."""
+    conditional = load.guard is not None
+    op: Operation = load
+    while op.parent is not alloc.parent:
+        parent = op.parent_op()
+        assert parent is not None
+        conditional = conditional or isinstance(parent, IfOp)
+        if isinstance(parent, ForOp) and conditional:
+            if any(isinstance(inner, StoreOp) and inner.buffer is alloc.result for inner in parent.walk()):
+                return True
+        op = parent
+    return False
+
+
+def _is_exact(form: Linear, ranges: tuple[Range, ...]) -> bool:
+    """Whether the bounds of `form` are values of it: a sum over loop variables, which take all of theirs."""
+    return all(isinstance(atom, AffineDimExpr) and ranges[atom.position] != UNBOUNDED for atom, _ in form.terms)
+
+
+def _hint(value: SSAValue) -> str:
+    return f"%{value.name_hint}" if value.name_hint else "its variable"
+
+
+def _name(buffer: SSAValue) -> str:
+    if buffer.name_hint:
+        return f"%{buffer.name_hint}"
+    return f"argument {buffer.index}" if isinstance(buffer, BlockArgument) else "a buffer"
+
+
+@dataclass(frozen=True)
+class TirVerifyMemoryPass(ModulePass):
+    """Checks how kernels use memory; changes nothing.
+
+    Raises VerifyException with the text `Memory verification failed with the following errors:` and a line for each,
+    which names op, buffer and layer, when
+    - a buffer that the kernel allocates is read before anything was written to it;
+    - a load or store that is sure to run leaves its buffer, by the bounds of its loops or by a constant index;
+    - two passes of a parallel loop write one element of a buffer from outside of it, or one reads what another writes.
+    What only data decides, or a guard that is not a bound of one loop, is taken to be right.
+
+    Before and after: any kernels, the same.
+    Locations: as they were.
+
+    ```mlir
+    tir.for parallel %i in 4 {
+      tir.for %j in 4 {
+        %0 = tir.load %a[%i + %j] : !tir.buffer<7xf32> -> f32
+        tir.store %0, %b[%i + %j] : f32, !tir.buffer<7xf32>
+      }
+    }
+    // stays, and is reported:
+    // tir.store: expected passes of a parallel loop over %i that touch different elements,
+    //   got passes that write one element of %b
+    ```
+    """
+
+    name = "tir-verify-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        _report([error for func in prim_funcs(op) for error in errors_of(func)])

@@ -1,0 +1,36 @@
+// RUN: whence-opt %s -p "tir-remove-no-op" --print-debuginfo | filecheck %s
+
+// CHECK:      tir.prim_func @f(%a: !tir.buffer<4xf32> loc(unknown), %out: !tir.buffer<4xf32> loc(unknown)) outputs 1 {
+// CHECK-NEXT:   tir.for %i in 4 {
+// CHECK-NEXT:     %0 = tir.load %a[%i] : !tir.buffer<4xf32> -> f32 loc("used")
+// CHECK-NEXT:     tir.if [%i - 2] >= 0 {
+// CHECK-NEXT:       tir.store %0, %out[%i] : f32, !tir.buffer<4xf32> loc("store")
+// CHECK-NEXT:     } loc("half")
+// CHECK-NEXT:     tir.if [%i - 3] >= 0 {
+// CHECK-NEXT:     } else {
+// CHECK-NEXT:       tir.store %0, %out[%i] : f32, !tir.buffer<4xf32> loc("store")
+// CHECK-NEXT:     } loc("other")
+// CHECK-NEXT:   } loc("i")
+// CHECK-NEXT: } loc("f")
+tir.prim_func @f(%a: !tir.buffer<4xf32>, %out: !tir.buffer<4xf32>) outputs 1 {
+  %c = arith.constant 1.0 : f32 loc("c")
+  %t = tir.alloc : !tir.buffer<4xf32> loc("t")
+  tir.for %i in 4 {
+    %0 = tir.load %a[%i] : !tir.buffer<4xf32> -> f32 loc("used")
+    tir.if [%i - 2] >= 0 {
+      tir.store %0, %out[%i] : f32, !tir.buffer<4xf32> loc("store")
+    } else {
+      %1 = arith.addf %0, %c : f32 loc("dead")
+    } loc("half")
+    tir.if [%i - 3] >= 0 {
+      %2 = tir.load %a[%i] : !tir.buffer<4xf32> -> f32 loc("dead")
+    } else {
+      tir.store %0, %out[%i] : f32, !tir.buffer<4xf32> loc("store")
+    } loc("other")
+    tir.for parallel %j in 8 {
+      tir.if [%j - 3] >= 0 {
+        %3 = tir.load %a[%i] : !tir.buffer<4xf32> -> f32 loc("dead")
+      } loc("empty")
+    } loc("empty")
+  } loc("i")
+} loc("f")

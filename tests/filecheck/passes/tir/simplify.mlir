@@ -1,0 +1,98 @@
+// RUN: whence-opt %s -p "tir-simplify" --print-debuginfo | filecheck %s
+
+// Guards that always hold go, the others stay; what the ranges decide is decided.
+// CHECK-LABEL: tir.prim_func @guards
+// CHECK-NEXT:   tir.for %i in 8 {
+// CHECK-NEXT:     %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.000000e+00 : f32 : !tir.buffer<16xf32> -> f32 loc("padded")
+// CHECK-NEXT:     %1 = tir.load %a[%i] : !tir.buffer<16xf32> -> f32 loc("inside")
+// CHECK-NEXT:     %2 = arith.constant 5.000000e-01 : f32 loc("outside")
+// CHECK-NEXT:     %3 = arith.constant dense<5.000000e-01> : vector<4xf32> loc("lanes")
+// CHECK-NEXT:     tir.store %2, %out[%i] : f32, !tir.buffer<8xf32> loc("outside")
+// CHECK-NEXT:   } loc("i")
+tir.prim_func @guards(%a: !tir.buffer<16xf32>, %out: !tir.buffer<8xf32>) outputs 1 {
+  tir.for %i in 8 {
+    %0 = tir.load %a[%i - 1] if [%i - 1, 16 - %i] >= 0 else 0.0 : f32 : !tir.buffer<16xf32> -> f32 loc("padded")
+    %1 = tir.load %a[(%i * 4 + 3) floordiv 4] if [%i, 7 - %i] >= 0 else 0.0 : f32 : !tir.buffer<16xf32> -> f32 loc("inside")
+    %2 = tir.load %a[%i + 16] if [%i - 8] >= 0 else 0.5 : f32 : !tir.buffer<16xf32> -> f32 loc("outside")
+    %3 = tir.load %a[%i + 16] if [%i - 6, 3 - %i] >= 0 else dense<0.5> : vector<4xf32> : !tir.buffer<16xf32> -> vector<4xf32> loc("lanes")
+    tir.store %2, %out[%i] : f32, !tir.buffer<8xf32> loc("outside")
+  } loc("i")
+} loc("f")
+
+// Loops of one pass and of none, and the numbers that are left of their variables.
+// CHECK-LABEL: tir.prim_func @loops
+// CHECK-NEXT:   tir.for %i in 4 {
+// CHECK-NEXT:     %j = arith.constant 0 : index loc("j")
+// CHECK-NEXT:     %0 = tir.load %a[%i, 0] : !tir.buffer<4x8xf32> -> f32 loc("load")
+// CHECK-NEXT:     %1 = arith.index_cast %j : index to i32 loc("cast")
+// CHECK-NEXT:     tir.store %0, %out[%i] : f32, !tir.buffer<4xf32> loc("store")
+// CHECK-NEXT:   } loc("i")
+// CHECK-NEXT: } loc("g")
+tir.prim_func @loops(%a: !tir.buffer<4x8xf32>, %out: !tir.buffer<4xf32>) outputs 1 {
+  tir.for %i in 4 {
+    tir.for vectorized %j in 1 {
+      %0 = tir.load %a[(%i * 8 + %j) floordiv 8, (%i * 8 + %j) mod 8] : !tir.buffer<4x8xf32> -> f32 loc("load")
+      %1 = arith.index_cast %j : index to i32 loc("cast")
+      tir.store %0, %out[%i + %j] : f32, !tir.buffer<4xf32> loc("store")
+      tir.for %k in 0 {
+        tir.store %0, %out[%k] : f32, !tir.buffer<4xf32> loc("never")
+      } loc("k")
+    } loc("j")
+  } loc("i")
+} loc("g")
+
+// An `if` that is decided leaves the branch, located at both; one that is not narrows the ranges within.
+// CHECK-LABEL: tir.prim_func @ifs
+// CHECK-NEXT:   tir.for %i in 8 {
+// CHECK-NEXT:     %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc(fused["load", "always"])
+// CHECK-NEXT:     tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc(fused["else", "never"])
+// CHECK-NEXT:     tir.if likely [%i * -1 + 5] >= 0 {
+// CHECK-NEXT:       tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("store")
+// CHECK-NEXT:     } loc("maybe")
+// CHECK-NEXT:     tir.if [%i * -1] >= 0 {
+// CHECK-NEXT:       tir.store %0, %out[0] : f32, !tir.buffer<8xf32> loc("first")
+// CHECK-NEXT:     } loc("one")
+// CHECK-NEXT:   } loc("i")
+tir.prim_func @ifs(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) outputs 1 {
+  tir.for %i in 8 {
+    tir.if [%i, 7 - %i] >= 0 {
+      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc("load")
+      tir.if [%i - 8] >= 0 {
+        tir.store %0, %out[0] : f32, !tir.buffer<8xf32> loc("then")
+      } else {
+        tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("else")
+      } loc("never")
+      tir.if likely [5 - %i, %i] >= 0 {
+        tir.if [6 - %i] >= 0 {
+          tir.store %0, %out[%i mod 6] : f32, !tir.buffer<8xf32> loc("store")
+        } loc("store")
+      } loc("maybe")
+      tir.if [0 - %i] >= 0 {
+        tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("first")
+      } loc("one")
+    } loc("always")
+  } loc("i")
+} loc("h")
+
+// Indices: each value once, what is not used dropped, index ops and numbers folded in, data-dependent ones kept.
+// CHECK-LABEL: tir.prim_func @indices
+// CHECK-NEXT:   %c = arith.constant 2 : index loc("c")
+// CHECK-NEXT:   tir.for %i in 8 {
+// CHECK-NEXT:     tir.for %j in 3 {
+// CHECK-NEXT:       %0 = tir.index [%i + 1] : index loc("index")
+// CHECK-NEXT:       %1 = tir.load %a[%i * 3 + 1, 2] : !tir.buffer<64x8xf32> -> f32 loc("load")
+// CHECK-NEXT:       %2 = tir.load %t[%i] : !tir.buffer<8xi32> -> i32 loc("table")
+// CHECK-NEXT:       %3 = arith.index_cast %2 : i32 to index loc("table")
+// CHECK-NEXT:       %4 = tir.load %a[%3, %i floordiv 2] : !tir.buffer<64x8xf32> -> f32 loc("take")
+tir.prim_func @indices(%a: !tir.buffer<64x8xf32>, %t: !tir.buffer<8xi32>) outputs 0 {
+  %c = arith.constant 2 : index loc("c")
+  tir.for %i in 8 {
+    tir.for %j in 3 {
+      %0 = tir.index [%i + 1] : index loc("index")
+      %1 = "tir.load"(%a, %i, %0, %i, %c, %j) <{map = affine_map<(d0, d1, d2, d3, d4) -> (d0 + d1 + d2, d3 + d4 floordiv 3)>}> : (!tir.buffer<64x8xf32>, index, index, index, index, index) -> f32 loc("load")
+      %2 = tir.load %t[%i] : !tir.buffer<8xi32> -> i32 loc("table")
+      %3 = arith.index_cast %2 : i32 to index loc("table")
+      %4 = tir.load %a[%3, (%i * 2 + 1) floordiv 4] : !tir.buffer<64x8xf32> -> f32 loc("take")
+    } loc("j")
+  } loc("i")
+} loc("k")
