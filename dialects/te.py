@@ -11,6 +11,19 @@ te.func @fused_nn_dense(%p0: tensor<4x8xf32>, %p1: tensor<16x8xf32>) -> (tensor<
   te.return %dense : tensor<4x16xf32>
 }
 ```
+
+A reduction that has no name of its own combines in a second region, from constants on:
+
+```mlir
+%at, %best = te.compute "argmax" (%i in 4) reduce "argmax"(%k in 8) : tensor<4xi32>, tensor<4xf32> {
+  ...
+  te.yield %k32, %a : i32, f32
+} combine(%x0: i32, %x1: f32, %y0: i32, %y1: f32) from(-1 : i32, -3.4e38 : f32) {
+  %0 = arith.cmpf oge, %x1, %y1 : f32
+  ...
+  te.yield %1, %2 : i32, f32
+}
+```
 """
 
 from __future__ import annotations
@@ -20,9 +33,12 @@ from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    ArrayAttr,
     DenseArrayBase,
+    FloatAttr,
     FunctionType,
     IndexType,
+    IntegerAttr,
     IntegerType,
     Signedness,
     StringAttr,
@@ -30,18 +46,20 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
+    opt_region_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -177,7 +195,9 @@ class ReturnOp(IRDLOperation):
 class ComputeOp(IRDLOperation):
     """One stage: the element at each point of the data axes; with reduce axes, the combination over all their points.
 
-    The region has an `index` argument per axis, data axes first, and yields the element (or the term to combine).
+    The region has an `index` argument per axis, data axes first, and yields the element (or the term to combine), one
+    per result; all results have the same shape. A custom reduction has a region `combiner` of two operands per result,
+    first all of the one side, then all of the other, and starts from the constants of `identity`.
     """
 
     name = "te.compute"
@@ -185,21 +205,29 @@ class ComputeOp(IRDLOperation):
     extents = prop_def(DenseArrayBase)
     reduce_extents = prop_def(DenseArrayBase, default_value=DenseArrayBase.from_list(i64, []))
     reducer = opt_prop_def(StringAttr)
+    identity = opt_prop_def(ArrayAttr)
     body = region_def("single_block")
-    result = result_def(TensorType)
+    combiner = opt_region_def("single_block")
+    outputs = var_result_def(TensorType)
     traits = traits_def(Pure(), HasParent(FuncOp))
 
     @staticmethod
     def make(
         label: str,
         extents: Sequence[int],
-        element: Attribute,
+        element: Attribute | Sequence[Attribute],
         *,
         reduce_extents: Sequence[int] = (),
         reducer: str | None = None,
+        identity: Sequence[Attribute] | None = None,
         names: Sequence[str] = (),
     ) -> ComputeOp:
-        """A compute with an empty body. `names` are the axes' names, data axes first (default ax0.. and k0..)."""
+        """A compute with an empty body; of several elements, one with several results.
+
+        names: the axes' names, data axes first (default ax0.. and k0..). identity: what a custom reduction starts from;
+        the compute then has an empty combiner, too.
+        """
+        elements = [element] if isinstance(element, Attribute) else list(element)
         block = Block(arg_types=[INDEX] * (len(extents) + len(reduce_extents)))
         default = [f"ax{i}" for i in range(len(extents))] + [f"k{i}" for i in range(len(reduce_extents))]
         for argument, hint in zip(block.args, names or default, strict=True):
@@ -211,11 +239,22 @@ class ComputeOp(IRDLOperation):
         }
         if reducer is not None:
             properties["reducer"] = StringAttr(reducer)
+        regions = [Region(block)]
+        if identity is not None:
+            properties["identity"] = ArrayAttr(identity)
+            regions.append(Region(Block(arg_types=[stored_type(e) for e in elements] * 2)))
         op = ComputeOp.create(
-            result_types=[TensorType(element, extents)], properties=properties, regions=[Region(block)]
+            result_types=[TensorType(e, extents) for e in elements], properties=properties, regions=regions
         )
-        op.result.name_hint = label if SSAValue.is_valid_name(label) else None
+        for i, result in enumerate(op.results):
+            hint = label if len(elements) == 1 else f"{label}.v{i}"
+            result.name_hint = hint if SSAValue.is_valid_name(hint) else None
         return op
+
+    @property
+    def result(self) -> OpResult[TensorType]:
+        """The tensor, or the first of several."""
+        return cast("OpResult[TensorType]", self.results[0])
 
     @property
     def block(self) -> Block:
@@ -241,18 +280,30 @@ class ComputeOp(IRDLOperation):
 
     @property
     def yielded(self) -> SSAValue:
-        last = self.block.last_op
-        assert isinstance(last, YieldOp)
-        return last.value
+        """The element, or the first of several."""
+        return self.yields[0]
+
+    @property
+    def yields(self) -> Sequence[SSAValue]:
+        """The element of each result."""
+        return _yields(self.block)
+
+    @property
+    def combined(self) -> Sequence[SSAValue]:
+        """What the combiner, which must be there, makes of its operands."""
+        assert self.combiner is not None
+        return _yields(self.combiner.block)
 
     @property
     def reads(self) -> list[ReadOp]:
         return [op for op in self.block.ops if isinstance(op, ReadOp)]
 
     def verify_(self) -> None:
-        type_ = self.result.type
-        if type_.get_shape() != self.shape:
-            fail(self, f"a result of shape {self.shape}, as the axes say", str(type_))
+        if not self.outputs:
+            fail(self, "at least one result", "none")
+        for output in self.outputs:
+            if cast(TensorType[Attribute], output.type).get_shape() != self.shape:
+                fail(self, f"a result of shape {self.shape}, as the axes say", str(output.type))
         axes = len(self.shape) + len(self.reduce_shape)
         if len(self.block.args) != axes or any(argument.type != INDEX for argument in self.block.args):
             found = ", ".join(str(argument.type) for argument in self.block.args) or "none"
@@ -266,12 +317,37 @@ class ComputeOp(IRDLOperation):
                 "a reducer when there are reduce axes, and only then",
                 f"{found} and {len(self.reduce_shape)} axes",
             )
-        if self.reducer is not None and self.reducer.data not in REDUCERS:
-            fail(self, f"a reducer among {', '.join(REDUCERS)}", self.reducer.data)
-        if not isinstance(last := self.block.last_op, YieldOp):
-            fail(self, "a body that ends in te.yield", last.name if last else "an empty body")
-        if last.value.type != stored_type(type_.element_type):
-            fail(self, f"a {stored_type(type_.element_type)} yielded", str(last.value.type))
+        elements = [stored_type(cast(TensorType[Attribute], output.type).element_type) for output in self.outputs]
+        self._verify_yield(self.block, elements, "a body")
+        self._verify_combiner(elements)
+
+    def _verify_combiner(self, elements: Sequence[Attribute]) -> None:
+        if (self.combiner is None) != (self.identity is None):
+            fail(self, "a combiner and its identity together", "a combiner" if self.combiner else "an identity")
+        if self.combiner is None or self.identity is None:
+            if self.reducer is None:
+                return
+            if self.reducer.data not in REDUCERS:
+                fail(self, f"a reducer among {', '.join(REDUCERS)}, or a combiner", self.reducer.data)
+            if len(elements) != 1:
+                fail(self, f"one result of the reducer {self.reducer.data}", str(len(elements)))
+            return
+        if self.reducer is None:
+            fail(self, "a combiner of a reduction only", "no reducer")
+        given = [argument.type for argument in self.combiner.block.args]
+        if given != [*elements, *elements]:
+            wanted = ", ".join(str(element) for element in (*elements, *elements))
+            fail(self, f"a combiner of ({wanted})", f"({', '.join(map(str, given))})")
+        types = [cast(IntegerAttr | FloatAttr, number).type for number in self.identity]
+        if types != list(elements):
+            fail(self, f"an identity of ({', '.join(map(str, elements))})", f"({', '.join(map(str, types))})")
+        self._verify_yield(self.combiner.block, elements, "a combiner")
+
+    def _verify_yield(self, block: Block, elements: Sequence[Attribute], what: str) -> None:
+        if not isinstance(last := block.last_op, YieldOp):
+            fail(self, f"{what} that ends in te.yield", last.name if last else "an empty body")
+        if list(last.operand_types) != list(elements):
+            fail(self, f"a {', '.join(map(str, elements))} yielded", ", ".join(map(str, last.operand_types)))
 
     def print(self, printer: Printer) -> None:
         def axes(arguments: Sequence[SSAValue], extents: Sequence[int]) -> None:
@@ -287,13 +363,27 @@ class ComputeOp(IRDLOperation):
         printer.print_string(" ")
         axes(self.axes, self.shape)
         if self.reducer is not None:
-            printer.print_string(f" {self.reducer.data}")
+            printer.print_string(" ")
+            if self.combiner is None:
+                printer.print_string(self.reducer.data)
+            else:
+                printer.print_string("reduce ")
+                printer.print_string_literal(self.reducer.data)
             axes(self.reduce_axes, self.reduce_shape)
         printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+        printer.print_list(self.outputs, lambda output: printer.print_attribute(output.type))
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+        if self.combiner is not None and self.identity is not None:
+            printer.enter_scope()
+            printer.print_string(" combine(")
+            printer.print_list(self.combiner.block.args, printer.print_block_argument)
+            printer.print_string(") from(")
+            printer.print_list(self.identity, printer.print_attribute)
+            printer.print_string(") ")
+            printer.print_region(self.combiner, print_entry_block_args=False, print_empty_block=False)
+            printer.exit_scope()
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -309,18 +399,33 @@ class ComputeOp(IRDLOperation):
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
         rank = len(extents)
         properties: dict[str, Attribute] = {"label": StringAttr(label)}
-        if (reducer := parser.parse_optional_keyword_in(REDUCERS)) is not None:
+        reducer: str | None = parser.parse_optional_keyword_in(REDUCERS)
+        if reducer is None and parser.parse_optional_keyword("reduce") is not None:
+            reducer = parser.parse_str_literal()
+        if reducer is not None:
             properties["reducer"] = StringAttr(reducer)
             arguments += parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
         parser.parse_punctuation(":")
-        type_ = parser.parse_type()
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         extra = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region(arguments)
+        regions = [parser.parse_region(arguments)]
+        if parser.parse_optional_keyword("combine") is not None:
+            operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
+            parser.parse_keyword("from")
+            numbers = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_attribute)
+            properties["identity"] = ArrayAttr(numbers)
+            regions.append(parser.parse_region(operands))
         properties["extents"] = DenseArrayBase.from_list(i64, extents[:rank])
         properties["reduce_extents"] = DenseArrayBase.from_list(i64, extents[rank:])
         return cls.create(
-            result_types=[type_], properties=properties, regions=[region], attributes=extra.data if extra else {}
+            result_types=types, properties=properties, regions=regions, attributes=extra.data if extra else {}
         )
+
+
+def _yields(block: Block) -> Sequence[SSAValue]:
+    last = block.last_op
+    assert isinstance(last, YieldOp)
+    return last.values
 
 
 def _check_indices(op: ReadOp | IndexOp) -> None:
@@ -370,7 +475,7 @@ class ReadOp(IRDLOperation):
             check_else(self, self.otherwise, element)
         compute = self.parent_op()
         assert isinstance(compute, ComputeOp)
-        if self.tensor is compute.result:
+        if self.tensor.owner is compute:
             fail(self, "a tensor that is computed before", f'the result of its own compute "{compute.label.data}"')
 
     def print(self, printer: Printer) -> None:
@@ -439,15 +544,15 @@ class IndexOp(IRDLOperation):
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """The element a compute stands for."""
+    """The elements a compute stands for, one per result; in a combiner, the combination."""
 
     name = "te.yield"
-    value = operand_def(Attribute)
+    values = var_operand_def(Attribute)
     traits = traits_def(IsTerminator(), HasParent(ComputeOp))
-    assembly_format = "$value attr-dict `:` type($value)"
+    assembly_format = "$values attr-dict `:` type($values)"
 
-    def __init__(self, value: SSAValue | Operation):
-        super().__init__(operands=[SSAValue.get(value)])
+    def __init__(self, *values: SSAValue | Operation):
+        super().__init__(operands=[[SSAValue.get(value) for value in values]])
 
 
 Te = Dialect("te", [FuncOp, ReturnOp, ComputeOp, ReadOp, IndexOp, YieldOp])

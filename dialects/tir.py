@@ -16,253 +16,52 @@ tir.prim_func @relu(%p0: !tir.buffer<4x64xf32>, %out: !tir.buffer<4x64xf32>) out
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Self
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    ArrayAttr,
     IndexType,
-    IntAttr,
     IntegerAttr,
     StringAttr,
-    SymbolNameConstraint,
-    UnitAttr,
     VectorType,
-    bf16,
-    f16,
-    f32,
-    f64,
     i64,
 )
 from xdsl.ir import (
     Attribute,
     Block,
-    BlockArgument,
     Dialect,
     Operation,
-    ParametrizedAttribute,
-    Region,
     SSAValue,
-    TypeAttribute,
 )
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    opt_region_def,
-    param_def,
     prop_def,
-    region_def,
     result_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
-from xdsl.utils.exceptions import VerifyException
+from xdsl.traits import Pure
 
 from ..provenance.diagnostics import fail
 from .checks import check_bounds, check_else, check_map, check_value
-from .format import parse_argument, parse_body, parse_indices, print_indices
-from .te import bit_width, is_integer, stored_type
+from .format import parse_indices, print_indices
+from .te import stored_type
+from .tir_buffer import SCOPES as SCOPES
+from .tir_buffer import BufferType, buffer_of
+from .tir_buffer import element_bytes as element_bytes
+from .tir_control import INDEX, ForOp, IfOp, PrimFuncOp
+from .tir_control import KINDS as KINDS
 from .tir_lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
 
-INDEX = IndexType()
-SCOPES = ("global", "local")
-"""Where a buffer lives: `global` in memory shared by all threads, `local` in the registers or stack of one."""
 UNBOUNDED = (-(1 << 62), 1 << 62)
 """The range of an index that no loop bounds."""
-KINDS = ("serial", "parallel", "vectorized", "unrolled")
-_BYTES: dict[Attribute, int] = {f16: 2, bf16: 2, f32: 4, f64: 8}
-
-
-def element_bytes(element: Attribute) -> int:
-    """The size in memory of an element; bool takes one byte."""
-    if is_integer(element):
-        return max(1, bit_width(element) // 8)
-    if element not in _BYTES:
-        raise VerifyException(f"expected an element type with a size, got {element}")
-    return _BYTES[element]
-
-
-@irdl_attr_definition
-class BufferType(ParametrizedAttribute, TypeAttribute):
-    """A dense row-major array in memory: `!tir.buffer<4x64xf32>`, `!tir.buffer<14x16xf32, local>`."""
-
-    name = "tir.buffer"
-    shape: ArrayAttr[IntAttr] = param_def()
-    element_type: Attribute = param_def()
-    scope: StringAttr = param_def()
-
-    @staticmethod
-    def of(shape: Sequence[int], element: Attribute, scope: str = "global") -> BufferType:
-        return BufferType(ArrayAttr([IntAttr(extent) for extent in shape]), element, StringAttr(scope))
-
-    def get_shape(self) -> tuple[int, ...]:
-        return tuple(extent.data for extent in self.shape)
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Elements between neighbours along each dimension."""
-        shape = self.get_shape()
-        return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
-
-    @property
-    def size(self) -> int:
-        """Elements."""
-        return prod(self.get_shape())
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * element_bytes(self.element_type)
-
-    def verify(self) -> None:
-        if self.scope.data not in SCOPES:
-            raise VerifyException(f"tir.buffer: expected a scope among {', '.join(SCOPES)}, got {self.scope.data}")
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            for extent in self.shape:
-                printer.print_string(f"{extent.data}x")
-            printer.print_attribute(self.element_type)
-            if self.scope.data != "global":
-                printer.print_string(f", {self.scope.data}")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            shape, element = parser.parse_ranked_shape()
-            scope = "global"
-            if parser.parse_optional_punctuation(",") is not None:
-                scope = parser.parse_identifier()
-        return [ArrayAttr([IntAttr(extent) for extent in shape]), element, StringAttr(scope)]
-
-
-def buffer_of(value: SSAValue) -> BufferType:
-    assert isinstance(value.type, BufferType)
-    return value.type
-
-
-@irdl_op_definition
-class PrimFuncOp(IRDLOperation):
-    """A kernel: buffers in, the last `outputs` of them written."""
-
-    name = "tir.prim_func"
-    sym_name = prop_def(SymbolNameConstraint())
-    outputs = prop_def(IntegerAttr)
-    body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), NoTerminator())
-
-    def __init__(self, name: str, buffers: Sequence[BufferType], outputs: int):
-        super().__init__(
-            properties={"sym_name": StringAttr(name), "outputs": IntegerAttr(outputs, i64)},
-            regions=[Region(Block(arg_types=buffers))],
-        )
-
-    @property
-    def block(self) -> Block:
-        return self.body.block
-
-    def verify_(self) -> None:
-        for argument in self.block.args:
-            if not isinstance(argument.type, BufferType):
-                fail(self, "buffers as arguments", str(argument.type))
-            if argument.type.scope.data != "global":
-                fail(self, "arguments in scope global", str(argument.type))
-        if not 0 <= self.outputs.value.data <= len(self.block.args):
-            count = len(self.block.args)
-            fail(self, f"outputs that are among its {count} arguments", str(self.outputs.value.data))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        printer.enter_scope()
-        printer.print_string("(")
-        printer.print_list(self.block.args, printer.print_block_argument)
-        printer.print_string(f") outputs {self.outputs.value.data} ")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-        printer.exit_scope()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
-        parser.parse_keyword("outputs")
-        outputs = IntegerAttr(parser.parse_integer(), i64)
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        region = parse_body(parser, arguments)
-        return cls.create(
-            properties={"sym_name": name, "outputs": outputs},
-            regions=[region],
-            attributes=extra.data if extra else {},
-        )
-
-
-@irdl_op_definition
-class ForOp(IRDLOperation):
-    """A loop from 0 to `extent`. An `unrolled` one stays rolled in the IR and is unrolled by LLVM."""
-
-    name = "tir.for"
-    extent = prop_def(IntegerAttr)
-    kind = prop_def(StringAttr, default_value=StringAttr("serial"))
-    body = region_def("single_block")
-    traits = traits_def(NoTerminator())
-
-    @staticmethod
-    def make(extent: int, kind: str = "serial", hint: str | None = None) -> ForOp:
-        block = Block(arg_types=[INDEX])
-        block.args[0].name_hint = hint
-        return ForOp.create(
-            properties={"extent": IntegerAttr(extent, i64), "kind": StringAttr(kind)}, regions=[Region(block)]
-        )
-
-    @property
-    def block(self) -> Block:
-        return self.body.block
-
-    @property
-    def var(self) -> BlockArgument:
-        return self.block.args[0]
-
-    @property
-    def trip_count(self) -> int:
-        return self.extent.value.data
-
-    def verify_(self) -> None:
-        if self.kind.data not in KINDS:
-            fail(self, f"a kind among {', '.join(KINDS)}", self.kind.data)
-        if self.trip_count < 0:
-            fail(self, "a non-negative extent", str(self.trip_count))
-        if len(self.block.args) != 1 or self.var.type != INDEX:
-            fail(self, "one block argument of type index", ", ".join(str(a.type) for a in self.block.args) or "none")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" " if self.kind.data == "serial" else f" {self.kind.data} ")
-        printer.print_ssa_value(self.var)
-        printer.print_string(f" in {self.trip_count} ")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = parser.parse_optional_keyword_in(KINDS) or "serial"
-        argument = parser.parse_argument(expect_type=False).resolve(INDEX)
-        parser.parse_keyword("in")
-        extent = parser.parse_integer()
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        region = parse_body(parser, [argument])
-        return cls.create(
-            properties={"extent": IntegerAttr(extent, i64), "kind": StringAttr(kind)},
-            regions=[region],
-            attributes=extra.data if extra else {},
-        )
 
 
 @irdl_op_definition
@@ -467,64 +266,6 @@ class StoreOp(IRDLOperation):
             operands=[parser.resolve_operand(value, value_type), parser.resolve_operand(buffer, type_), *indices],
             properties={"map": map, "stride": IntegerAttr(stride, i64)},
             attributes=extra.data if extra else {},
-        )
-
-
-@irdl_op_definition
-class IfOp(IRDLOperation):
-    """Runs its body where every guard expression is at least 0. `likely` marks the guard of an uneven split."""
-
-    name = "tir.if"
-    indices = var_operand_def(IndexType)
-    guard = prop_def(AffineMapAttr)
-    likely = opt_prop_def(UnitAttr)
-    body = region_def("single_block")
-    orelse = opt_region_def("single_block")
-    traits = traits_def(NoTerminator())
-
-    @staticmethod
-    def make(guard: AffineMap, indices: Sequence[SSAValue], *, likely: bool = False, orelse: bool = False) -> IfOp:
-        properties: dict[str, Attribute] = {"guard": AffineMapAttr(guard)}
-        if likely:
-            properties["likely"] = UnitAttr()
-        regions = [Region(Block()), Region(Block())] if orelse else [Region(Block())]
-        return IfOp.create(operands=indices, properties=properties, regions=regions)
-
-    @property
-    def block(self) -> Block:
-        return self.body.block
-
-    def verify_(self) -> None:
-        check_map(self, self.guard.data, len(self.indices), what="guard expression")
-        for region in self.regions:
-            if region.block.args:
-                fail(self, "branches without block arguments", f"{len(region.block.args)}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" likely " if self.likely else " ")
-        print_indices(printer, self.guard.data, self.indices)
-        printer.print_string(" >= 0 ")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_region(self.body, print_empty_block=False)
-        if self.orelse is not None:
-            printer.print_string(" else ")
-            printer.print_region(self.orelse, print_empty_block=False)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("likely") is not None:
-            properties["likely"] = UnitAttr()
-        properties["guard"], indices = parse_indices(parser)
-        parser.parse_punctuation(">")
-        parser.parse_punctuation("=")
-        parser.parse_integer()
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        regions = [parse_body(parser)]
-        if parser.parse_optional_keyword("else") is not None:
-            regions.append(parse_body(parser))
-        return cls.create(
-            operands=indices, properties=properties, regions=regions, attributes=extra.data if extra else {}
         )
 
 

@@ -67,7 +67,20 @@ PIPELINE: tuple[Row, ...] = (
 )
 
 
-TIR_PASSES = ("Simplify", "Vectorize", "Unroll", "FlattenBuffer", "RemoveNoOp")
+TIR_PASSES = (
+    "CommonSubexprElimination",
+    "FlattenBuffer",
+    "HoistIfThenElse",
+    "InstrumentBoundCheckers",
+    "LoopPartition",
+    "LowerIntrin",
+    "RemoveNoOp",
+    "Simplify",
+    "StorageRewrite",
+    "Unroll",
+    "Vectorize",
+    "VerifyMemory",
+)
 """The passes below `passes/tir/`; `passes/tir/pipeline.py` has the order in which a kernel meets them."""
 
 

@@ -16,43 +16,65 @@ if TYPE_CHECKING:
     from .math import abs as abs
     from .math import all as all
     from .math import any as any
+    from .math import atan2 as atan2
+    from .math import bitwise_and as bitwise_and
+    from .math import bitwise_not as bitwise_not
+    from .math import bitwise_or as bitwise_or
+    from .math import bitwise_xor as bitwise_xor
+    from .math import call_pure_extern as call_pure_extern
     from .math import cast as cast
+    from .math import ceildiv as ceildiv
+    from .math import const as const
+    from .math import copysign as copysign
     from .math import div as div
+    from .math import exp10 as exp10
     from .math import floordiv as floordiv
     from .math import floormod as floormod
+    from .math import fmod as fmod
+    from .math import hypot as hypot
     from .math import if_then_else as if_then_else
     from .math import indexdiv as indexdiv
     from .math import indexmod as indexmod
+    from .math import infinity as infinity
     from .math import isfinite as isfinite
     from .math import isinf as isinf
     from .math import isnan as isnan
     from .math import logical_not as logical_not
+    from .math import max_value as max_value
     from .math import maximum as maximum
+    from .math import min_value as min_value
     from .math import minimum as minimum
     from .math import power as power
     from .math import select as select
+    from .math import shift_left as shift_left
+    from .math import shift_right as shift_right
     from .math import sigmoid as sigmoid
+    from .math import size_var as size_var
     from .math import truncdiv as truncdiv
     from .math import truncmod as truncmod
+    from .math import var as var
+    from .reducers import comm_reducer as comm_reducer
+    from .reducers import max as max
+    from .reducers import min as min
+    from .reducers import prod as prod
+    from .reducers import reduce_axis as reduce_axis
+    from .reducers import sum as sum
     from .schedule import IterVar as IterVar
     from .schedule import Schedule as Schedule
     from .schedule import Stage as Stage
     from .tensor import Tensor as Tensor
     from .tensor import compute as compute
-    from .tensor import const as const
-    from .tensor import max as max
-    from .tensor import min as min
     from .tensor import placeholder as placeholder
-    from .tensor import prod as prod
-    from .tensor import reduce_axis as reduce_axis
-    from .tensor import sum as sum
     from .tensor import tag_scope as tag_scope
 
 _HOMES = {
     ".expr": ("Axis", "Expr"),
     ".language": ("create_schedule",),
-    ".schedule": ("IterVar", "Schedule", "Stage"),
-    ".tensor": ("Tensor", "compute", "const", "max", "min", "placeholder", "prod", "reduce_axis", "sum", "tag_scope"),
+    ".itervar": ("IterVar",),
+    ".schedule": ("Schedule",),
+    ".stage": ("Stage",),
+    ".reducers": ("comm_reducer", "max", "min", "prod", "reduce_axis", "sum"),
+    ".tensor": ("Tensor", "compute", "placeholder", "tag_scope"),
 }
 
 

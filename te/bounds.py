@@ -15,11 +15,14 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ..dialects import te
-from ..dialects.affine import ZERO, Linear, Range, linear, linear_bounds, spell, substitute
+from ..dialects.affine import ZERO, Linear, Range, linear, linear_bounds, substitute
 from ..dialects.tir import UNBOUNDED
 from ..provenance.diagnostics import ScheduleError
+from .itervar import Attach, IterVar
 from .relations import Interval, axis_values, full_region, loop_extents
-from .schedule import Attach, IterVar, Schedule, Stage
+from .schedule import Schedule
+from .spelling import index_text
+from .stage import Stage
 
 
 @dataclass(frozen=True)
@@ -38,15 +41,8 @@ Reading: TypeAlias = tuple[Stage, tuple[AffineExpr, ...]]
 
 
 def attach_axis(attach: Attach) -> IterVar | None:
-    """The loop that stands for the attach axis now: after a split the inner one, after a fuse the fused one.
-
-    None when the host has got other axes since.
-    """
-    axis = attach.axis
-    for relation in attach.stage.relations:
-        if axis in relation.parents:
-            axis = relation.children[-1]
-    return axis if axis in attach.stage.leaf else None
+    """The loop of the host that the stage is computed in; None when the host has got other axes since."""
+    return attach.loop if attach.loop in attach.stage.leaf else None
 
 
 def readings(schedule: Schedule) -> dict[Stage, list[Reading]]:
@@ -55,12 +51,12 @@ def readings(schedule: Schedule) -> dict[Stage, list[Reading]]:
     found: dict[Stage, list[Reading]] = {}
     for stage in reversed(schedule.stages):
         mine: dict[Reading, None] = {}
-        for use in stage.compute.result.uses:
+        for use in (use for result in stage.compute.results for use in result.uses):
             read, compute = use.operation, use.operation.parent_op()
             if not isinstance(read, te.ReadOp) or not isinstance(compute, te.ComputeOp):
                 continue
             reader = stage_of[compute]
-            position = {argument: i for i, argument in enumerate(compute.block.args)}
+            position: dict[SSAValue, int] = {argument: i for i, argument in enumerate(compute.block.args)}
             dims = [AffineDimExpr(position.get(index, len(position))) for index in read.indices]
             point = tuple(substitute(expr, dims) for expr in read.map.data.results)
             if not reader.inlined:
@@ -121,7 +117,7 @@ class _Inference:
         roots = [*stage.axes, *stage.reduce_axes]
         self.points[stage] = [values[axis] + start for axis, start in zip(roots, starts, strict=True)]
         texts: Mapping[IterVar, str] = {
-            axis: spell(linear(start, tuple(self.ranges)).expr, self.names)
+            axis: index_text(linear(start, tuple(self.ranges)).expr, self.names)
             for axis, start in zip(roots, starts, strict=True)
         }
         for axis in stage.all_iter_vars:

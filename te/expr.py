@@ -1,7 +1,7 @@
 """Scalar expressions of the te language: what a compute's lambda returns, as a tree of frozen nodes.
 
-Operators build nodes; a Python number takes the dtype of the other side. dtypes are TVM's names (`float32`, `int32`);
-axes and other index arithmetic are `int32`.
+Operators build nodes; a Python number takes the dtype of the other side, two dtypes meet as `dtypes.promote` says. Axes
+and other index arithmetic are `int32`. `==` builds a node, too: as a truth value it says whether both sides are one node.
 """
 
 from __future__ import annotations
@@ -10,17 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from ..provenance.diagnostics import ScheduleError
+from .dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote
+from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 
 if TYPE_CHECKING:
     from .tensor import Tensor
-
-INT = "int32"
-BOOL = "bool"
-
-
-def fail(text: str) -> NoReturn:
-    raise ScheduleError(text)
 
 
 class Expr:
@@ -47,10 +41,10 @@ class Expr:
         return binary("mul", other, self)
 
     def __truediv__(self, other: ExprLike) -> Expr:
-        return binary("div", self, other)
+        return _divide(self, other)
 
     def __rtruediv__(self, other: ExprLike) -> Expr:
-        return binary("div", other, self)
+        return _divide(other, self)
 
     def __floordiv__(self, other: ExprLike) -> Expr:
         return binary("floordiv", self, other)
@@ -64,8 +58,41 @@ class Expr:
     def __rmod__(self, other: ExprLike) -> Expr:
         return binary("floormod", other, self)
 
+    def __and__(self, other: ExprLike) -> Expr:
+        return binary("and", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return binary("and", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return binary("or", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return binary("or", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return binary("xor", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return binary("xor", other, self)
+
+    def __lshift__(self, other: ExprLike) -> Expr:
+        return binary("shl", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return binary("shl", other, self)
+
+    def __rshift__(self, other: ExprLike) -> Expr:
+        return binary("shr", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> Expr:
+        return binary("shr", other, self)
+
+    def __invert__(self) -> Expr:
+        return Not(self) if self.dtype == BOOL else binary("xor", self, _ones(self.dtype))
+
     def __neg__(self) -> Expr:
-        return binary("sub", 0, self)
+        return binary("sub", 0, self) if is_unsigned(self.dtype) else binary("mul", self, -1)
 
     def __lt__(self, other: ExprLike) -> Expr:
         return compare("lt", self, other)
@@ -79,12 +106,24 @@ class Expr:
     def __ge__(self, other: ExprLike) -> Expr:
         return compare("ge", self, other)
 
+    def __eq__(self, other: object) -> Compare:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return compare("eq", self, other) if isinstance(other, Expr | int | float) else NotImplemented
+
+    def __ne__(self, other: object) -> Compare:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return compare("ne", self, other) if isinstance(other, Expr | int | float) else NotImplemented
+
+    __hash__ = object.__hash__
+
     def equal(self, other: ExprLike) -> Expr:
-        """`self == other` as an expression; Python's == compares nodes."""
+        """`self == other`."""
         return compare("eq", self, other)
 
+    def scalar(self) -> Expr:
+        """This, as the operand of another expression; raises ScheduleError when it is none."""
+        return self
+
     def astype(self, dtype: str) -> Expr:
-        return Cast(dtype, self) if dtype != self.dtype else self
+        return Cast(check_dtype(dtype, "te.cast"), self.scalar()) if dtype != self.dtype else self.scalar()
 
     def __bool__(self) -> NoReturn:
         fail("te: an expression has no truth value while it is built; use te.if_then_else, te.all or te.any")
@@ -93,18 +132,34 @@ class Expr:
 ExprLike: TypeAlias = Expr | int | float | bool
 
 
+Extent: TypeAlias = int | Expr
+"""How long something is: a number, or an expression of size variables that are given when a schedule is made."""
+
+
 class Axis(Expr):
-    """An iteration variable from 0 to `extent`; equal only to itself."""
+    """An iteration variable: `extent` values from `start`; equal only to itself."""
 
     dtype = INT
 
-    def __init__(self, name: str, extent: int, *, reduce: bool = False):
+    def __init__(self, name: str, extent: Extent, *, start: Extent = 0, reduce: bool = False):
         self.name = name
+        self.start = start
         self.extent = extent
         self.reduce = reduce
 
     def __repr__(self) -> str:
-        return f"iter_var({self.name}, range(min=0, ext={self.extent}))"
+        return f"iter_var({self.name}, range(min={self.start}, ext={self.extent}))"
+
+
+class Var(Expr):
+    """A scalar that a schedule is made for: `create_schedule(.., sizes={name: value})`; or an operand of a reducer."""
+
+    def __init__(self, name: str, dtype: str):
+        self.name = name
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +167,13 @@ class Const(Expr):
     value: int | float | bool
     dtype: str
 
+    def __repr__(self) -> str:
+        return str(self.value)
+
 
 @dataclass(frozen=True, eq=False)
 class Binary(Expr):
-    """`op` among add sub mul div floordiv floormod truncdiv truncmod min max and or pow."""
+    """`op` is a key of the tables of `operators`: add, floordiv, max, shl, .."""
 
     op: str
     a: Expr
@@ -134,6 +192,11 @@ class Compare(Expr):
     a: Expr
     b: Expr
     dtype = BOOL
+
+    def __bool__(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.op not in ("eq", "ne"):
+            super().__bool__()
+        return (self.a is self.b) == (self.op == "eq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +227,7 @@ class Cast(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Call(Expr):
-    """A function of the math dialect on a float (`exp`), or `abs`."""
+    """A function of one number of the math dialect: `exp`, or `abs` and `popcount`."""
 
     name: str
     a: Expr
@@ -185,60 +248,125 @@ class Read(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class CallExtern(Expr):
+    """A call of a C function without side effects on numbers."""
+
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    callee: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Combiner:
+    """How a custom reduction combines tuples: `result` of the variables `lhs` and `rhs`, from `identity` on."""
+
+    name: str
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[Expr, ...]
+    identity: tuple[Const, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Reduce(Expr):
-    """`reducer` over `axes` of `value`, where `condition` holds. Stands only at the top of a compute."""
+    """Value `index` of the reduction of `values` over `axes`, where `condition` holds.
+
+    Stands only at the top of a compute. `reducer` is the name of a known one unless there is a `combiner`.
+    """
 
     reducer: str
-    value: Expr
+    values: tuple[Expr, ...]
     axes: tuple[Axis, ...]
     condition: Expr | None = None
+    combiner: Combiner | None = None
+    index: int = 0
 
     @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.value.dtype
+        return self.values[self.index].dtype
 
 
-def is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
+def constant(value: float, dtype: str) -> Const:
+    """A number of a dtype; raises ScheduleError when the dtype cannot hold it."""
+    if is_float(dtype):
+        return Const(float(value), dtype)
+    if value != value or value in (float("inf"), float("-inf")) or value != int(value):
+        fail(f"te: expected a whole number beside {dtype}, got {value}")
+    low, high = limits(dtype)
+    if not low <= value <= high:
+        fail(f"te: expected a number of {dtype}, {low} to {high}; the literal value {value} is out of range")
+    return Const(bool(value) if dtype == BOOL else int(value), dtype)
+
+
+def natural_dtype(value: float) -> str:
+    """The dtype of a Python number on its own."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, float):
+        return "float32"
+    low, high = limits(INT)
+    return INT if low <= value <= high else "int64"
 
 
 def convert(value: ExprLike, dtype: str | None = None) -> Expr:
     """An expression; a Python number gets `dtype`, or int32, float32 or bool by its type."""
     if isinstance(value, Expr):
-        return value
+        return value.scalar()
     if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
         fail(f"te: expected an expression or a number, got {type(value).__name__}")
-    natural = BOOL if isinstance(value, bool) else INT if isinstance(value, int) else "float32"
-    if dtype is not None and is_float(dtype):
-        return Const(float(value), dtype)
-    if dtype is not None and isinstance(value, float):
-        fail(f"te: expected a whole number beside {dtype}, got {value}")
-    return Const(value, dtype or natural)
+    return constant(value, dtype or natural_dtype(value))
+
+
+def _ones(dtype: str) -> Const:
+    return constant(limits(dtype)[1] if is_unsigned(dtype) else -1, dtype)
+
+
+def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
+    """A Python number takes the dtype of the other side; a fraction beside integers is a float32."""
+    if isinstance(value, Expr) or not isinstance(other, Expr):
+        return convert(value)
+    if isinstance(value, float) and not is_float(other.dtype):
+        return convert(value)
+    if isinstance(value, int) and other.dtype == BOOL and not isinstance(value, bool):
+        return convert(value)
+    return convert(value, other.dtype)
 
 
 def _pair(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
-    """Two expressions of one dtype; an int meets a float as a float."""
-    left = convert(a, b.dtype if isinstance(b, Expr) else None)
-    right = convert(b, left.dtype)
-    if left.dtype == right.dtype:
-        return left, right
-    if is_float(left.dtype) and right.dtype == INT:
-        return left, right.astype(left.dtype)
-    if is_float(right.dtype) and left.dtype == INT:
-        return left.astype(right.dtype), right
-    fail(f"te.{op}: expected operands of one dtype, got {left.dtype} and {right.dtype}; use astype")
+    """Two expressions of one dtype."""
+    left, right = _number_beside(a, b), _number_beside(b, a)
+    dtype = promote(op, left.dtype, right.dtype)
+    return left.astype(dtype), right.astype(dtype)
 
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
-    """An arithmetic node; constants fold."""
+    """An arithmetic node; constants fold.
+
+    Raises ScheduleError when the operator has no meaning on the operands' dtype.
+    """
     left, right = _pair(op, a, b)
-    if isinstance(left, Const) and isinstance(right, Const) and op in ("add", "sub", "mul") and left.dtype != BOOL:
+    if left.dtype == BOOL and op not in LOGIC:
+        fail(f"te.{op}: expected numbers, got bool; use astype")
+    if left.dtype != BOOL and op not in (FLOATS if is_float(left.dtype) else INTEGERS):
+        wanted = "integers" if op in BITWISE or op in INTEGERS else "floats"
+        fail(f"te.{op}: expected {wanted}, got {left.dtype}; use astype")
+    if isinstance(left, Const) and isinstance(right, Const) and op in ("add", "sub", "mul"):
         x, y = left.value, right.value
-        return Const({"add": x + y, "sub": x - y, "mul": x * y}[op], left.dtype)
+        return constant({"add": x + y, "sub": x - y, "mul": x * y}[op], left.dtype)
     return Binary(op, left, right)
 
 
-def compare(op: str, a: ExprLike, b: ExprLike) -> Expr:
+def _divide(a: ExprLike, b: ExprLike) -> Expr:
+    left, right = _pair("div", a, b)
+    if not is_float(left.dtype):
+        fail(
+            f"te: expected floats beside '/', got {left.dtype}: there are several integer divisions; "
+            "call div, indexdiv/indexmod, floordiv/floormod or truncdiv/truncmod"
+        )
+    return binary("div", left, right)
+
+
+def compare(op: str, a: ExprLike, b: ExprLike) -> Compare:
     return Compare(op, *_pair(op, a, b))
 
 
@@ -253,8 +381,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (a,)
         case Read():
             return expr.indices
+        case CallExtern():
+            return expr.arguments
         case Reduce():
-            return (expr.value,) if expr.condition is None else (expr.value, expr.condition)
+            return expr.values if expr.condition is None else (*expr.values, expr.condition)
         case _:
             return ()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ..dialects.te import ComputeOp
 from .emit import build_function
 from .schedule import Schedule
 from .tensor import Operation, Tensor
@@ -13,17 +14,20 @@ def create_schedule(
     operations: Operation | Tensor | Sequence[Operation | Tensor],
     inputs: Sequence[Tensor] | None = None,
     name: str = "main",
+    sizes: Mapping[str, float] | None = None,
 ) -> Schedule:
     """The default schedule of the operations whose results are wanted, and of all that they read.
 
     inputs: the function's arguments in order (every placeholder, in order of use, without it).
+    sizes: the values of the variables (`te.var`, `te.size_var`) that shapes and expressions use, by name.
+    Raises ScheduleError when a variable has no value.
     """
     given = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
     outputs = [tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs)]
-    func, values = build_function(outputs, inputs, name)
+    func, values = build_function(outputs, inputs, name, sizes)
     schedule = Schedule(func)
+    stage_of = {stage.compute: stage for stage in schedule.stages}
     for tensor, value in values.items():
-        for stage in schedule.stages:
-            if stage.compute.result is value:
-                schedule.operations.setdefault(tensor.op, stage)
+        if isinstance(value.owner, ComputeOp):
+            schedule.operations.setdefault(tensor.op, stage_of[value.owner])
     return schedule

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir.affine import AffineExpr
 
 from ..dialects.affine import ZERO
-from .schedule import Fuse, IterVar, Singleton, Split, Stage
+from .itervar import Fuse, IterVar, Singleton, Split
+from .stage import Stage
 
 
 @dataclass(frozen=True)

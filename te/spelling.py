@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ..dialects import te
 from ..dialects.affine import spell
 from ..dialects.relay.constants import dtype_name
 
 _ATOM, _UNARY, _PRODUCT, _SUM, _SHIFT, _COMPARE, _LOGIC, _ELSE = 8, 7, 6, 5, 4, 3, 2, 1
-_SHORT = 20
-"""A value used more than once gets a name when its text is longer."""
+_SHORT, _TINY = 20, 8
+"""A value used more than once gets a name when its text is longer, as `A[i, j]` or as `a + b`."""
 
 _BINARY = {
     **dict.fromkeys(("mulf", "muli"), ("*", _PRODUCT)),
@@ -40,15 +39,10 @@ _FUNCTIONS = {
     **dict.fromkeys(("powf", "fpowi", "ipowi"), "pow"),
 }
 """Ops that have another name as a function; all others are called as they are."""
-_CASTS = {"extf", "truncf", "sitofp", "uitofp", "fptosi", "fptoui", "trunci", "extsi", "extui", "index_cast"}
+_CASTS = {"extf", "truncf", "sitofp", "uitofp", "fptosi", "fptoui", "trunci", "extsi", "extui"}
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_UPDATES: dict[str, Callable[[str, str], str]] = {
-    "sum": lambda target, term: f"{target} += {term}",
-    "prod": lambda target, term: f"{target} *= {term}",
-    "max": lambda target, term: f"{target} = max({target}, {term})",
-    "min": lambda target, term: f"{target} = min({target}, {term})",
-}
-"""How a reducer takes one more term."""
+_UPDATES = {"sum": "+=", "prod": "*="}
+"""Reducers that have an operator; another is a function of what there is and one more term."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +56,24 @@ class _Text:
 
 
 def tensor_name(tensor: SSAValue) -> str:
-    """The label of the stage that computes a tensor, the name of an argument (`p0` when it has none)."""
+    """The label of the stage that computes a tensor, with `.v1` for its second result; the name of an argument.
+
+    An argument without a name is `p0`, `p1`, ...
+    """
     owner = tensor.owner
     if isinstance(owner, te.ComputeOp):
-        return owner.label.data
+        return owner.label.data + (f".v{owner.results.index(tensor)}" if len(owner.results) > 1 else "")
     return tensor.name_hint or (f"p{tensor.index}" if isinstance(tensor, BlockArgument) else "value")
 
 
 def axis_names(compute: te.ComputeOp) -> list[str]:
     """The names of the axes, data axes first."""
     return [argument.name_hint or f"ax{i}" for i, argument in enumerate(compute.block.args)]
+
+
+def index_text(expr: AffineExpr, names: Sequence[str]) -> str:
+    """An index expression, dim i spelled `names[i]`: `(i // 2) * 4 + j % 4`."""
+    return spell(expr, names).replace(" floordiv ", " // ").replace(" mod ", " % ")
 
 
 def statements(compute: te.ComputeOp) -> list[str]:
@@ -96,6 +98,10 @@ def _number(attribute: Attribute) -> str:
             return str(attribute)
 
 
+def _tuple(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
 class _Speller:
     def __init__(self, compute: te.ComputeOp):
         self.compute = compute
@@ -110,13 +116,19 @@ class _Speller:
             for result in op.results:
                 self._define(result, self._value(op))
         names = axis_names(compute)[: len(compute.shape)]
-        target = compute.label.data + (f"[{', '.join(names)}]" if names else "")
-        term = self.values[compute.yielded].text
-        update = _UPDATES[compute.reducer.data] if compute.reducer is not None else "{} = {}".format
-        return [*self.lines, update(target, term)]
+        point = f"[{', '.join(names)}]" if names else ""
+        targets = [tensor_name(result) + point for result in compute.results]
+        terms = [self.values[value].text for value in compute.yields]
+        if compute.reducer is None:
+            return [*self.lines, *(f"{target} = {term}" for target, term in zip(targets, terms, strict=True))]
+        target, term = _tuple(targets), _tuple(terms)
+        reducer = compute.reducer.data
+        if compute.combiner is None and reducer in _UPDATES:
+            return [*self.lines, f"{target} {_UPDATES[reducer]} {term}"]
+        return [*self.lines, f"{target} = {reducer}({target}, {term})"]
 
     def _define(self, value: SSAValue, text: _Text) -> None:
-        if len(text.text) > _SHORT and value.uses.get_length() > 1:
+        if len(text.text) > (_SHORT if text.binding == _ATOM else _TINY) and value.uses.get_length() > 1:
             name = f"t{len(self.lines)}"
             self.lines.append(f"{name} = {text.text}")
             text = _Text(name)
@@ -124,7 +136,7 @@ class _Speller:
 
     def _indices(self, map: AffineMap, operands: Sequence[SSAValue]) -> list[str]:
         names = [self.values[operand].inside(_ATOM) for operand in operands]
-        return [spell(expr, names) for expr in map.results]
+        return [index_text(expr, names) for expr in map.results]
 
     def _value(self, op: Operation) -> _Text:
         match op:
@@ -164,8 +176,7 @@ class _Speller:
         if name == "negf":
             return _Text(f"-{operands[0].inside(_UNARY + 1)}", _UNARY)
         if name in _CASTS:
-            type_ = cast(Attribute, op.results[0].type)
-            if isinstance(type_, IndexType):
-                return operands[0]
-            return _Text(f"{dtype_name(type_)}({operands[0].text})")
+            return _Text(f"{dtype_name(op.results[0].type)}({operands[0].text})")
+        if name == "index_cast":
+            return operands[0]
         return _Text(f"{_FUNCTIONS.get(name, name)}({', '.join(operand.text for operand in operands)})")

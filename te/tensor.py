@@ -1,4 +1,4 @@
-"""Tensors and the operations that make them: `placeholder`, `compute`, reductions."""
+"""Tensors and the operations that make them: `placeholder` and `compute`."""
 
 from __future__ import annotations
 
@@ -7,27 +7,39 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
-from ..dialects.relay.constants import DTYPES
-from .expr import Axis, Const, Expr, ExprLike, Read, Reduce, convert, fail, walk
+from .dtypes import check_dtype, fail, is_float
+from .expr import Axis, Expr, ExprLike, Extent, Read, Reduce, convert, walk
+
+# One case per rank, so that type checkers know the arguments of a lambda.
+Body: TypeAlias = (
+    Callable[[], Any]
+    | Callable[[Expr], Any]
+    | Callable[[Expr, Expr], Any]
+    | Callable[[Expr, Expr, Expr], Any]
+    | Callable[[Expr, Expr, Expr, Expr], Any]
+    | Callable[[Expr, Expr, Expr, Expr, Expr], Any]
+    | Callable[[Expr, Expr, Expr, Expr, Expr, Expr], Any]
+)
+"""What gives the element of a compute, for its axes."""
 
 _tag: ContextVar[str] = ContextVar("te_tag", default="")
 
 
 class Operation:
-    """What makes tensors: a placeholder or a compute. `name` is its stage's label."""
+    """What makes tensors. `name` is its stage's label."""
 
     name: str
     location: LocationAttr
 
-    def __init__(self, name: str, shape: Sequence[int], dtypes: Sequence[str]):
+    def __init__(self, name: str, shapes: Sequence[Sequence[Extent]], dtypes: Sequence[str]):
         self.name = name
         self.location = UNKNOWN_LOC
-        self.shape = tuple(shape)
-        self.outputs = [Tensor(self, index, dtype) for index, dtype in enumerate(dtypes)]
+        outputs = enumerate(zip(shapes, dtypes, strict=True))
+        self.outputs = [Tensor(self, index, tuple(shape), dtype) for index, (shape, dtype) in outputs]
         self.axis: list[Axis] = []
         self.reduce_axis: list[Axis] = []
 
@@ -62,7 +74,7 @@ class ComputeOp(Operation):
         tag: str,
         attrs: dict[str, Any],
     ):
-        super().__init__(name, [axis.extent for axis in axes], [expr.dtype for expr in body])
+        super().__init__(name, [[axis.extent for axis in axes]] * len(body), [expr.dtype for expr in body])
         self.axis = list(axes)
         self.body = tuple(body)
         self.tag = tag
@@ -79,14 +91,11 @@ class ComputeOp(Operation):
 class Tensor:
     """One output of an operation. `T[i, j]` and `T(i, j)` read an element; fewer indices give a slice."""
 
-    def __init__(self, op: Operation, value_index: int, dtype: str):
+    def __init__(self, op: Operation, value_index: int, shape: tuple[Extent, ...], dtype: str):
         self.op = op
         self.value_index = value_index
+        self.shape = shape
         self.dtype = dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.op.shape
 
     @property
     def ndim(self) -> int:
@@ -100,7 +109,15 @@ class Tensor:
     def __call__(self, *indices: ExprLike) -> Expr:
         if len(indices) != self.ndim:
             fail(f"Need to provide {self.ndim} index in tensor but {len(indices)} was provided (tensor '{self.name}')")
-        return Read(self, tuple(convert(index) for index in indices))
+        return Read(self, tuple(self._index(index) for index in indices))
+
+    def _index(self, index: ExprLike) -> Expr:
+        if isinstance(index, slice | type(...) | type(None)):
+            fail(f"te: expected one index per dimension of tensor '{self.name}', got {index}; ranges are not indices")
+        expr = convert(index)
+        if is_float(expr.dtype):
+            fail(f"te: expected integers as indices of tensor '{self.name}', got {expr.dtype}")
+        return expr
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Any:
         given = indices if isinstance(indices, tuple) else (indices,)
@@ -113,35 +130,50 @@ class Tensor:
         return f"Tensor(shape={list(self.shape)}, op.name={self.op.name})"
 
 
-@dataclass(frozen=True)
-class TensorSlice:
-    """A tensor with its first indices given."""
+@dataclass(frozen=True, eq=False)
+class TensorSlice(Expr):
+    """A tensor with its first indices given; more indices make it an element."""
 
     tensor: Tensor
     indices: tuple[ExprLike, ...]
+
+    @property
+    def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.tensor.dtype
+
+    def scalar(self) -> Expr:
+        return self.tensor(*self.indices)
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Any:
         more = indices if isinstance(indices, tuple) else (indices,)
         return self.tensor[(*self.indices, *more)]
 
 
-def _shape(shape: Sequence[int] | int, what: str) -> tuple[int, ...]:
-    extents = (shape,) if isinstance(shape, int) else tuple(shape)
-    if any(not isinstance(e, int) or e < 0 for e in extents):  # pyright: ignore[reportUnnecessaryIsInstance]
-        fail(f"te.{what}: expected a shape of non-negative ints, got {extents}")
-    return extents
+def check_extent(extent: Extent, what: str) -> Extent:
+    """`extent`; raises ScheduleError when it is no size."""
+    if isinstance(extent, Expr):
+        if is_float(extent.dtype):
+            fail(f"{what}: expected sizes that are integers, got {extent.dtype}")
+    elif isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        fail(f"{what}: expected non-negative ints as sizes, got {extent!r}")
+    return extent
 
 
-def placeholder(shape: Sequence[int] | int, dtype: str = "float32", name: str = "placeholder") -> Tensor:
+def check_shape(shape: Sequence[Extent] | Extent, what: str) -> tuple[Extent, ...]:
+    """A shape as a tuple; raises ScheduleError when a part of it is no size."""
+    extents = (shape,) if isinstance(shape, int | Expr) else tuple(shape)
+    return tuple(check_extent(extent, what) for extent in extents)
+
+
+def placeholder(shape: Sequence[Extent] | Extent, dtype: str = "float32", name: str = "placeholder") -> Tensor:
     """An input tensor."""
-    if dtype not in DTYPES:
-        fail(f"te.placeholder: expected a dtype among {', '.join(DTYPES)}, got {dtype!r}")
-    return PlaceholderOp(name, _shape(shape, "placeholder"), [dtype]).output(0)
+    check_dtype(dtype, "te.placeholder")
+    return PlaceholderOp(name, [check_shape(shape, "te.placeholder")], [dtype]).output(0)
 
 
 def compute(
-    shape: Sequence[int] | int,
-    fcompute: Callable[..., Any],
+    shape: Sequence[Extent] | Extent,
+    fcompute: Body,
     name: str = "compute",
     tag: str = "",
     attrs: dict[str, Any] | None = None,
@@ -152,11 +184,13 @@ def compute(
     `lambda *i` gets all axes, called i0, i1, .. or as `varargs_names` says.
     Raises ScheduleError when the lambda's arguments do not match the shape.
     """
-    extents = _shape(shape, "compute")
+    extents = check_shape(shape, "te.compute")
     axes = [Axis(n, e) for n, e in zip(_argument_names(fcompute, len(extents), varargs_names), extents, strict=True)]
     result = fcompute(*axes)
     several = isinstance(result, tuple | list)
     body = [convert(expr) for expr in (cast(Sequence[ExprLike], result) if several else (result,))]
+    if not body:
+        fail(f"te.compute: expected at least one value, got an empty tuple (stage '{name}')")
     _check_reductions(name, body)
     scope = _tag.get()
     if scope and tag:
@@ -182,12 +216,18 @@ def _argument_names(fcompute: Callable[..., Any], rank: int, varargs_names: Sequ
 
 
 def _check_reductions(name: str, body: Sequence[Expr]) -> None:
-    inner = [node for expr in body for node in walk([expr])[1:] if isinstance(node, Reduce)]
-    if inner:
+    if any(isinstance(node, Reduce) for expr in body for node in walk([expr])[1:]):
         fail(f"te.compute: Reductions are only allowed at the top level of compute (stage '{name}')")
     tops = [expr for expr in body if isinstance(expr, Reduce)]
-    if tops and (len(tops) != len(body) or any(t.axes != tops[0].axes for t in tops)):
-        fail(f"te.compute: expected all outputs to reduce over the same axes (stage '{name}')")
+    if not tops:
+        return
+    first = tops[0]
+    same = all(top.values is first.values for top in tops)
+    if not same or [top.index for top in tops] != list(range(len(first.values))) or len(tops) != len(body):
+        fail(
+            f"te.compute: expected the values of one reduction, all {len(first.values)} of them in order, "
+            f"got {len(body)} expressions of which {len(tops)} reduce (stage '{name}')"
+        )
 
 
 @contextmanager
@@ -198,32 +238,3 @@ def tag_scope(tag: str) -> Generator[None]:
         yield
     finally:
         _tag.reset(token)
-
-
-def reduce_axis(dom: tuple[int, int], name: str = "rv") -> Axis:
-    """A reduction variable over `dom = (begin, end)`; a begin other than 0 is shifted into the expressions."""
-    begin, end = dom
-    if begin != 0:
-        fail(f"te.reduce_axis: expected a domain from 0, got {dom}; add the offset to the index")
-    return Axis(name, end, reduce=True)
-
-
-def _reducer(kind: str) -> Callable[..., Expr]:
-    def reduce(expr: ExprLike, axis: Axis | Sequence[Axis], where: Expr | None = None) -> Expr:
-        axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
-        if not axes or any(not a.reduce for a in axes):
-            fail(f"te.{kind}: expected reduce axes, got {axes}")
-        return Reduce(kind, convert(expr), axes, where)
-
-    reduce.__doc__ = f"The {kind} of an expression over one or several reduce axes, where a condition holds."
-    return reduce
-
-
-sum = _reducer("sum")
-prod = _reducer("prod")
-max = _reducer("max")
-min = _reducer("min")
-
-
-def const(value: float | int | bool, dtype: str = "int32") -> Expr:
-    return Const(value, dtype)

@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from ..provenance.diagnostics import ScheduleError
 from ..provenance.span import layer_names
 from .bounds import attach_axis, infer_ranges
-from .schedule import IterVar, Schedule, Stage
+from .itervar import IterVar
+from .schedule import Schedule
 from .spelling import expression as expression
 from .spelling import statements
+from .stage import Stage
 
-_WIDTH = 100
+_WIDTH = 120
 _LAYERS = 3
 
 
@@ -67,20 +69,22 @@ def loops(stage: Stage, extents: Mapping[IterVar, int]) -> list[Loop]:
             axis = attach_axis(other.attach)
             if axis is not None:
                 inside.setdefault(axis, []).append(other.label)
-    return [
-        Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ())))
-        for axis in stage.leaf
-    ]
+    return [Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ()))) for axis in stage.leaf]
 
 
 def place(stage: Stage) -> str:
-    """Where a stage is computed: `root`, `inlined` or `@ relu.i.outer`."""
+    """Where a stage is computed: `root`, `inlined` or `@ relu.i.outer`.
+
+    A loop whose name the host has twice is told by its position: `@ relu.i#1`.
+    """
     if stage.inlined:
         return "inlined"
     if stage.attach is None:
         return "root"
+    host = stage.attach.stage
     axis = attach_axis(stage.attach) or stage.attach.axis
-    return f"@ {stage.attach.stage.label}.{axis.name}"
+    twins = [loop.name for loop in host.leaf].count(axis.name) > 1
+    return f"@ {host.label}.{axis.name}" + (f"#{host.leaf.index(axis)}" if twins else "")
 
 
 def show(schedule: Schedule) -> str:

@@ -251,7 +251,8 @@ def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[S
             inside(b, axis, kernel, stride, dilation, *limit)
             for axis, (_, kernel, stride, dilation, *_), limit in zip((h_axis, w_axis), spans, limits, strict=True)
         ]
-        count = b.add(arith.MuliOp(counts[0], counts[1])).result
+        # With ceil_mode a window may lie outside altogether: its mean is 0.
+        count = b.add(arith.MaxSIOp(b.add(arith.MuliOp(counts[0], counts[1])).result, b.constant(1, te.INDEX))).result
         total = b.read(pooled, b.axes)
         divisor = convert(b, b.add(arith.IndexCastOp(count, te.I32)).result, te.I32, element(pooled))
         return convert(b, quotient(b, total, divisor, element(result)), element(pooled), element(result))

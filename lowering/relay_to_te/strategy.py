@@ -12,7 +12,9 @@ from xdsl.ir.affine import AffineDimExpr
 from ...dialects import te
 from ...dialects.tir import element_bytes
 from ...passes.relay.blocking import largest_divisor
-from ...te.schedule import IterVar, Schedule, Stage
+from ...te.itervar import IterVar
+from ...te.schedule import Schedule
+from ...te.stage import Stage
 from .convolution import tile_width
 
 _SERIAL_LIMIT = 1 << 14

@@ -11,7 +11,8 @@ from xdsl.passes import ModulePass
 from ...dialects import te
 from ...dialects.schedule import SequenceOp
 from ...provenance.diagnostics import ScheduleError, message
-from ...te.schedule import Schedule, replay
+from ...te.replay import replay
+from ...te.schedule import Schedule
 from .lower import lower_schedule
 
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.dialects.arith import AndIOp, CmpiOp, ConstantOp, SelectOp
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects import te
@@ -26,7 +26,7 @@ def inline_stages(schedule: Schedule) -> None:
     """
     for stage in [stage for stage in reversed(schedule.stages) if stage.inlined]:
         producer = stage.compute
-        for use in list(producer.result.uses):
+        for use in [use for output in producer.outputs for use in output.uses]:
             read = use.operation
             assert isinstance(read, te.ReadOp)
             consumer = read.parent_op()
@@ -86,7 +86,7 @@ def _inline(producer: te.ComputeOp, read: te.ReadOp) -> None:
         copy.location = op.location
         for mine, theirs in zip(op.results, copy.results, strict=True):
             values[mine] = theirs
-    result = values[producer.yielded]
+    result = values[producer.yields[cast(OpResult, read.tensor).index]]
     if read.otherwise is not None:
         result = _guarded(producer, read, result, add)
     read.result.replace_all_uses_with(result)

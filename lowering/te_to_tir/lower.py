@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import NoReturn, cast
 
 from xdsl.dialects.arith import MulfOp
 from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
 from xdsl.dialects.math import FmaOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te, tir
@@ -21,14 +21,16 @@ from ...dialects.affine import ZERO, Range, bounds, linear, simplify, substitute
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import ScheduleError, describe
 from ...provenance.span import fuse, is_known
+from ...te.itervar import Attach, IterVar, Split
 from ...te.relations import Interval, axis_values, full_region, loop_extents
-from ...te.schedule import Attach, IterVar, Schedule, Split, Stage
+from ...te.schedule import Schedule
+from ...te.stage import Stage
 from .inline import inline_stages
-from .reducers import combine, identity
+from .reducers import combine, constant, identity
 from .regions import clip, index_interval, union
 
 _STACK_LIMIT = 1 << 18
-"""A buffer computed inside a parallel loop lives on its thread's stack; this many bytes at most."""
+"""A local buffer, or one computed inside a parallel loop, lives on its thread's stack; this many bytes at most."""
 
 
 def lower_schedule(schedule: Schedule) -> tir.PrimFuncOp:
@@ -77,8 +79,12 @@ class _Lowering:
         self.stage_of = {stage.compute: stage for stage in schedule.stages}
         self.children: dict[IterVar, list[Stage]] = {}
         for stage in schedule.stages:
-            if stage.attach is not None:
-                self.children.setdefault(stage.attach.axis, []).append(stage)
+            if (at := stage.attach) is not None:
+                if at.stage.inlined:
+                    raise ScheduleError(
+                        f"compute_at: stage '{stage.label}' is computed inside '{at.stage.label}', which is inlined"
+                    )
+                self.children.setdefault(at.loop, []).append(stage)
         # Dim i of every expression is self.vars[i], which lies in self.ranges[i].
         self.vars: list[SSAValue] = []
         self.ranges: list[Range] = []
@@ -92,21 +98,30 @@ class _Lowering:
         for stage in self.schedule.stages:
             if stage.attach is None:
                 region = full_region(stage.compute.shape)
-                if stage.compute.result not in self.storage:
-                    self._allocate(stage, region)
+                self._allocate(stage, region)
                 self._emit(stage, region)
         return self.func
 
     # Buffers
 
     def _allocate(self, stage: Stage, region: Sequence[Interval]) -> None:
-        element = stage.compute.result.type.element_type
+        """Give the tensors of a stage that are no results of the function their buffers."""
+        for output in stage.compute.outputs:
+            if output not in self.storage:
+                buffer = self._buffer(stage, cast(TensorType[Attribute], output.type).element_type, region)
+                buffer.name_hint = output.name_hint or (stage.label if SSAValue.is_valid_name(stage.label) else None)
+                self.storage[output] = _Storage(buffer, [interval.start for interval in region])
+
+    def _buffer(self, stage: Stage, element: Attribute, region: Sequence[Interval]) -> SSAValue:
         shape = [interval.extent for interval in region]
         type_ = tir.BufferType.of(shape, element, stage.scope)
         top = self.func.block
         with self.builder.located(stage.compute.location):
             op = tir.AllocOp(type_)
-            if stage.scope == "local" or not self.parallel_depth:
+            on_stack = stage.scope == "local" or self.parallel_depth > 0
+            if on_stack and type_.nbytes > _STACK_LIMIT:
+                self._too_large(stage, type_)
+            if stage.scope == "local" or not on_stack:
                 if stage.scope == "global" and self.builder.block is not top:
                     op.location = self.builder.location
                     first = top.first_op
@@ -114,17 +129,21 @@ class _Lowering:
                     top.insert_op_before(op, first)
                 else:
                     self.builder.add(op)
-            elif type_.nbytes <= _STACK_LIMIT:
-                op = self.builder.add(tir.AllocOp(tir.BufferType.of(shape, element, "local")))
             else:
-                where = describe(stage.compute.location)
-                raise ScheduleError(
-                    f"compute_at: expected at most {_STACK_LIMIT} bytes per pass of a parallel loop, "
-                    f"got {type_.nbytes} (stage '{stage.label}'{', ' + where if where else ''})"
-                )
-        op.result.name_hint = stage.label if SSAValue.is_valid_name(stage.label) else None
-        starts = [interval.start for interval in region]
-        self.storage[stage.compute.result] = _Storage(op.result, starts)
+                op = self.builder.add(tir.AllocOp(tir.BufferType.of(shape, element, "local")))
+        return op.result
+
+    @staticmethod
+    def _too_large(stage: Stage, type_: tir.BufferType) -> NoReturn:
+        local = stage.scope == "local"
+        primitive, place = (
+            ("set_scope", "in a local buffer") if local else ("compute_at", "per pass of a parallel loop")
+        )
+        where = describe(stage.compute.location)
+        raise ScheduleError(
+            f"{primitive}: expected at most {_STACK_LIMIT} bytes {place}, "
+            f"got {type_.nbytes} (stage '{stage.label}'{', ' + where if where else ''})"
+        )
 
     # Loops
 
@@ -198,7 +217,7 @@ class _Lowering:
         shape = producer.compute.shape
         fixed = len(self.ranges)
         needed: list[Interval] | None = None
-        for use in producer.compute.result.uses:
+        for use in [use for output in producer.compute.outputs for use in output.uses]:
             read = use.operation
             compute = read.parent_op()
             if not isinstance(read, te.ReadOp) or not isinstance(compute, te.ComputeOp):
@@ -232,7 +251,10 @@ class _Lowering:
             else:
                 needed = [union(a, b, ranges, e) for a, b, e in zip(needed, found, shape, strict=True)]
         del self.ranges[fixed:]
-        assert needed is not None
+        if needed is None:
+            raise ScheduleError(
+                f"compute_at: stage '{producer.label}' is computed inside '{host.label}', which does not read it"
+            )
         return [clip(interval, self.ranges, extent) for interval, extent in zip(needed, shape, strict=True)]
 
     def _free(self, extent: int) -> AffineExpr:
@@ -288,18 +310,20 @@ class _Lowering:
                 map, operands = self._access(guard)
                 branch = self.builder.add(tir.IfOp.make(map, operands, likely=True))
                 self.builder.block = branch.block
-            storage = self.storage[compute.result]
-            target = self._access(
-                [points[axis] - start for axis, start in zip(compute.axes, storage.starts, strict=True)]
-            )
+            stores = [self.storage[output] for output in compute.outputs]
+            targets = [self._target(compute, points, storage) for storage in stores]
             if compute.reducer is None:
-                value = self._element(compute, points)
+                values = self._elements(compute, points)
             elif init:
-                value = identity(self.builder, compute.reducer.data, compute.result.type.element_type)
+                values = self._identity(compute)
             else:
-                old = self.builder.add(tir.LoadOp.make(storage.buffer, *target)).result
-                value = self._combined(compute, points, old)
-            self.builder.add(tir.StoreOp.make(value, storage.buffer, *target))
+                loads = [
+                    tir.LoadOp.make(store.buffer, *target) for store, target in zip(stores, targets, strict=True)
+                ]
+                olds = [self.builder.add(load).result for load in loads]
+                values = self._combined(compute, points, olds)
+            for value, store, target in zip(values, stores, targets, strict=True):
+                self.builder.add(tir.StoreOp.make(value, store.buffer, *target))
         self.builder.block = block
 
     def _guards(
@@ -335,20 +359,34 @@ class _Lowering:
         dims = [AffineDimExpr(position.get(dim, 0)) for dim in range(len(self.vars))]
         return AffineMap(len(used), 0, tuple(substitute(e, dims) for e in simple)), [self.vars[d] for d in used]
 
-    def _element(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> SSAValue:
-        """The ops of a compute's body at `points`; returns the yielded value."""
-        depth = len(self.vars)
-        values = self._body(compute, points)
-        del self.vars[depth:], self.ranges[depth:]
-        return values[compute.yielded]
+    def _target(
+        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], storage: _Storage
+    ) -> tuple[AffineMap, list[SSAValue]]:
+        return self._access([points[axis] - start for axis, start in zip(compute.axes, storage.starts, strict=True)])
 
-    def _combined(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], old: SSAValue) -> SSAValue:
-        """The accumulator after one more term; a product that is summed becomes a fused multiply-add."""
-        assert compute.reducer is not None
+    def _elements(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
+        """The ops of a compute's body at `points`; returns the yielded values."""
         depth = len(self.vars)
         values = self._body(compute, points)
         del self.vars[depth:], self.ranges[depth:]
-        term = values[compute.yielded]
+        return [values[value] for value in compute.yields]
+
+    def _identity(self, compute: te.ComputeOp) -> list[SSAValue]:
+        """What a reduction starts from."""
+        if compute.identity is not None:
+            return [constant(self.builder, number) for number in compute.identity]
+        assert compute.reducer is not None
+        return [identity(self.builder, compute.reducer.data, compute.result.type.element_type)]
+
+    def _combined(
+        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], olds: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The accumulators after one more term; a product that is summed becomes a fused multiply-add."""
+        assert compute.reducer is not None
+        terms = self._elements(compute, points)
+        if compute.combiner is not None:
+            return self._custom(compute, compute.combiner.block, [*olds, *terms])
+        (old,), (term,) = olds, terms
         product = term.owner
         if compute.reducer.data == "sum" and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
             a, b = product.operands
@@ -357,8 +395,18 @@ class _Lowering:
             product.erase()
             op = FmaOp(a, b, old)
             op.location = location
-            return self.builder.add(op).result
-        return combine(self.builder, compute.reducer.data, compute.result.type.element_type, old, term)
+            return [self.builder.add(op).result]
+        return [combine(self.builder, compute.reducer.data, compute.result.type.element_type, old, term)]
+
+    def _custom(self, compute: te.ComputeOp, combiner: Block, operands: Sequence[SSAValue]) -> list[SSAValue]:
+        """The combiner's ops on accumulators and terms."""
+        values = dict[SSAValue, SSAValue](zip(combiner.args, operands, strict=True))
+        for op in combiner.ops:
+            if not isinstance(op, te.YieldOp):
+                with self.builder.located(op.location if is_known(op.location) else compute.location):
+                    copy = self.builder.add(op.clone(values))
+                values.update(zip(op.results, copy.results, strict=True))
+        return [values[value] for value in compute.combined]
 
     def _body(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> dict[SSAValue, SSAValue]:
         values: dict[SSAValue, SSAValue] = {}
@@ -394,7 +442,12 @@ class _Lowering:
         return values
 
     def _load(self, read: te.ReadOp, point: list[AffineExpr]) -> SSAValue:
-        storage = self.storage[read.tensor]
+        if (storage := self.storage.get(read.tensor)) is None:
+            consumer, producer = read.parent_op(), read.tensor.owner
+            assert isinstance(consumer, te.ComputeOp) and isinstance(producer, te.ComputeOp)
+            raise ScheduleError(
+                f"compute_at: stage '{producer.label.data}' is computed after '{consumer.label.data}', which reads it"
+            )
         place = [expr - start for expr, start in zip(point, storage.starts, strict=True)]
         guard: list[AffineExpr] = []
         if read.otherwise is not None:

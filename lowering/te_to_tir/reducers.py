@@ -43,9 +43,13 @@ def identity_attribute(reducer: str, element: Attribute) -> Attribute:
 
 
 def identity(builder: LocatedBuilder, reducer: str, element: Attribute) -> SSAValue:
-    value = identity_attribute(reducer, element)
-    op = arith.ConstantOp.create(properties={"value": value}, result_types=[stored_type(element)])
-    return builder.add(op).results[0]
+    return constant(builder, identity_attribute(reducer, element))
+
+
+def constant(builder: LocatedBuilder, number: Attribute) -> SSAValue:
+    """A number as a value."""
+    type_ = cast(IntegerAttr | FloatAttr, number).type
+    return builder.add(arith.ConstantOp.create(properties={"value": number}, result_types=[type_])).results[0]
 
 
 def combine(builder: LocatedBuilder, reducer: str, element: Attribute, old: SSAValue, term: SSAValue) -> SSAValue:

@@ -155,12 +155,18 @@ class TirLoopPartitionPass(ModulePass):
         tir.store %0, %b[%i * 2] : f32, !tir.buffer<8xf32>
       }
     }
-    // becomes, after tir-simplify
-    %0 = arith.constant 0.0 : f32
-    tir.store %0, %b[0] : f32, !tir.buffer<8xf32>
+    // becomes
+    tir.for %i in 1 {
+      tir.if likely [] >= 0 {
+        %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<4xf32> -> f32
+        tir.store %0, %b[0] : f32, !tir.buffer<8xf32>
+      }
+    }
     tir.for %i in 3 {
-      %1 = tir.load %a[%i] : !tir.buffer<4xf32> -> f32
-      tir.store %1, %b[%i * 2 + 2] : f32, !tir.buffer<8xf32>
+      tir.if likely [] >= 0 {
+        %1 = tir.load %a[%i] : !tir.buffer<4xf32> -> f32
+        tir.store %1, %b[%i * 2 + 2] : f32, !tir.buffer<8xf32>
+      }
     }
     ```
     """

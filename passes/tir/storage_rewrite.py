@@ -190,27 +190,39 @@ class TirStorageRewritePass(ModulePass):
     Locations: the alloc that stays is located at all it stands for.
 
     ```mlir
-    %t = tir.alloc : !tir.buffer<8xf32>
-    %u = tir.alloc : !tir.buffer<16xf32>
-    tir.for %i in 8 {
-      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
-      tir.store %0, %t[%i] : f32, !tir.buffer<8xf32>
-    }
-    tir.for %i in 8 {
-      %1 = tir.load %t[%i] : !tir.buffer<8xf32> -> f32
-      %2 = math.exp %1 : f32
-      tir.store %2, %u[%i] : f32, !tir.buffer<16xf32>
+    tir.prim_func @f(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) outputs 1 {
+      %t = tir.alloc : !tir.buffer<8xf32>
+      %u = tir.alloc : !tir.buffer<16xf32>
+      tir.for %i in 8 {
+        %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
+        tir.store %0, %t[%i] : f32, !tir.buffer<8xf32>
+      }
+      tir.for %i in 8 {
+        %0 = tir.load %t[%i] : !tir.buffer<8xf32> -> f32
+        %1 = math.exp %0 : f32
+        tir.store %1, %u[%i] : f32, !tir.buffer<16xf32>
+      }
+      tir.for %i in 8 {
+        %0 = tir.load %u[7 - %i] : !tir.buffer<16xf32> -> f32
+        tir.store %0, %out[%i] : f32, !tir.buffer<8xf32>
+      }
     }
     // becomes
-    %t = tir.alloc : !tir.buffer<16xf32>
-    tir.for %i in 8 {
-      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
-      tir.store %0, %t[%i] : f32, !tir.buffer<16xf32>
-    }
-    tir.for %i in 8 {
-      %1 = tir.load %t[%i] : !tir.buffer<16xf32> -> f32
-      %2 = math.exp %1 : f32
-      tir.store %2, %t[%i] : f32, !tir.buffer<16xf32>
+    tir.prim_func @f(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) outputs 1 {
+      %t = tir.alloc : !tir.buffer<16xf32>
+      tir.for %i in 8 {
+        %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32
+        tir.store %0, %t[%i] : f32, !tir.buffer<16xf32>
+      }
+      tir.for %i in 8 {
+        %0 = tir.load %t[%i] : !tir.buffer<16xf32> -> f32
+        %1 = math.exp %0 : f32
+        tir.store %1, %t[%i] : f32, !tir.buffer<16xf32>
+      }
+      tir.for %i in 8 {
+        %0 = tir.load %t[7 - %i] : !tir.buffer<16xf32> -> f32
+        tir.store %0, %out[%i] : f32, !tir.buffer<8xf32>
+      }
     }
     ```
     """

@@ -120,12 +120,12 @@ class _Check:
 def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
     """The accesses that every pass of `loop` carries out."""
 
-    def block(block: Block) -> Iterator[Access]:
+    def accesses(block: Block) -> Iterator[Access]:
         for op in block.ops:
             match op:
                 case ForOp() if op.trip_count:
                     ranges[op.var] = (0, op.trip_count - 1)
-                    yield from block(op.block)
+                    yield from accesses(op.block)
                 case StoreOp():
                     yield op
                 case LoadOp() if op.guard is None:
@@ -133,7 +133,7 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
                 case _:
                     pass
 
-    return block(loop.block)
+    return accesses(loop.block)
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
@@ -184,11 +184,18 @@ class TirVerifyMemoryPass(ModulePass):
     tir.for parallel %i in 4 {
       tir.for %j in 4 {
         %0 = tir.load %a[%i + %j] : !tir.buffer<7xf32> -> f32
-        tir.store %0, %b[%i + %j] : f32, !tir.buffer<7xf32>
+        tir.store %0, %b[%i * 4 + %j] : f32, !tir.buffer<16xf32>
       }
     }
-    // stays, and is reported:
-    // tir.store: expected passes of a parallel loop over %i that touch different elements,
+    // becomes
+    tir.for parallel %i in 4 {
+      tir.for %j in 4 {
+        %0 = tir.load %a[%i + %j] : !tir.buffer<7xf32> -> f32
+        tir.store %0, %b[%i * 4 + %j] : f32, !tir.buffer<16xf32>
+      }
+    }
+    // and with a store to %b[%i * 3 + %j] it fails:
+    //   tir.store: expected passes of a parallel loop over %i that touch different elements,
     //   got passes that write one element of %b
     ```
     """

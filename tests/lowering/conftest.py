@@ -27,10 +27,14 @@ from whence.lowering.kernel import print_with_lines
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.lowering.tir_to_llvm.convert import LLVMKernel, convert
 from whence.passes.relay.evaluate import evaluate_module
+from whence.passes.tir.pipeline import run_tir_passes
+from whence.provenance.audit import check_located
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
+from whence.te.schedule import Schedule
 
 Array = NDArray[Any]
 BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -95,6 +99,56 @@ def _run(text: str, *arrays: Array, threads: int = 3) -> Linked:
     linked = Linked(native.object, text.split("@", 1)[1].split("(", 1)[0], threads)
     linked(arrays, kernel.workspace)
     return linked
+
+
+def _run_schedule(schedule: Schedule, *arrays: Array) -> PrimFuncOp:
+    """Lower a schedule, checking locations after each step, and call it; returns the prim_func before the tir passes.
+
+    All arrays, inputs first, then outputs, lie between NaNs (or huge integers): what is read outside shows in the
+    result, what is written outside fails.
+    """
+    func = lower_schedule(schedule)
+    first = func.clone()
+    first.verify()
+    check_located(func, "convert-te-to-tir")
+    run_tir_passes(func)
+    func.verify()
+    check_located(func, "tir passes")
+    kernel = convert(func, print_with_lines(func)[1])
+    kernel.module.verify()
+    check_located(kernel.module, "convert-tir-to-llvm")
+    target = Target.native()
+    text = emit_module(kernel.module, lines=kernel.lines, source="test.tir", target=target)
+    linked = Linked(compile_text(text, target, assembly=False).object, func.sym_name.data)
+    fenced = [_Fenced(array) for array in arrays]
+    linked([one.inside for one in fenced], kernel.workspace)
+    for array, one in zip(arrays, fenced, strict=True):
+        array[...] = one.inside
+        assert one.intact, "written outside of a buffer"
+    return first
+
+
+class _Fenced:
+    """A copy of an array between values that no computation should meet."""
+
+    MARGIN = 1024
+
+    def __init__(self, array: Array):
+        fence = np.full(self.MARGIN, np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).max // 2, array.dtype)
+        self.whole = np.concatenate([fence, array.ravel(), fence])
+        self.inside = self.whole[self.MARGIN : self.whole.size - self.MARGIN].reshape(array.shape)
+        self.fence = fence
+
+    @property
+    def intact(self) -> bool:
+        sides = self.whole[: self.MARGIN], self.whole[self.whole.size - self.MARGIN :]
+        return all(np.array_equal(side, self.fence, equal_nan=side.dtype.kind == "f") for side in sides)
+
+
+@pytest.fixture
+def run_schedule() -> Callable[..., PrimFuncOp]:
+    """Lower, compile and call a schedule on arrays: inputs, then outputs, which it overwrites."""
+    return _run_schedule
 
 
 @pytest.fixture

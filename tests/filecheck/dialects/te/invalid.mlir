@@ -90,7 +90,7 @@ te.func @f(%x: tensor<4x8xf32>) -> (tensor<4xf32>) {
 
 // -----
 
-// CHECK: te.compute: expected a reducer among sum, prod, max, min, got mean
+// CHECK: te.compute: expected a reducer among sum, prod, max, min, or a combiner, got mean
 te.func @f(%x: tensor<4x8xf32>) -> (tensor<4xf32>) {
   %c = "te.compute"() <{label = "c", extents = array<i64: 4>, reduce_extents = array<i64: 8>, reducer = "mean"}> ({
   ^bb0(%i: index, %k: index):

@@ -45,13 +45,13 @@ tir.prim_func @loops(%a: !tir.buffer<4x8xf32>, %out: !tir.buffer<4xf32>) outputs
 // CHECK-LABEL: tir.prim_func @ifs
 // CHECK-NEXT:   tir.for %i in 8 {
 // CHECK-NEXT:     %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc(fused["load", "always"])
-// CHECK-NEXT:     tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc(fused["else", "never"])
+// CHECK-NEXT:     tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc(fused["else", "never", "always"])
 // CHECK-NEXT:     tir.if likely [%i * -1 + 5] >= 0 {
 // CHECK-NEXT:       tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("store")
-// CHECK-NEXT:     } loc("maybe")
+// CHECK-NEXT:     } loc(fused["maybe", "always"])
 // CHECK-NEXT:     tir.if [%i * -1] >= 0 {
 // CHECK-NEXT:       tir.store %0, %out[0] : f32, !tir.buffer<8xf32> loc("first")
-// CHECK-NEXT:     } loc("one")
+// CHECK-NEXT:     } loc(fused["one", "always"])
 // CHECK-NEXT:   } loc("i")
 tir.prim_func @ifs(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) outputs 1 {
   tir.for %i in 8 {

@@ -1,0 +1,71 @@
+// RUN: whence-opt %s -p "tir-loop-partition,tir-simplify" --print-debuginfo | filecheck %s
+// RUN: whence-opt %s -p "tir-loop-partition{const-loops=false}" | filecheck %s --check-prefix OFF
+
+// The first pass pads, the last one is the tail of an uneven split; none in between has a guard.
+// CHECK-LABEL: tir.prim_func @both
+// OFF-LABEL: tir.prim_func @both
+tir.prim_func @both(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
+  // CHECK:      arith.constant 0.000000e+00 : f32 loc("pad")
+  // CHECK-NEXT: tir.store %{{.*}}, %b[0] : f32, !tir.buffer<8xf32> loc(fused["copy", "tail"])
+  // CHECK-NEXT: tir.for %i in 6 {
+  // CHECK-NEXT:   %{{.*}} = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc("pad")
+  // CHECK-NEXT:   tir.store %{{.*}}, %b[%i + 1] : f32, !tir.buffer<8xf32> loc(fused["copy", "tail"])
+  // CHECK-NEXT: } loc("loop")
+  // CHECK-NEXT: %{{.*}} = tir.load %a[6] : !tir.buffer<8xf32> -> f32 loc("pad")
+  // CHECK-NEXT: } loc("f")
+  // OFF: tir.for %i in 8
+  tir.for %i in 8 {
+    %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("pad")
+    tir.if likely [6 - %i] >= 0 {
+      tir.store %0, %b[%i] : f32, !tir.buffer<8xf32> loc("copy")
+    } loc("tail")
+  } loc("loop")
+} loc("f")
+
+// The outer loop decides for most passes; only in its last one the inner loop is split.
+// CHECK-LABEL: tir.prim_func @nested
+tir.prim_func @nested(%b: !tir.buffer<14xf32>) outputs 1 {
+  %c = arith.constant 1.0 : f32 loc("c")
+  // CHECK:      tir.for %o in 3 {
+  // CHECK-NEXT:   tir.for %i in 4 {
+  // CHECK-NEXT:     tir.store %c, %b[%o * 4 + %i]
+  // CHECK:      tir.for %i in 2 {
+  // CHECK-NEXT:   tir.store %c, %b[%i + 12]
+  // CHECK-NOT: tir.if
+  tir.for %o in 4 {
+    tir.for %i in 4 {
+      tir.if likely [13 - %o * 4 - %i] >= 0 {
+        tir.store %c, %b[%o * 4 + %i] : f32, !tir.buffer<14xf32> loc("s")
+      } loc("if")
+    } loc("i")
+  } loc("o")
+} loc("g")
+
+// A variable outside of maps stays what it was; plain branches and parallel loops are left alone.
+// CHECK-LABEL: tir.prim_func @count
+tir.prim_func @count(%a: !tir.buffer<4xf32>, %b: !tir.buffer<4xi64>) outputs 1 {
+  // CHECK:      tir.for %i in 3 {
+  // CHECK-NEXT:   %[[K:[0-9]+]] = tir.index [%i + 1] : index loc("loop")
+  // CHECK:        arith.index_cast %[[K]] : index to i64 loc("count")
+  tir.for %i in 4 {
+    %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<4xf32> -> f32 loc("l")
+    %1 = arith.index_cast %i : index to i64 loc("count")
+    tir.store %1, %b[%i] : i64, !tir.buffer<4xi64> loc("s")
+  } loc("loop")
+  // CHECK:      tir.for %plain in 4 {
+  // CHECK-NEXT:   tir.if [%plain - 1] >= 0
+  tir.for %plain in 4 {
+    tir.if [%plain - 1] >= 0 {
+      %2 = arith.constant 1 : i64 loc("l")
+      tir.store %2, %b[%plain] : i64, !tir.buffer<4xi64> loc("s")
+    } loc("if")
+  } loc("loop")
+  // CHECK:      tir.for parallel %p in 4 {
+  // CHECK-NEXT:   tir.if likely [2 - %p] >= 0
+  tir.for parallel %p in 4 {
+    tir.if likely [2 - %p] >= 0 {
+      %3 = arith.constant 1 : i64 loc("l")
+      tir.store %3, %b[%p] : i64, !tir.buffer<4xi64> loc("s")
+    } loc("if")
+  } loc("loop")
+} loc("h")

@@ -1,0 +1,43 @@
+// RUN: whence-opt %s -p "tir-verify-memory" --verify-diagnostics --split-input-file | filecheck %s
+
+// CHECK: Memory verification failed with the following errors:
+// CHECK-NEXT: tir.load: expected a store to %t before it is read, got none (layer 'early')
+// CHECK-NEXT: tir.load: expected an index in [0, 8) of dimension 0 of %a, got -1 to 6 (layer 'left')
+// CHECK-NEXT: tir.store: expected an index in [0, 8) of dimension 0 of %b, got 2 to 9 (layer 'right')
+tir.prim_func @bounds(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
+  %t = tir.alloc : !tir.buffer<8xf32> loc("t")
+  tir.for %i in 8 {
+    %0 = tir.load %t[%i] : !tir.buffer<8xf32> -> f32 loc("early")
+    %1 = tir.load %a[%i - 1] : !tir.buffer<8xf32> -> f32 loc("left")
+    tir.store %0, %b[%i + 2] : f32, !tir.buffer<8xf32> loc("right")
+    tir.store %1, %t[%i] : f32, !tir.buffer<8xf32> loc("late")
+  } loc("i")
+} loc("f")
+
+// -----
+
+// CHECK: Memory verification failed with the following errors:
+// CHECK-NEXT: tir.store: expected passes of a parallel loop over %i that touch different elements, got passes that write one element of %b (layer 'sum', net.onnx node 3)
+tir.prim_func @race(%a: !tir.buffer<4x4xf32>, %b: !tir.buffer<7xf32>) outputs 1 {
+  tir.for parallel %i in 4 {
+    tir.for %j in 4 {
+      %0 = tir.load %a[%i, %j] : !tir.buffer<4x4xf32> -> f32 loc("l")
+      tir.store %0, %b[%i + %j] : f32, !tir.buffer<7xf32> loc("sum"("net.onnx":3:0))
+    } loc("j")
+  } loc("i")
+} loc("f")
+
+// -----
+
+// CHECK: tir.prim_func @right
+tir.prim_func @right(%a: !tir.buffer<4x4xf32>, %b: !tir.buffer<16xf32>) outputs 1 {
+  tir.for parallel %i in 4 {
+    %t = tir.alloc : !tir.buffer<1xf32, local> loc("t")
+    tir.for %j in 4 {
+      %0 = tir.load %a[%i, %j] : !tir.buffer<4x4xf32> -> f32 loc("l")
+      tir.store %0, %t[0] : f32, !tir.buffer<1xf32, local> loc("s")
+      %1 = tir.load %t[0] : !tir.buffer<1xf32, local> -> f32 loc("l")
+      tir.store %1, %b[%i * 4 + %j] : f32, !tir.buffer<16xf32> loc("s")
+    } loc("j")
+  } loc("i")
+} loc("f")
