@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from whence.dialects.relay.constants import Array, numpy_dtype
+from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp
 from whence.lowering.kernel import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
@@ -21,10 +22,12 @@ from whence.lowering.tir_to_llvm.convert import convert
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import FrontendError
 from whence.runtime.jit import link
+from whence.runtime.packed import PackedFunctions
 from whence.runtime.tensors import Tensor, address, aligned_empty, readable
 from whence.runtime.threads import ThreadPool, pool_library
 from whence.te.language import create_schedule
 from whence.te.schedule import Schedule
+from whence.te.tensor import PlaceholderOp
 from whence.te.tensor import Tensor as TeTensor
 
 
@@ -43,7 +46,7 @@ def lower(schedule: Schedule, name: str = "main", *, simple_mode: bool = False) 
 
 def create_prim_func(tensors: Sequence[TeTensor], name: str = "main") -> PrimFuncOp:
     """The unscheduled loops of te tensors: arguments are the placeholders among `tensors`, results the others."""
-    inputs = [tensor for tensor in tensors if not tensor.op.input_tensors and not tensor.op.axis]
+    inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
     outputs = [tensor for tensor in tensors if tensor not in inputs]
     return lower(create_schedule(outputs, inputs, name), name, simple_mode=True)
 
@@ -60,7 +63,10 @@ class Function:
         self.assembly = native.assembly
         symbol = func.sym_name.data
         self._library = pool_library()
-        self._code = link([native.object], [symbol], {"whence_parallel_for": self._library["whence_parallel_for"]})
+        calls = [op for op in schedule.func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
+        self._packed = PackedFunctions(calls)
+        imports = {"whence_parallel_for": self._library["whence_parallel_for"], **self._packed.symbols}
+        self._code = link([native.object], [symbol], imports)
         self._inputs = [_spec(value) for value in schedule.func.block.args]
         self._outputs = [_spec(value) for value in schedule.func.return_op.values]
         count = len(self._inputs) + len(self._outputs) + 2
@@ -80,6 +86,7 @@ class Function:
         results = [aligned_empty(shape, dtype) for shape, dtype in self._outputs]
         pointers = [address(array) for array in (*given, *results)]
         self._call(*pointers, address(self._workspace), self._pool.handle or None)
+        self._packed.check()
         return results[0] if len(results) == 1 else tuple(results)
 
 

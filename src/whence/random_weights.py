@@ -53,6 +53,10 @@ def randomize_weights(model: ModelProto, seed: int = 0) -> ModelProto:
         graph.initializer.append(numpy_helper.from_array(value, node.output[0]))
     del graph.node[:]
     graph.node.extend(kept)
+    read = {name for node in graph.node for name in node.input}
+    needed = [tensor for tensor in graph.initializer if tensor.name in read]
+    del graph.initializer[:]
+    graph.initializer.extend(needed)
     # From IR version 4 on an initializer is a constant, not the default of an input.
     copy.ir_version = max(4, copy.ir_version)
     constants = {tensor.name for tensor in graph.initializer}
