@@ -44,12 +44,10 @@ def compiler_fingerprint() -> str:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """Machine code of a primitive function and where each part of it came from."""
+class Draft:
+    """A kernel before LLVM saw it: all that Python does; `finish` adds the machine code."""
 
     symbol: str
-    object: bytes
-    """ELF object defining `void @symbol(ptr inputs.., ptr outputs.., ptr workspace, ptr pool)`."""
     workspace: int
     """Bytes of scratch memory that a call needs."""
     tir: str
@@ -62,12 +60,23 @@ class Kernel:
     """The printed schedule."""
     llvm: str
     """The LLVM IR before optimisation."""
-    assembly: str
-    """The machine code as text, with `.loc` directives that name lines of `tir`."""
     ops: dict[str, int]
     """Ops per level te, tir and llvm."""
     located: dict[str, int]
     """How many of those have a slot."""
+
+    def finish(self, native: Native) -> Kernel:
+        return Kernel(**vars(self), object=native.object, assembly=native.assembly)
+
+
+@dataclass(frozen=True)
+class Kernel(Draft):
+    """Machine code of a primitive function and where each part of it came from."""
+
+    object: bytes
+    """ELF object defining `void @symbol(ptr inputs.., ptr outputs.., ptr workspace, ptr pool)`."""
+    assembly: str
+    """The machine code as text, with `.loc` directives that name lines of `tir`."""
 
 
 def slot_location(slot: int) -> LocationAttr:
@@ -154,24 +163,6 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     """Ops below the roots, roots included, and how many of them are located."""
     total = sum(1 for root in roots for _ in root.walk())
     return total, total - sum(len(unlocated(root)) for root in roots)
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A kernel before LLVM saw it: all that Python does; `finish` adds the machine code."""
-
-    symbol: str
-    workspace: int
-    tir: str
-    lines: tuple[tuple[int, ...], ...]
-    te: str
-    schedule: str
-    llvm: str
-    ops: dict[str, int]
-    located: dict[str, int]
-
-    def finish(self, native: Native) -> Kernel:
-        return Kernel(**vars(self), object=native.object, assembly=native.assembly)
 
 
 def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
