@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,11 +24,21 @@ from onnx import TensorProto, helper, numpy_helper
 import whence
 
 PAGE = Path(__file__).parents[1] / "docs" / "schedule.md"
-STEPS = ("naive", "tiled", "vectorized", "cached", "registers", "packing", "packed", "unrolled", "parallel")
-NUMBERS = dict(zip(STEPS, "123456678", strict=True))
+STEPS: tuple[str, ...] = (
+    "naive",
+    "tiled",
+    "vectorized",
+    "cached",
+    "registers",
+    "packing",
+    "packed",
+    "unrolled",
+    "parallel",
+)
+NUMBERS: dict[str, str] = dict(zip(STEPS, "123456678", strict=True))
 """Packing in every call and packing once are two forms of one step."""
-PACKED = STEPS[STEPS.index("packed") :]
-IN_TURN = STEPS[STEPS.index("registers") :]
+PACKED: tuple[str, ...] = STEPS[6:]
+IN_TURN: tuple[str, ...] = STEPS[4:]
 """The fast ones, which are called in turn with onnxruntime; a call of the others takes a second at 1024."""
 SIZES = ((1024, 1024, 1024), (128, 768, 768))
 Call = Callable[[], object]
@@ -69,10 +79,11 @@ def matmul(m: int, k: int, b: np.ndarray[Any, Any]) -> onnx.ModelProto:
 
 
 def onnxruntime_call(model: onnx.ModelProto, a: np.ndarray[Any, Any]) -> Callable[[], np.ndarray[Any, Any]]:
-    options = onnxruntime.SessionOptions()
+    runtime: Any = onnxruntime  # which has no types
+    options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return lambda: cast("np.ndarray[Any, Any]", session.run(None, {"A": a})[0])
+    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, {"A": a})[0]
 
 
 def run(functions: dict[str, Any], m: int, k: int, n: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     I64,
@@ -27,6 +27,8 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import HasParent
 
 from ..provenance.diagnostics import fail
@@ -68,7 +70,6 @@ class ComputeInlineOp(_OnStage):
     """`stage` is computed where it is read, and has no buffer."""
 
     name = "schedule.compute_inline"
-    ENDS: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -92,6 +93,11 @@ class RollingBufferOp(_OnStage):
     name = "schedule.rolling_buffer"
 
 
+def _check_scope(op: Primitive, scope: StringAttr) -> None:
+    if scope.data not in SCOPES:
+        fail(op, f"a scope among {', '.join(SCOPES)}", scope.data)
+
+
 class _Scope(Primitive):
     """An operation on a stage and a storage scope."""
 
@@ -99,8 +105,7 @@ class _Scope(Primitive):
     scope = prop_def(StringAttr)
 
     def verify_(self) -> None:
-        if self.scope.data not in SCOPES:
-            fail(self, f"a scope among {', '.join(SCOPES)}", self.scope.data)
+        _check_scope(self, self.scope)
 
 
 @irdl_op_definition
@@ -128,19 +133,24 @@ class CacheWriteOp(_Scope):
 
 
 @irdl_op_definition
-class CacheReadOp(_Scope):
+class CacheReadOp(Primitive):
     """A new stage in `scope` copies `stage`; `readers` read the copy."""
 
     name = "schedule.cache_read"
     RECORD: ClassVar[str | None] = "set_scope"
     READS: ClassVar[tuple[int, ...]] = (0,)
+    stage = operand_def(StageType)
     readers = var_operand_def(StageType)
+    scope = prop_def(StringAttr)
     cache = result_def(StageType)
     assembly_format = "$stage $scope `readers` `(` $readers `)` attr-dict"
 
     def __init__(self, stage: SSAValue, scope: str, readers: Sequence[SSAValue]):
         properties = {"scope": StringAttr(scope)}
         super().__init__(operands=[stage, list(readers)], properties=properties, result_types=[STAGE])
+
+    def verify_(self) -> None:
+        _check_scope(self, self.scope)
 
 
 @irdl_op_definition
@@ -241,7 +251,6 @@ class SetAxisSeparatorsOp(Primitive):
     name = "schedule.set_axis_separators"
     stage = operand_def(StageType)
     positions = prop_def(DenseArrayBase)
-    assembly_format = "$stage $positions attr-dict"
 
     def __init__(self, stage: SSAValue, positions: Sequence[int]):
         super().__init__(operands=[stage], properties={"positions": DenseArrayBase.from_list(i64, list(positions))})
@@ -253,3 +262,20 @@ class SetAxisSeparatorsOp(Primitive):
     def verify_(self) -> None:
         if any(a >= b for a, b in zip((0, *self.values), self.values, strict=False) if (a, b) != (0, 0)):
             fail(self, "increasing positions", str(list(self.values)))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.stage)
+        printer.print_string(f" {list(self.values)}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        stage = parser.parse_unresolved_operand()
+        positions = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        return cls.create(
+            operands=[parser.resolve_operand(stage, STAGE)],
+            properties={"positions": DenseArrayBase.from_list(i64, positions)},
+            attributes=extra.data if extra else {},
+        )

@@ -40,7 +40,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    Signedness,
     StringAttr,
     SymbolNameConstraint,
     TensorType,
@@ -68,34 +67,16 @@ from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, Symbol
 from ..provenance.diagnostics import fail
 from .checks import check_else, check_map
 from .format import parse_argument, parse_indices, print_indices
-
-INDEX = IndexType()
-I32 = IntegerType(32)
-
-REDUCERS = ("sum", "prod", "max", "min")
-"""How a reduction combines: `sum` starts from 0, `prod` from 1, `max` and `min` from the least and greatest value."""
-
-
-def stored_type(element: Attribute) -> Attribute:
-    """The scalar type that computes on elements of a tensor: signless integers, floats as they are."""
-    return IntegerType(bit_width(element)) if is_integer(element) else element
-
-
-def is_integer(element: Attribute) -> bool:
-    return isinstance(element, IntegerType)
-
-
-def is_unsigned(element: Attribute) -> bool:
-    """Whether numbers of an element type are integers that are never negative; bool is 0 or 1."""
-    if not isinstance(element, IntegerType):
-        return False
-    integer = cast("IntegerType[int, Signedness]", element)
-    return integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
-
-
-def bit_width(element: Attribute) -> int:
-    """The bits of an integer type."""
-    return cast(IntegerType, element).width.data
+from .te_compute_text import parse_compute, print_compute
+from .te_stages import ExternOp as ExternOp
+from .te_stages import HybridOp as HybridOp
+from .te_stages import ScanOp as ScanOp
+from .te_stages import StateOp as StateOp
+from .te_types import I32 as I32
+from .te_types import INDEX, REDUCERS, stored_type
+from .te_types import bit_width as bit_width
+from .te_types import is_integer as is_integer
+from .te_types import is_unsigned as is_unsigned
 
 
 @irdl_op_definition
@@ -142,12 +123,12 @@ class FuncOp(IRDLOperation):
             fail(self, f"{wanted} returned", ", ".join(map(str, last.operand_types)) or "nothing")
         labels: set[str] = set()
         for op in self.block.ops:
-            if isinstance(op, ComputeOp):
+            if isinstance(op, STAGES):
                 if op.label.data in labels:
                     fail(op, "a label of its own, as schedules know a stage by its label", f'"{op.label.data}" again')
                 labels.add(op.label.data)
             elif not isinstance(op, ReturnOp):
-                fail(self, "te.compute and te.return only", op.name)
+                fail(self, "stages (te.compute, te.scan, te.extern) and te.return only", op.name)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -302,7 +283,7 @@ class ComputeOp(IRDLOperation):
         if not self.outputs:
             fail(self, "at least one result", "none")
         for output in self.outputs:
-            if cast(TensorType[Attribute], output.type).get_shape() != self.shape:
+            if output.type.get_shape() != self.shape:
                 fail(self, f"a result of shape {self.shape}, as the axes say", str(output.type))
         axes = len(self.shape) + len(self.reduce_shape)
         if len(self.block.args) != axes or any(argument.type != INDEX for argument in self.block.args):
@@ -317,7 +298,7 @@ class ComputeOp(IRDLOperation):
                 "a reducer when there are reduce axes, and only then",
                 f"{found} and {len(self.reduce_shape)} axes",
             )
-        elements = [stored_type(cast(TensorType[Attribute], output.type).element_type) for output in self.outputs]
+        elements = [stored_type(output.type.element_type) for output in self.outputs]
         self._verify_yield(self.block, elements, "a body")
         self._verify_combiner(elements)
 
@@ -350,76 +331,11 @@ class ComputeOp(IRDLOperation):
             fail(self, f"a {', '.join(map(str, elements))} yielded", ", ".join(map(str, last.operand_types)))
 
     def print(self, printer: Printer) -> None:
-        def axes(arguments: Sequence[SSAValue], extents: Sequence[int]) -> None:
-            printer.print_string("(")
-            for i, (argument, extent) in enumerate(zip(arguments, extents, strict=True)):
-                printer.print_string(", " if i else "")
-                printer.print_ssa_value(argument)
-                printer.print_string(f" in {extent}")
-            printer.print_string(")")
-
-        printer.print_string(" ")
-        printer.print_string_literal(self.label.data)
-        printer.print_string(" ")
-        axes(self.axes, self.shape)
-        if self.reducer is not None:
-            printer.print_string(" ")
-            if self.combiner is None:
-                printer.print_string(self.reducer.data)
-            else:
-                printer.print_string("reduce ")
-                printer.print_string_literal(self.reducer.data)
-            axes(self.reduce_axes, self.reduce_shape)
-        printer.print_string(" : ")
-        printer.print_list(self.outputs, lambda output: printer.print_attribute(output.type))
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-        if self.combiner is not None and self.identity is not None:
-            printer.enter_scope()
-            printer.print_string(" combine(")
-            printer.print_list(self.combiner.block.args, printer.print_block_argument)
-            printer.print_string(") from(")
-            printer.print_list(self.identity, printer.print_attribute)
-            printer.print_string(") ")
-            printer.print_region(self.combiner, print_entry_block_args=False, print_empty_block=False)
-            printer.exit_scope()
+        print_compute(self, printer)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        extents: list[int] = []
-
-        def axis() -> Parser.Argument:
-            argument = parser.parse_argument(expect_type=False).resolve(INDEX)
-            parser.parse_keyword("in")
-            extents.append(parser.parse_integer())
-            return argument
-
-        label = parser.parse_str_literal()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
-        rank = len(extents)
-        properties: dict[str, Attribute] = {"label": StringAttr(label)}
-        reducer: str | None = parser.parse_optional_keyword_in(REDUCERS)
-        if reducer is None and parser.parse_optional_keyword("reduce") is not None:
-            reducer = parser.parse_str_literal()
-        if reducer is not None:
-            properties["reducer"] = StringAttr(reducer)
-            arguments += parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        regions = [parser.parse_region(arguments)]
-        if parser.parse_optional_keyword("combine") is not None:
-            operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
-            parser.parse_keyword("from")
-            numbers = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_attribute)
-            properties["identity"] = ArrayAttr(numbers)
-            regions.append(parser.parse_region(operands))
-        properties["extents"] = DenseArrayBase.from_list(i64, extents[:rank])
-        properties["reduce_extents"] = DenseArrayBase.from_list(i64, extents[rank:])
-        return cls.create(
-            result_types=types, properties=properties, regions=regions, attributes=extra.data if extra else {}
-        )
+        return cls.create(**parse_compute(parser))
 
 
 def _yields(block: Block) -> Sequence[SSAValue]:
@@ -555,4 +471,7 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[[SSAValue.get(value) for value in values]])
 
 
-Te = Dialect("te", [FuncOp, ReturnOp, ComputeOp, ReadOp, IndexOp, YieldOp])
+STAGES = (ComputeOp, StateOp, ScanOp, ExternOp, HybridOp)
+"""What a te.func is made of."""
+
+Te = Dialect("te", [FuncOp, ReturnOp, ComputeOp, ReadOp, IndexOp, YieldOp, StateOp, ScanOp, ExternOp, HybridOp])

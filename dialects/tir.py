@@ -59,6 +59,7 @@ from .tir_buffer import element_bytes as element_bytes
 from .tir_control import INDEX, ForOp, IfOp, PrimFuncOp
 from .tir_control import KINDS as KINDS
 from .tir_lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
+from .tir_prefetch import PrefetchOp
 
 UNBOUNDED = (-(1 << 62), 1 << 62)
 """The range of an index that no loop bounds."""
@@ -321,7 +322,7 @@ class IndexOp(IRDLOperation):
 
 @irdl_op_definition
 class CallExternOp(IRDLOperation):
-    """A call of a C function by name, on scalars (`tir.call_extern "expf"(%x) : (f32) -> f32`)."""
+    """A call of a C function by name (`tir.call_extern "expf"(%x) : (f32) -> f32`); a buffer is passed as a pointer."""
 
     name = "tir.call_extern"
     callee = prop_def(StringAttr)
@@ -349,6 +350,6 @@ def index_ranges(values: Sequence[SSAValue]) -> list[tuple[int, int]]:
 
 Tir = Dialect(
     "tir",
-    [PrimFuncOp, ForOp, AllocOp, LoadOp, StoreOp, IfOp, IndexOp, CallExternOp, CompareOp, SelectOp, CastOp],
+    [PrimFuncOp, ForOp, AllocOp, LoadOp, StoreOp, IfOp, IndexOp, CallExternOp, PrefetchOp, CompareOp, SelectOp, CastOp],
     [BufferType],
 )

@@ -136,8 +136,9 @@ class ForOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" " if self.kind.data == "serial" else f" {self.kind.data} ")
         printer.print_ssa_value(self.var)
-        printer.print_string(f" in {self.trip_count} ")
+        printer.print_string(f" in {self.trip_count}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     @classmethod

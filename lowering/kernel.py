@@ -20,8 +20,11 @@ from xdsl.printer import Printer
 
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
-from ..passes.tir.pipeline import run_tir_passes
+from ..passes.tir import instrument_bound_checkers
+from ..passes.tir.instrument_bound_checkers import sites_of
+from ..passes.tir.pipeline import partition_uneven, run_tir_passes
 from ..provenance.audit import unlocated
+from ..provenance.context import PassContext
 from ..provenance.span import fuse, leaf_name, leaves
 from .llvm_to_native.compile import Native, compile_text
 from .llvm_to_native.emit import emit_module
@@ -64,6 +67,8 @@ class Draft:
     """Ops per level te, tir and llvm."""
     located: dict[str, int]
     """How many of those have a slot."""
+    sites: tuple[tuple[str, tuple[int, ...]], ...]
+    """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
 
     def finish(self, native: Native) -> Kernel:
         return Kernel(**vars(self), object=native.object, assembly=native.assembly)
@@ -116,7 +121,7 @@ def printed(op: Operation) -> str:
 
 def kernel_key(func: FuncOp, target: Target) -> str:
     """The cache key of an anonymous function: hex sha256 of all that shapes its code."""
-    text = "\n".join((compiler_fingerprint(), target.key, printed(func)))
+    text = "\n".join((compiler_fingerprint(), target.key, str(_tests_bounds()), printed(func)))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -165,6 +170,10 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     return total, total - sum(len(unlocated(root)) for root in roots)
 
 
+def _tests_bounds() -> bool:
+    return PassContext.current().option("tir.instrument_bound_checkers") is True
+
+
 def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
     """Lower an anonymous primitive function to LLVM text.
 
@@ -177,6 +186,9 @@ def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
     counts = {"te": _count([te_func])}
     schedule = schedule_function(te_func, target.vector_bits)
     tir_func = lower_schedule(schedule)
+    if _tests_bounds():
+        instrument_bound_checkers.run(tir_func)
+    partition_uneven(tir_func)
     run_tir_passes(tir_func)
     tir_text, lines = print_with_lines(tir_func)
     counts["tir"] = _count([tir_func])
@@ -192,6 +204,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
         llvm=emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target),
         ops={level: count[0] for level, count in counts.items()},
         located={level: count[1] for level, count in counts.items()},
+        sites=tuple((site.buffer, tuple(int(slot[1:]) for slot in site.layers)) for site in sites_of(tir_func)),
     )
 
 

@@ -17,6 +17,7 @@ _OPTIONS: dict[str, tuple[type[bool] | type[int] | type[str], Option]] = {
     "relay.fallback_device_type": (int, 1),
     "relay.frontend.fill_span": (bool, True),
     "te.keep_schedule_record": (bool, True),
+    "tir.instrument_bound_checkers": (bool, False),
 }
 
 

@@ -21,13 +21,18 @@ def _node(item: SSAValue | Operation) -> Node:
 
 
 def _children(op: Operation) -> list[Node]:
-    """Producers of the operands in order, then block arguments and ops nested in `op`, in program order."""
+    """Producers of the operands in order, then block arguments and statements nested in `op`, in program order."""
     found: list[Node] = [_node(value) for value in op.operands]
     for region in op.regions:
         for block in region.blocks:
             found.extend(block.args)
-            found.extend(block.ops)
+            found.extend(nested for nested in block.ops if _is_statement(nested))
     return found
+
+
+def _is_statement(op: Operation) -> bool:
+    """Whether nothing reads a result of `op`. Other ops are expressions: they are met where they are read."""
+    return not any(result.uses for result in op.results)
 
 
 def _visit(
@@ -55,6 +60,10 @@ class SIBuilder:
     SIBuilder([span, ...]): all of them in order.
     SIBuilder(entry, inputs): the spans met on the way from `entry`, an op or a value, up to `inputs` and including
         theirs, pre-order. What lies beyond the inputs is not looked at.
+
+    An entry or input is an expression (a value, or the op that makes it) or a statement: an op such as a loop or a
+    store. A statement comes first, then its operands' expressions, then the statements in its regions in program order.
+    A buffer is an operand as any other; name it as an input to leave it as it is.
 
     With the option `ir.enable_si_builder` off it builds None and fills nothing.
 

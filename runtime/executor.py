@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..dialects.relay.constants import Array
 from ..provenance.diagnostics import FrontendError
 from .artifact import Artifact, Call, Slot
+from .bounds import CALLBACK, BoundErrors, has_checks
 from .jit import link
 from .main_program import ENTRY
 from .tensors import Tensor, address, aligned_empty, check_inputs, readable
@@ -33,7 +34,10 @@ class Runner:
     def __init__(self, artifact: Artifact):
         self.artifact = artifact
         self._pool_code = pool_library()
+        self._bounds = BoundErrors() if has_checks(artifact) else None
         imports = {"whence_parallel_for": self._pool_code["whence_parallel_for"]}
+        if self._bounds is not None:
+            imports[CALLBACK] = self._bounds.address
         symbols = [kernel.symbol for kernel in artifact.kernels]
         self._code = link([*(kernel.object for kernel in artifact.kernels), artifact.main], [ENTRY, *symbols], imports)
         self._main = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._code[ENTRY])
@@ -44,8 +48,12 @@ class Runner:
         """The outputs, in fresh 64-byte aligned arrays, for inputs in order or by name.
 
         Inputs are copied only where they are not contiguous, or not aligned to 4 bytes and their element.
-        Raises FrontendError when they are not what the model takes.
+        Raises FrontendError when they are not what the model takes. A model built with bound checkers is stepped
+        through, and raises WhenceError after the first kernel that would have left a buffer.
         """
+        if self._bounds is not None:
+            with self._bounds.lock:
+                return self.walk(inputs, pool, _ignore)
         arrays, outputs = self._bind(inputs)
         io = _pointers([*arrays, *outputs])
         arena = self._take_arena()
@@ -63,6 +71,8 @@ class Runner:
             start = time.perf_counter()
             function(*arguments)
             seconds = time.perf_counter() - start
+            if self._bounds is not None:
+                self._bounds.check(call, self.artifact.kernels[call.kernel])
             views: list[Tensor] = []
             for slot, spec in zip(call.outputs, call.results, strict=True):
                 memory = io[slot.at] if slot.kind == "io" else arena[slot.at : slot.at + spec.nbytes]
@@ -125,6 +135,10 @@ class Runner:
         symbol = self.artifact.kernels[call.kernel].symbol
         prototype: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arguments))
         return prototype(self._code[symbol]), arguments
+
+
+def _ignore(call: Call, seconds: float, outputs: list[Tensor]) -> None:
+    """A visit to nobody."""
 
 
 def _pointers(arrays: Sequence[Array]) -> Array:

@@ -10,8 +10,17 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import hybrid as hybrid
+    from .affine_forms import AXIS_SEPARATOR as AXIS_SEPARATOR
     from .expr import Axis as Axis
     from .expr import Expr as Expr
+    from .externs import call_extern as call_extern
+    from .externs import call_packed as call_packed
+    from .externs import extern as extern
+    from .externs import register_func as register_func
+    from .intrin import decl_tensor_intrin as decl_tensor_intrin
+    from .itervar import IterVar as IterVar
+    from .itervar import thread_axis as thread_axis
     from .language import create_schedule as create_schedule
     from .math import abs as abs
     from .math import all as all
@@ -59,9 +68,9 @@ if TYPE_CHECKING:
     from .reducers import prod as prod
     from .reducers import reduce_axis as reduce_axis
     from .reducers import sum as sum
-    from .schedule import IterVar as IterVar
+    from .scans import scan as scan
     from .schedule import Schedule as Schedule
-    from .schedule import Stage as Stage
+    from .stage import Stage as Stage
     from .tensor import Tensor as Tensor
     from .tensor import compute as compute
     from .tensor import placeholder as placeholder
@@ -69,8 +78,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     ".expr": ("Axis", "Expr"),
+    ".externs": ("call_extern", "call_packed", "extern", "register_func"),
     ".language": ("create_schedule",),
-    ".itervar": ("IterVar",),
+    ".affine_forms": ("AXIS_SEPARATOR",),
+    ".intrin": ("decl_tensor_intrin",),
+    ".itervar": ("IterVar", "thread_axis"),
+    ".scans": ("scan",),
     ".schedule": ("Schedule",),
     ".stage": ("Stage",),
     ".reducers": ("comm_reducer", "max", "min", "prod", "reduce_axis", "sum"),
@@ -86,6 +99,8 @@ def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home, __package__), name)
+    if name == "hybrid":
+        return import_module(".hybrid", __package__)
     language = import_module(".math", __package__)
     if name in language.FUNCTIONS:
         return language.FUNCTIONS[name]

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Region, SSAValue
 
 from ..dialects import te
 from ..dialects.relay.constants import DTYPES
 from ..provenance.builder import LocatedBuilder
 from ..provenance.span import fuse, is_known, layer_location
-from .dtypes import fail, limits
-from .expr import Reduce
-from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type
+from .dtypes import fail, is_float, limits
+from .expr import Const, Reduce, Var
+from .externs import Buffer, ExternOp
+from .hybrid import HybridOp
+from .hybrid_body import hybrid_body
+from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type, size_of
+from .scans import ScanOp
 from .tensor import ComputeOp, PlaceholderOp, Tensor
 from .tensor import Operation as TeOperation
 
@@ -57,7 +61,9 @@ class _FunctionEmitter:
         self.outputs = outputs
         self.sizes = sizes
         self.operations = sorted_operations(outputs)
+        self.states = {state: op for op in self.operations if isinstance(op, ScanOp) for state in op.state_placeholder}
         placeholders = [op.output(0) for op in self.operations if isinstance(op, PlaceholderOp)]
+        placeholders = [tensor for tensor in placeholders if tensor not in self.states]
         self.arguments = list(placeholders if inputs is None else inputs)
         if missing := [tensor.name for tensor in placeholders if tensor not in self.arguments]:
             fail(f"te: expected every placeholder among the arguments, missing {', '.join(missing)}")
@@ -80,6 +86,14 @@ class _FunctionEmitter:
                 match op:
                     case ComputeOp():
                         self._compute(op, self._label(op.name, names))
+                    case PlaceholderOp() if op.output(0) in self.states:
+                        self._state(op.output(0), names)
+                    case ScanOp():
+                        self._scan(op, names)
+                    case HybridOp():
+                        self._hybrid(op, self._label(op.name, names))
+                    case ExternOp():
+                        self._extern(op, self._label(op.name, names))
                     case _:
                         pass
         with self.builder.located(self.func.location):
@@ -137,6 +151,55 @@ class _FunctionEmitter:
         self.builder.add(compute)
         self.values.update(zip(op.outputs, compute.outputs, strict=True))
 
+    def _state(self, tensor: Tensor, names: set[str]) -> None:
+        state = te.StateOp(self._label(tensor.op.name, names), self._type(tensor))
+        self.values[tensor] = self.builder.add(state).result
+
+    def _scan(self, op: ScanOp, names: set[str]) -> None:
+        for tensor in op.state_placeholder:
+            if self.states[tensor] is not op:
+                fail(f"te.scan: expected states of one scan, got '{tensor.name}' in two (stage '{op.name}')")
+            if tensor not in self.values:
+                # No update reads it.
+                self._state(tensor, names)
+        groups = (op.state_placeholder, op.init, op.update)
+        scan = te.ScanOp(self._label(op.name, names), *([self.values[t] for t in tensors] for tensors in groups))
+        self.builder.add(scan)
+        scan.verify_()
+        self.values.update(zip(op.outputs, scan.outputs, strict=True))
+
+    def _hybrid(self, op: HybridOp, label: str) -> None:
+        types = [self._type(tensor) for tensor in op.outputs]
+        inputs = [self.values[tensor] for tensor in op.input_tensors]
+        hybrid = te.HybridOp.make(label, inputs, types, Region(hybrid_body(op, self.sizes)))
+        self.builder.add(hybrid)
+        self.values.update(zip(op.outputs, hybrid.outputs, strict=True))
+
+    def _extern(self, op: ExternOp, label: str) -> None:
+        inputs: list[SSAValue] = []
+        numbers: list[Attribute | int] = []
+        for argument in op.call.arguments:
+            match argument:
+                case Buffer(output=True):
+                    # Outputs follow the inputs, whose number is not known yet.
+                    numbers.append(-1 - argument.index)
+                case Buffer():
+                    value = self.values[op.inputs[argument.index]]
+                    if value not in inputs:
+                        inputs.append(value)
+                    numbers.append(inputs.index(value))
+                case Var() | Const():
+                    value = size_of(argument, self.sizes) if isinstance(argument, Var) else argument.value
+                    wide = "float64" if is_float(argument.dtype) else "int64"
+                    numbers.append(number_attribute(value, scalar_type(wide if op.call.packed else argument.dtype)))
+                case _:
+                    pass
+        arguments = [IntAttr(len(inputs) - 1 - n if n < 0 else n) if isinstance(n, int) else n for n in numbers]
+        types = [self._type(tensor) for tensor in op.outputs]
+        extern = te.ExternOp.make(label, op.call.callee, arguments, inputs, types, packed=op.call.packed)
+        self.builder.add(extern)
+        self.values.update(zip(op.outputs, extern.outputs, strict=True))
+
     @staticmethod
     def _terms(emitter: ScalarEmitter, reduce: Reduce) -> list[SSAValue]:
         """What is combined; where the reduction's condition does not hold, what it starts from."""
@@ -147,7 +210,9 @@ class _FunctionEmitter:
         for value, neutral in zip(reduce.values, _identity(reduce), strict=True):
             # The term is not wanted where the condition fails, and may read outside there.
             term = emitter.value(value, guarded=True)
-            terms.append(emitter.builder.add(arith.SelectOp(condition, term, emitter.number(neutral, term.type))).result)
+            terms.append(
+                emitter.builder.add(arith.SelectOp(condition, term, emitter.number(neutral, term.type))).result
+            )
         return terms
 
 

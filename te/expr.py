@@ -1,7 +1,7 @@
 """Scalar expressions of the te language: what a compute's lambda returns, as a tree of frozen nodes.
 
 Operators build nodes; a Python number takes the dtype of the other side, two dtypes meet as `dtypes.promote` says. Axes
-and other index arithmetic are `int32`. `==` builds a node, too: as a truth value it says whether both sides are one node.
+and other index arithmetic are `int32`. `==` builds a node, too: as a truth value it says whether both sides are one.
 """
 
 from __future__ import annotations

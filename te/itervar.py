@@ -5,10 +5,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from xdsl.ir import Attribute
+
+from ..provenance.diagnostics import ScheduleError
+
 if TYPE_CHECKING:
+    from .intrin import TensorIntrin
     from .stage import Stage
 
-Kind = Literal["serial", "parallel", "vectorized", "unrolled"]
+Kind = Literal["serial", "parallel", "vectorized", "unrolled", "tensorized"]
+
+
+class ThreadAxis:
+    """A thread of a grid. On a CPU the passes of a loop bound to `blockIdx.*` run in parallel, others one by one."""
+
+    def __init__(self, tag: str, extent: int | None = None, name: str = ""):
+        self.tag = tag
+        self.extent = extent
+        self.name = name or tag
+
+    @property
+    def is_block(self) -> bool:
+        return self.tag.startswith("blockIdx")
+
+    def __repr__(self) -> str:
+        return f"thread_axis({self.tag})"
+
+
+def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", name: str = "") -> ThreadAxis:
+    """A thread to bind loops to: `thread_axis("threadIdx.x")`, `thread_axis((0, 8), "threadIdx.x")`.
+
+    Raises ScheduleError without a tag.
+    """
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    if not tag:
+        raise ScheduleError("te.thread_axis: tag must be given as Positional or keyword argument")
+    if isinstance(dom, tuple) and dom[0] != 0:
+        raise ScheduleError(f"te.thread_axis: expected a domain from 0, got {dom}")
+    return ThreadAxis(tag, dom[1] if isinstance(dom, tuple) else dom, name)
 
 
 class IterVar:
@@ -21,6 +56,11 @@ class IterVar:
         self.reduce = reduce
         """Whether it runs over a reduction."""
         self.kind: Kind = "serial"
+        self.thread: ThreadAxis | None = None
+        self.intrin: TensorIntrin | None = None
+        """What computes this loop and those inside it."""
+        self.hints: dict[str, Attribute] = {}
+        """Attributes of the loop: pragmas and prefetches."""
 
     def __repr__(self) -> str:
         return f"{self.name} in {self.extent}" + ("" if self.kind == "serial" else f" # {self.kind}")
@@ -28,12 +68,21 @@ class IterVar:
 
 @dataclass(frozen=True)
 class Split:
-    """`parent = outer * factor + inner`."""
+    """`parent = outer * factor + inner`. Of a parent of another extent: `nparts` passes outside, if that is given."""
 
     parent: IterVar
     outer: IterVar
     inner: IterVar
     factor: int
+    nparts: int | None = None
+
+    def extents(self, parent: int) -> tuple[int, int]:
+        """Of outer and inner, when the parent has this extent."""
+        if self.nparts is not None:
+            outer = max(1, min(self.nparts, parent))
+            return outer, -(-parent // outer)
+        inner = max(1, min(self.factor, parent))
+        return -(-parent // inner), inner
 
     @property
     def parents(self) -> tuple[IterVar, ...]:

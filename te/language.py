@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.ir import BlockArgument
+
 from ..dialects.te import ComputeOp
 from .emit import build_function
 from .schedule import Schedule
@@ -28,6 +30,8 @@ def create_schedule(
     schedule = Schedule(func)
     stage_of = {stage.compute: stage for stage in schedule.stages}
     for tensor, value in values.items():
+        if isinstance(value, BlockArgument):
+            schedule.arguments[tensor] = value
         if isinstance(value.owner, ComputeOp):
             schedule.operations.setdefault(tensor.op, stage_of[value.owner])
     return schedule

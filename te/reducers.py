@@ -10,6 +10,13 @@ from .expr import Axis, Combiner, Const, Expr, ExprLike, Extent, Read, Reduce, V
 from .tensor import check_extent
 
 Values: TypeAlias = ExprLike | Sequence[ExprLike]
+Identity: TypeAlias = (
+    Callable[[str], object]
+    | Callable[[str, str], object]
+    | Callable[[str, str, str], object]
+    | Callable[[str, str, str, str], object]
+)
+"""What a reduction starts from, for a dtype per value."""
 
 
 def reduce_axis(dom: tuple[Extent, Extent], name: str = "rv") -> Axis:
@@ -59,9 +66,7 @@ max = _known("max", "max")
 min = _known("min", "min")
 
 
-def comm_reducer(
-    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
-) -> Callable[..., Any]:
+def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name: str = "reduce") -> Callable[..., Any]:
     """A reducer of one's own: commutative and associative, of numbers or of tuples of them.
 
     fcombine: two operands (of a tuple reduction: two lists) -> the combination. fidentity: a dtype per operand -> the
@@ -85,14 +90,17 @@ def comm_reducer(
     return reduce
 
 
+def _several(values: object) -> Sequence[ExprLike]:
+    return cast(Sequence[ExprLike], values if isinstance(values, tuple | list) else (values,))
+
+
 def _combiner(
-    name: str, dtypes: Sequence[str], fcombine: Callable[..., Any], fidentity: Callable[..., Any], several: bool
+    name: str, dtypes: Sequence[str], fcombine: Callable[[Any, Any], Any], fidentity: Identity, several: bool
 ) -> Combiner:
     lhs, rhs = (tuple(Var(f"{side}{i}", dtype) for i, dtype in enumerate(dtypes)) for side in ("x", "y"))
     combined = fcombine(list(lhs), list(rhs)) if several else fcombine(lhs[0], rhs[0])
-    result = tuple(convert(e) for e in (combined if isinstance(combined, tuple | list) else (combined,)))
-    started = fidentity(*dtypes)
-    identity = [convert(e) for e in (started if isinstance(started, tuple | list) else (started,))]
+    result = tuple(map(convert, _several(combined)))
+    identity = list(map(convert, _several(cast(Callable[..., object], fidentity)(*dtypes))))
     for what, parts in (("fcombine", result), ("fidentity", identity)):
         if [part.dtype for part in parts] != list(dtypes):
             found = ", ".join(part.dtype for part in parts)

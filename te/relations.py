@@ -31,9 +31,7 @@ def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]
     for relation in stage.relations:
         match relation:
             case Split():
-                inner = max(1, min(relation.factor, extents[relation.parent]))
-                extents[relation.inner] = inner
-                extents[relation.outer] = -(-extents[relation.parent] // inner)
+                extents[relation.outer], extents[relation.inner] = relation.extents(extents[relation.parent])
             case Fuse():
                 extents[relation.fused] = extents[relation.outer] * extents[relation.inner]
             case Singleton():

@@ -27,7 +27,10 @@ Sizes = Mapping[str, float]
 def size_of(var: Var, sizes: Sizes) -> float:
     """The value of a variable; raises ScheduleError when it has none."""
     if var.name not in sizes:
-        fail(f"te: expected a value for the variable '{var.name}'; give it: create_schedule(.., sizes={{'{var.name}': 8}})")
+        fail(
+            f"te: expected a value for the variable '{var.name}', got none; "
+            f"give it: create_schedule(.., sizes={{'{var.name}': 8}})"
+        )
     value = sizes[var.name]
     if not is_float(var.dtype) and not isinstance(value, int):
         fail(f"te: expected an int for the variable '{var.name}' of {var.dtype}, got {value!r}")
@@ -178,10 +181,9 @@ class ScalarEmitter:
                     return self.scalars[expr]
                 return self.number(size_of(expr, self.sizes), scalar_type(expr.dtype))
             case Axis() | Binary(a=Axis()) if (found := self.affine(expr)) is not None:
-                index = self._add(te.IndexOp.make(*self.access([found])))
-                return self._add(arith.IndexCastOp(index, scalar_type(expr.dtype)))
+                return self._add(arith.IndexCastOp(self.index_value(found), scalar_type(expr.dtype)))
             case Read():
-                return self._read(expr, guarded)
+                return self.read(expr, guarded)
             case Binary():
                 return self._binary(expr, self.value(expr.a, guarded), self.value(expr.b, guarded))
             case Compare():
@@ -209,7 +211,12 @@ class ScalarEmitter:
             case _:
                 fail(f"te.compute '{self.stage}': expected an expression of numbers, got {type(expr).__name__}")
 
-    def _read(self, expr: Read, guarded: bool) -> SSAValue:
+    def index_value(self, expr: AffineExpr) -> SSAValue:
+        """An index as a number."""
+        return self._add(te.IndexOp.make(*self.access([expr])))
+
+    def read(self, expr: Read, guarded: bool) -> SSAValue:
+        """An element of a tensor. guarded: 0 where it lies outside."""
         tensor = self.tensors[expr.tensor]
         point = [self.index(index) for index in expr.indices]
         otherwise = number_attribute(0, scalar_type(expr.dtype)) if guarded else None
@@ -220,7 +227,8 @@ class ScalarEmitter:
         if (kind := table[expr.op]) is not None:
             return self.make(kind, a, b)
         sub, mul = table["sub"], table["mul"]
-        assert sub is not None and mul is not None
+        assert sub is not None
+        assert mul is not None
         if is_float(expr.dtype):
             rounding = math.TruncOp if expr.op == "truncdiv" else math.FloorOp
             quotient = self.make(rounding, self.make(arith.DivfOp, a, b))

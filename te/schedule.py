@@ -10,24 +10,33 @@ first k primitives applied, made by replaying them. A primitive that fails chang
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ..dialects import schedule as ops
 from ..dialects import te
-from ..dialects.tir import SCOPES
 from ..provenance.builder import LocatedBuilder
+from ..provenance.context import PassContext
 from ..provenance.diagnostics import ScheduleError
-from .itervar import IterVar
+from . import dataflow
+from .expr import Axis
+from .group import Group, between, make_group
+from .intrin import TensorIntrin
+from .itervar import IterVar, ThreadAxis
 from .stage import Stage
 from .tensor import Operation as TeOperation
 from .tensor import Tensor
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
+Key: TypeAlias = str | te.ComputeOp | SSAValue | Stage | Tensor | TeOperation
+"""What names a stage: its label, its compute, its tensor, itself; in the te language its tensor or operation."""
+
+
+def _several(keys: Key | Sequence[Key]) -> Sequence[Key]:
+    return keys if isinstance(keys, Sequence) and not isinstance(keys, str) else [keys]
 
 
 class Schedule:
@@ -47,12 +56,22 @@ class Schedule:
         self._builder = LocatedBuilder(self.sequence.block, func.location)
         self._stages: dict[Stage, SSAValue] = {}
         self._axes: dict[IterVar, SSAValue] = {}
+        self._threads: dict[ThreadAxis, SSAValue] = {}
+        self._arguments: dict[SSAValue, SSAValue] = {}
+        self._groups: dict[Group, SSAValue] = {}
+        self.arguments: dict[Tensor, SSAValue] = {}
+        """The function's arguments by their placeholders, when it was built from them."""
+        self.intrinsics: dict[str, TensorIntrin] = {}
+        """What the names of intrinsics in the sequence mean."""
+        self.keep_schedule_record = bool(PassContext.current().option("te.keep_schedule_record"))
         labels = [stage.label for stage in self.stages]
         if len(set(labels)) != len(labels):
             raise ScheduleError(f"schedule of {func.sym_name.data}: expected distinct stage labels, got {labels}")
 
-    def __getitem__(self, key: str | te.ComputeOp | SSAValue | Stage | Tensor | TeOperation) -> Stage:
+    def __getitem__(self, key: Key) -> Stage:
         """The stage of a label, a compute, its tensor or a stage; raises ScheduleError when there is none."""
+        if not isinstance(key, Key):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScheduleError(f"Expect schedule key to be Tensor or Operation, got {type(key).__name__}")
         if isinstance(key, Tensor):
             key = key.op
         if isinstance(key, TeOperation):
@@ -60,6 +79,9 @@ class Schedule:
             key = found if found is not None else key.name
         for stage in self.stages:
             if key is stage or key in (stage.label, stage.compute) or key in stage.compute.outputs:
+                return stage
+        for stage in self.stages:
+            if key == stage.origin:
                 return stage
         raise ScheduleError(f"Cannot find the operation {key} in schedule of {self.func.sym_name.data}")
 
@@ -101,61 +123,157 @@ class Schedule:
         with self._builder.located(stage.compute.location):
             return self._builder.add(op)
 
-    def cache_write(self, stage: Stage | Tensor, scope: str) -> Stage:
-        """A new stage `LABEL.SCOPE` computes what `stage` did; `stage` becomes a copy of it. Returns the new stage."""
-        stage = self[stage]
-        if scope not in SCOPES:
-            raise ScheduleError(f"cache_write: expected a scope among {', '.join(SCOPES)}, got {scope!r}")
-        if stage.scheduled:
-            raise ScheduleError(f"cache_write: expected stage '{stage.label}' unscheduled, got it changed before")
-        if inside := [other.label for other in self.stages if other.attach is not None and other.attach.stage is stage]:
-            raise ScheduleError(f"cache_write: expected no stage inside '{stage.label}', got {', '.join(inside)}")
-        if len(stage.compute.outputs) > 1:
-            raise ScheduleError(f"cache_write: expected a stage of one tensor, got several (stage '{stage.label}')")
-        handle = self.stage_handle(stage)
-        original = stage.compute
-        label, shape = original.label.data, original.shape
-        names = [axis.name for axis in stage.axes]
-        element = original.result.type.element_type
-        copy = te.ComputeOp.make(label, shape, element, names=names)
-        builder = LocatedBuilder(copy.block, original.location)
-        read = builder.add(te.ReadOp.make(original.result, AffineMap.identity(len(shape)), list(copy.block.args)))
-        builder.add(te.YieldOp(read.result))
-        copy.location = original.location
-        block = original.parent_block()
-        assert block is not None
-        original.result.replace_uses_with_if(copy.result, lambda use: use.operation is not read)
-        block.insert_op_after(copy, original)
-        original.label = StringAttr(f"{label}.{scope}")
-        original.result.name_hint = original.label.data
-        cache = Stage(self, original)
-        cache.scope = scope
-        self.stages.insert(self.stages.index(stage), cache)
-        stage.relayout(copy)
+    def thread_handle(self, thread: ThreadAxis) -> SSAValue:
+        """The value that stands for a thread in the sequence."""
+        if thread not in self._threads:
+            self._threads[thread] = self._builder.add(ops.ThreadOp(thread.tag, thread.extent)).thread
+            self._threads[thread].name_hint = thread.name
+        return self._threads[thread]
+
+    def group_handle(self, group: Group) -> SSAValue:
+        """The value that stands for a group in the sequence."""
+        return self._groups[group]
+
+    def tensor_of(self, key: Key) -> SSAValue:
+        """The value in the function of a tensor, or of the first that a stage computes; arguments have no stage."""
+        if isinstance(key, Tensor) and key in self.arguments:
+            return self.arguments[key]
+        if isinstance(key, SSAValue) and key in self.func.block.args:
+            return key
+        named = [a for a in self.func.block.args if a.name_hint == key]
+        if named and isinstance(key, str) and all(key != stage.label for stage in self.stages):
+            return named[0]
+        stage = self[key]
+        return stage.compute.outputs[key.value_index if isinstance(key, Tensor) else 0]
+
+    def tensor_name(self, tensor: SSAValue) -> str:
+        """The label of a stage, `.v<i>` added where it has several tensors; the name of an argument."""
+        if isinstance(tensor, BlockArgument):
+            return tensor.name_hint or f"p{tensor.index}"
+        stage = self[tensor]
+        several = len(stage.compute.outputs) > 1
+        return f"{stage.label}.v{stage.compute.outputs.index(tensor)}" if several else stage.label
+
+    def tensor_handle(self, tensor: SSAValue) -> SSAValue:
+        """The value that stands for a tensor in the sequence."""
+        if not isinstance(tensor, BlockArgument):
+            return self.stage_handle(self[tensor])
+        if tensor not in self._arguments:
+            with self._builder.located(tensor.location):
+                self._arguments[tensor] = self._builder.add(ops.ArgumentOp(tensor.index)).stage
+            self._arguments[tensor].name_hint = tensor.name_hint
+        return self._arguments[tensor]
+
+    def intrinsic(self, intrin: TensorIntrin) -> str:
+        """The name under which the sequence refers to an intrinsic."""
+        for name, known in self.intrinsics.items():
+            if known is intrin:
+                return name
+        name, count = intrin.name, 0
+        while name in self.intrinsics:
+            count += 1
+            name = f"{intrin.name}_{count}"
+        self.intrinsics[name] = intrin
+        return name
+
+    def _made(self, stage: Stage, op: ops.CacheReadOp | ops.CacheWriteOp | ops.RfactorOp) -> Stage:
+        """Record the primitive that made a stage."""
+        made = self.record(op, stage).results[0]
+        made.name_hint = stage.label if SSAValue.is_valid_name(stage.label) else None
+        self._stages[stage] = made
+        return stage
+
+    def _forget(self, stage: Stage) -> None:
+        """A stage's axes are others from now on."""
         for axis in [axis for axis in self._axes if axis.stage is stage]:
             del self._axes[axis]
-        self._stages[cache] = self.record(ops.CacheWriteOp(handle, scope), cache).cache
-        self._stages[cache].name_hint = cache.label
-        return cache
+
+    def cache_write(self, stage: Key, scope: str) -> Stage:
+        """`c = f(a)` -> `c.local = f(a); c = c.local`: a new stage computes what `stage` did, which becomes its copy.
+
+        Returns the new stage, `LABEL.SCOPE`. Raises ScheduleError when the stage is scheduled already.
+        """
+        stage = self[stage]
+        cache = dataflow.cache_write(self, stage, scope)
+        handle = self.stage_handle(stage)
+        self._forget(stage)
+        return self._made(cache, ops.CacheWriteOp(handle, scope))
+
+    def cache_read(self, tensor: Key, scope: str, readers: Key | Sequence[Key]) -> Stage:
+        """`c = f(a)` -> `a.local = a; c = f(a.local)`: a new stage copies a tensor, `readers` read the copy.
+
+        Returns the new stage, `NAME.SCOPE`. Raises ScheduleError when a reader does not read the tensor.
+        """
+        value = self.tensor_of(tensor)
+        stages = [self[reader] for reader in _several(readers)]
+        cache = dataflow.cache_read(self, value, scope, stages)
+        source = self.tensor_handle(value)
+        return self._made(cache, ops.CacheReadOp(source, scope, [self.stage_handle(stage) for stage in stages]))
+
+    def rfactor(self, tensor: Key, axis: IterVar | Axis, factor_axis: int = 0) -> Stage:
+        """`B[i] += A[i, ko, ki]` -> `B.rf[ki, i] += A[i, ko, ki]; B.repl[i] += B.rf[ki, i]`.
+
+        The loop `axis` of the reduction becomes data axis `factor_axis` of a new stage, which it returns; the stage of
+        `tensor` reduces over it alone, and both are unscheduled. Where `axis` comes from an uneven split, points past
+        the end add nothing. Raises ScheduleError for what is no loop of the reduction, or no known reduction.
+        """
+        stage = self[tensor]
+        axis = stage.axis_of(axis)
+        dataflow.check_rfactor(stage, axis, factor_axis)
+        handle = self.handle(axis)
+        factored = dataflow.rfactor(self, stage, axis, factor_axis)
+        self._forget(stage)
+        return self._made(factored, ops.RfactorOp(handle, factor_axis))
+
+    def create_group(
+        self, outputs: Key | Sequence[Key], inputs: Key | Sequence[Key], include_inputs: bool = False
+    ) -> Group:
+        """The stages from `inputs` to `outputs`, to be placed as one: `for i {a} for i {b}` -> `for i {a b}`.
+
+        include_inputs: with the stages of the inputs. Raises ScheduleError when one of them is in a group already.
+        Warns when a stage was computed inside a loop across the border of the group; it goes to the root.
+        """
+        ends, starts = ([self.tensor_of(key) for key in _several(keys)] for keys in (outputs, inputs))
+        members = between(self, ends, starts, include_inputs)
+        group = make_group(self, members)
+        handles = [[self.tensor_handle(tensor) for tensor in tensors] for tensors in (ends, starts)]
+        made = self.record(ops.CreateGroupOp(handles[0], handles[1], include_inputs), members[0]).group
+        made.name_hint = "group"
+        self._groups[group] = made
+        return group
 
     @property
-    def primitives(self) -> list[IRDLOperation]:
+    def groups(self) -> list[Group]:
+        return list(self._groups)
+
+    @property
+    def primitives(self) -> list[ops.Primitive]:
         """The recorded primitives, in order."""
-        return [op for op in self.sequence.block.ops if isinstance(op, ops.PRIMITIVES)]
+        return [op for op in self.sequence.block.ops if isinstance(op, ops.Primitive) and op.title() is not None]
 
     @property
     def primitive_record(self) -> list[str]:
-        """`vanilla`, then the name of each primitive; a fuse of no axes is a `fuse` too."""
-        names = (op.name.removeprefix("schedule.") for op in self.primitives)
-        return ["vanilla", *("fuse" if name == "singleton" else name for name in names)]
+        """`vanilla`, then TVM's name of each primitive; empty when no record is kept.
 
-    def snapshot(self, count: int) -> Schedule:
-        """The schedule after the first `count` primitives, 0 for none of them."""
+        TVM leaves rfactor and create_group out, and calls cache_read and cache_write set_scope.
+        """
+        return ["vanilla", *(cast(str, op.title()) for op in self.primitives)] if self.keep_schedule_record else []
+
+    def snapshot(self, count: int | None = None) -> Schedule:
+        """The schedule after the first `count` recorded primitives, 0 for none of them; a copy without it."""
         from .replay import replay
 
-        return replay(self._origin.clone(), self.sequence, count)
+        return replay(self._origin.clone(), self.sequence, count, self.intrinsics)
+
+    def normalize(self) -> Schedule:
+        """A copy as it is lowered: stages inlined, each attached to the loop that its axis is now."""
+        from .normalize import normalize
+
+        return normalize(self.snapshot())
 
     @property
     def schedule_record(self) -> list[Schedule]:
         """All snapshots, as long as `primitive_record`."""
-        return [self.snapshot(count) for count in range(len(self.primitives) + 1)]
+        return (
+            [] if not self.keep_schedule_record else [self.snapshot(count) for count in range(len(self.primitives) + 1)]
+        )

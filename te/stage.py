@@ -1,259 +1,203 @@
-"""A stage of a schedule: one compute, and the primitives that arrange its loops."""
+"""A stage of a schedule: the primitives that place it and say how its result is stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, cast
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, cast
 
-from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation
+import numpy as np
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
+from xdsl.ir.affine import AffineExpr
 
 from ..dialects import schedule as ops
-from ..dialects import te
 from ..dialects.tir import SCOPES
-from ..provenance.diagnostics import ScheduleError, describe
-from .expr import Axis
-from .itervar import Attach, Fuse, IterVar, Kind, Relation, Singleton, Split
+from ..provenance.diagnostics import ScheduleError
+from .affine_forms import affine_set, layout_map
+from .expr import Axis, Expr
+from .itervar import Attach, IterVar
+from .loops import LoopPrimitives
 
-if TYPE_CHECKING:
-    from .schedule import Schedule
-
-
-@dataclass(frozen=True)
-class StageAxes:
-    """The name and the root axes of a stage."""
-
-    name: str
-    axis: list[IterVar]
-    reduce_axis: list[IterVar]
+_CHECKED = 1 << 24
+"""Elements of the largest tensor whose layout can be checked to give each a place of its own."""
 
 
-class Stage:
-    """One compute of the function, and how its loops are arranged."""
-
-    def __init__(self, schedule: Schedule, compute: te.ComputeOp):
-        self.schedule = schedule
-        self.compute = compute
-        self._reset_axes()
-        self.relations: list[Relation] = []
-        self.attach: Attach | None = None
-        """None: computed at the root, in full, before its consumers."""
-        self.inlined = False
-        self.scope = "global"
-
-    def _reset_axes(self) -> None:
-        arguments = list(self.compute.block.args)
-        extents = (*self.compute.shape, *self.compute.reduce_shape)
-        rank = len(self.compute.shape)
-        made = [
-            IterVar(self, argument.name_hint or f"ax{i}", extent, i >= rank)
-            for i, (argument, extent) in enumerate(zip(arguments, extents, strict=True))
-        ]
-        self.axes, self.reduce_axes = made[:rank], made[rank:]
-        self.leaf = list(made)
-        """The loops, outermost first."""
-
-    @property
-    def label(self) -> str:
-        return self.compute.label.data
-
-    @property
-    def all_iter_vars(self) -> list[IterVar]:
-        """The root axes, then what the relations made, in order."""
-        made = [child for relation in self.relations for child in relation.children]
-        return [*self.axes, *self.reduce_axes, *made]
-
-    @property
-    def scheduled(self) -> bool:
-        """Whether its loops are other than at first, or it is computed inside others."""
-        first = [*self.axes, *self.reduce_axes]
-        changed = self.leaf != first or any(axis.kind != "serial" for axis in first)
-        return changed or self.attach is not None or self.inlined
-
-    def __repr__(self) -> str:
-        return f"Stage({self.label})"
-
-    def _fail(self, primitive: str, text: str) -> NoReturn:
-        layer = describe(self.compute.location)
-        raise ScheduleError(f"{primitive}: {text} (stage '{self.label}'{', ' + layer if layer else ''})")
-
-    @property
-    def op(self) -> StageAxes:
-        """The stage's axes, under the names they have on an operation: `s[C].op.axis[0]`."""
-        return StageAxes(self.label, list(self.axes), list(self.reduce_axes))
-
-    def axis_of(self, axis: IterVar | Axis) -> IterVar:
-        """The iteration variable of an axis of the te operation that this stage computes."""
-        if isinstance(axis, IterVar):
-            return axis
-        for operation, stage in self.schedule.operations.items():
-            if axis in (known := [*operation.axis, *operation.reduce_axis]):
-                # A stage that became a copy has data axes of its own; the reduction went with its cache.
-                roots = [*stage.axes, *stage.reduce_axes]
-                if known.index(axis) < len(roots):
-                    return roots[known.index(axis)]
-        self._fail("schedule", f"axis {axis.name} is not part of the schedule")
-
-    def _leaf(self, primitive: str, axis: IterVar) -> int:
-        """The position of a loop of this stage."""
-        if axis.stage is not self:
-            self._fail(primitive, f"axis {axis.name} is not part of the schedule of this stage")
-        if axis not in self.leaf:
-            self._fail(primitive, f"Operate on iter var {axis.name} that has already been split or fused")
-        return self.leaf.index(axis)
-
-    def split(
-        self, axis: IterVar | Axis, factor: int | None = None, *, nparts: int | None = None
-    ) -> tuple[IterVar, IterVar]:
-        """`for i in 32` -> `for i.outer in 4 { for i.inner in 8 {`, with factor 8 (or nparts 4).
-
-        Returns (outer, inner). An uneven factor guards the last pass.
-        """
-        axis = self.axis_of(axis)
-        if (factor is None) == (nparts is None):
-            self._fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
-        wanted = factor if factor is not None else cast(int, nparts)
-        position = self._splittable(axis, wanted)
-        width = wanted if factor is not None else -(-axis.extent // wanted)
-        width = max(1, min(width, axis.extent))
-        outer = IterVar(self, f"{axis.name}.outer", -(-axis.extent // width), axis.reduce)
-        inner = IterVar(self, f"{axis.name}.inner", width, axis.reduce)
-        self.leaf[position : position + 1] = [outer, inner]
-        self.relations.append(Split(axis, outer, inner, width))
-        op = self.schedule.record(ops.SplitOp(self.schedule.handle(axis), width), self)
-        self.schedule.name(outer, op.outer)
-        self.schedule.name(inner, op.inner)
-        return outer, inner
-
-    def _splittable(self, axis: IterVar, wanted: int) -> int:
-        """The position of a loop that can be split by `wanted`."""
-        position = self._leaf("split", axis)
-        if axis.kind != "serial":
-            self._fail("split", f"Cannot split on {axis.kind} axis {axis.name}")
-        if wanted < 1:
-            self._fail("split", f"expected a positive factor, got {wanted}")
-        return position
-
-    def fuse(self, *axes: IterVar | Axis) -> IterVar:
-        """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours, outermost first.
-
-        Of no axes: a new outermost loop `singleton` of one pass.
-        """
-        if not axes:
-            return self._singleton()
-        fused, *others = found = [self.axis_of(axis) for axis in axes]
-        # All is checked before the first pair is fused: what fails leaves no trace.
-        positions = [self._leaf("fuse", axis) for axis in found]
-        if positions != list(range(positions[0], positions[0] + len(found))):
-            self._fail("fuse", "Can only fuse iterations that are consecutive between each other")
-        if any(axis.kind != "serial" or axis.reduce != fused.reduce for axis in found):
-            self._fail("fuse", f"expected serial axes of one sort, got {', '.join(map(repr, found))}")
-        for axis in others:
-            fused = self._fuse_two(fused, axis)
-        return fused
-
-    def _singleton(self) -> IterVar:
-        axis = IterVar(self, "singleton", 1, False)
-        self.leaf.insert(0, axis)
-        self.relations.append(Singleton(axis))
-        op = self.schedule.record(ops.SingletonOp(self.schedule.stage_handle(self)), self)
-        self.schedule.name(axis, op.axis)
-        return axis
-
-    def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
-        position = self.leaf.index(outer)
-        fused = IterVar(self, f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.reduce)
-        self.leaf[position : position + 2] = [fused]
-        self.relations.append(Fuse(outer, inner, fused))
-        op = self.schedule.record(ops.FuseOp(self.schedule.handle(outer), self.schedule.handle(inner)), self)
-        self.schedule.name(fused, op.fused)
-        return fused
-
-    def reorder(self, *order: IterVar | Axis) -> None:
-        """The given axes take, in the given order, the places that they occupy now."""
-        axes = [self.axis_of(axis) for axis in order]
-        positions = [self._leaf("reorder", axis) for axis in axes]
-        if len(set(axes)) != len(axes):
-            self._fail("reorder", "Same axis can not appear more than once")
-        for position, axis in zip(sorted(positions), axes, strict=True):
-            self.leaf[position] = axis
-        self.schedule.record(ops.ReorderOp([self.schedule.handle(axis) for axis in axes]), self)
-
-    def tile(
-        self, x: IterVar | Axis, y: IterVar | Axis, x_factor: int, y_factor: int
-    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Split both, order (x.outer, y.outer, x.inner, y.inner); recorded as split, split, reorder."""
-        x, y = self.axis_of(x), self.axis_of(y)
-        if x is y:
-            self._fail("tile", f"expected two axes, got {x.name} twice")
-        self._splittable(y, y_factor)
-        x_outer, x_inner = self.split(x, x_factor)
-        y_outer, y_inner = self.split(y, y_factor)
-        self.reorder(x_outer, y_outer, x_inner, y_inner)
-        return x_outer, y_outer, x_inner, y_inner
-
-    def _mark(self, axis: IterVar | Axis, kind: Kind, op: Callable[[SSAValue], IRDLOperation]) -> None:
-        primitive = {"vectorized": "vectorize", "unrolled": "unroll", "parallel": "parallel"}[kind]
-        axis = self.axis_of(axis)
-        self._leaf(primitive, axis)
-        if axis.reduce and kind != "unrolled":
-            self._fail(primitive, f"Cannot {primitive} on CommReduce axis {axis.name}")
-        axis.kind = kind
-        self.schedule.record(op(self.schedule.handle(axis)), self)
-
-    def vectorize(self, axis: IterVar | Axis) -> None:
-        """The loop becomes vector operations of its extent."""
-        self._mark(axis, "vectorized", ops.VectorizeOp)
-
-    def unroll(self, axis: IterVar | Axis) -> None:
-        """The loop is unrolled in full."""
-        self._mark(axis, "unrolled", ops.UnrollOp)
-
-    def parallel(self, axis: IterVar | Axis) -> None:
-        """The loop's passes are shared among threads."""
-        self._mark(axis, "parallel", ops.ParallelOp)
+class Stage(LoopPrimitives):
+    """One compute of the function, and how it is scheduled."""
 
     def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
-        """Compute, inside the loop `axis` of `consumer`, what one pass of that loop needs of this stage."""
+        """`for i {a} for i {b}` -> `for i {a b}`: computed inside the loop `axis` of `consumer`.
+
+        Each pass computes what it needs of this stage. Raises ScheduleError for an output, for an axis that is no loop
+        of the consumer or lies inside this stage, and across groups; when lowered, if a stage elsewhere reads it too.
+        """
         axis = consumer.axis_of(axis)
         if axis not in consumer.leaf:
-            self._fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
+            self.fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
         if self.schedule.is_output(self):
-            self._fail("compute_at", "an output of the function stays at the root")
+            self.fail("compute_at", "an output of the function stays at the root")
+        if self.group is not consumer.group:
+            self.fail("compute_at", "Can only assign compute_at to stages within the same group")
         at: Attach | None = Attach(consumer, axis)
         while at is not None:
             if at.stage is self:
-                self._fail("compute_at", "Find loop in compute_at attach group")
+                self.fail("compute_at", "Find loop in compute_at attach group")
             at = at.stage.attach
         self.attach, self.inlined = Attach(consumer, axis), False
         producer, host = self.schedule.stage_handle(self), self.schedule.stage_handle(consumer)
         self.schedule.record(ops.ComputeAtOp(producer, host, self.schedule.handle(axis)), self)
 
     def compute_inline(self) -> None:
-        """Compute the element where it is read; the stage has no buffer."""
+        """`b[i] = a[i] + 1; c[i] = b[i] * 2` -> `c[i] = (a[i] + 1) * 2`: computed where it is read.
+
+        Raises ScheduleError for a reduction and for an output.
+        """
         if self.compute.reducer is not None:
-            self._fail("compute_inline", "a reduction cannot be inlined")
+            self.fail("compute_inline", "a reduction cannot be inlined")
         if self.schedule.is_output(self):
-            self._fail("compute_inline", "an output of the function cannot be inlined")
+            self.fail("compute_inline", "an output of the function cannot be inlined")
         self.inlined, self.attach = True, None
         self.schedule.record(ops.ComputeInlineOp(self.schedule.stage_handle(self)), self)
 
     def compute_root(self) -> None:
-        """Compute the stage in full before its consumers (the default)."""
-        self.inlined, self.attach = False, None
+        """`for i {a b}` -> `for i {a} for i {b}`: computed in full before its consumers (the default).
+
+        In a group: where the group is.
+        """
+        self.inlined, self.attach = False, self.group.attach if self.group is not None else None
         self.schedule.record(ops.ComputeRootOp(self.schedule.stage_handle(self)), self)
 
     def set_scope(self, scope: str) -> None:
-        """Where the stage's buffer lives: `global` or `local`."""
+        """`alloc: buffer<8xf32>` -> `alloc: buffer<8xf32, local>`: where the stage's buffer lives.
+
+        Raises ScheduleError for a scope other than `global` and `local`, and for an output made local.
+        """
         if scope not in SCOPES:
-            self._fail("set_scope", f"expected a scope among {', '.join(SCOPES)}, got {scope!r}")
+            self.fail("set_scope", f"expected a scope among {', '.join(SCOPES)}, got {scope!r}")
         if self.schedule.is_output(self) and scope != "global":
-            self._fail("set_scope", "an output of the function is global")
+            self.fail("set_scope", "an output of the function is global")
         self.scope = scope
         self.schedule.record(ops.SetScopeOp(self.schedule.stage_handle(self), scope), self)
 
-    def relayout(self, compute: te.ComputeOp) -> None:
-        """Describe another compute from now on, unscheduled."""
-        self.compute = compute
-        self._reset_axes()
+    def _own_buffer(self, primitive: str, what: str) -> None:
+        if self.schedule.is_output(self):
+            self.fail(primitive, f"Cannot apply {what} on output")
+
+    def storage_align(self, axis: IterVar | Axis, factor: int, offset: int) -> None:
+        """`alloc: buffer<4x30xf32>` -> `alloc: buffer<4x33xf32>` for the first axis, factor 32 and offset 1.
+
+        The stride of the axis becomes `offset` modulo `factor`. The axis need not be a loop. Raises ScheduleError for
+        an output, an axis that is no data axis of the stage, and unless 0 <= offset < factor.
+        """
+        axis = self.axis_of(axis)
+        if axis not in self.axes:
+            self.fail("storage_align", f"expected a data axis of the stage, got {axis.name}")
+        if factor < 1 or not 0 <= offset < factor:
+            self.fail("storage_align", f"expected 0 <= offset < factor, got factor {factor}, offset {offset}")
+        self._own_buffer("storage_align", "storage align")
+        if self.storage.layout is not None:
+            self.fail("storage_align", "expected a buffer in the order of the axes, got one with a layout")
+        self.storage.align[self.axes.index(axis)] = factor, offset
+        self.schedule.record(ops.StorageAlignOp(self.schedule.handle(axis), factor, offset), self)
+
+    def double_buffer(self) -> None:
+        """`alloc: buffer<8xf32>` -> `alloc {double_buffer}: buffer<8xf32>`: one half fills while the other is read.
+
+        Raises ScheduleError for an output.
+        """
+        self._own_buffer("double_buffer", "double buffer")
+        self.storage.double_buffer = True
+        self.schedule.record(ops.DoubleBufferOp(self.schedule.stage_handle(self)), self)
+
+    def rolling_buffer(self) -> None:
+        """`for i { for j in 3 {b[j]} use b[0..3] }` -> `for i { b[(i + 2) % 3]; use b[..] }`: only what is new.
+
+        The stage is computed at a serial loop of its consumer; what neighbouring passes both need is kept in a circular
+        buffer. Raises ScheduleError for an output, and when lowered if it is not computed so.
+        """
+        self._own_buffer("rolling_buffer", "rolling buffer")
+        if self.storage.layout is not None or self.storage.align:
+            self.fail("rolling_buffer", "expected a buffer in the order of the axes, got one with a layout")
+        self.storage.rolling_buffer = True
+        self.schedule.record(ops.RollingBufferOp(self.schedule.stage_handle(self)), self)
+
+    def set_store_predicate(self, condition: Expr | AffineSetAttr | Callable[..., Expr]) -> None:
+        """`c[i] = ..` -> `if i < 8 { c[i] = .. }`: where the condition does not hold nothing is stored.
+
+        condition: comparisons of the operation's data axes, joined by `te.all`, or a function of them. Raises
+        ScheduleError when it is not affine.
+        """
+        if not isinstance(condition, AffineSetAttr):
+            condition = self._condition(condition)
+        if condition.data.num_dims != len(self.axes):
+            self.fail(
+                "set_store_predicate",
+                f"expected a condition over {len(self.axes)} axes, got one over {condition.data.num_dims}",
+            )
+        self.storage.predicate = condition
+        self.schedule.record(ops.SetStorePredicateOp(self.schedule.stage_handle(self), condition), self)
+
+    def _condition(self, condition: Expr | Callable[..., Expr]) -> AffineSetAttr:
+        known = [op.axis for op, stage in self.schedule.operations.items() if stage is self]
+        axes = known[0] if known and isinstance(condition, Expr) else [Axis(a.name, a.extent) for a in self.axes]
+        try:
+            expr = condition if isinstance(condition, Expr) else condition(*axes)
+            return affine_set(expr, {axis: AffineExpr.dimension(i) for i, axis in enumerate(axes)})
+        except ScheduleError as error:
+            self.fail("set_store_predicate", str(error))
+
+    def transform_layout(self, function: Callable[..., Any]) -> None:
+        """`b[i, j]` -> `b[j // 4, i, j % 4]` with `lambda i, j: (j // 4, i, j % 4)`: where elements are stored.
+
+        `te.AXIS_SEPARATOR` among the results stands for set_axis_separators. Raises ScheduleError for an output, and
+        when the function is not affine or gives two elements one place.
+        """
+        try:
+            layout, separators = layout_map(function, [axis.name for axis in self.axes])
+        except (ScheduleError, TypeError) as error:
+            self.fail("transform_layout", str(error))
+        self._check_separators("transform_layout", separators, len(layout.data.results))
+        self.set_layout(layout)
+        if separators:
+            self.set_axis_separators(separators)
+
+    def set_layout(self, layout: AffineMapAttr) -> None:
+        """transform_layout with the function as an affine map."""
+        self._own_buffer("transform_layout", "transform layout")
+        if self.storage.align or self.storage.rolling_buffer:
+            self.fail("transform_layout", "expected a plain buffer, got one that is aligned or rolling")
+        self._check_layout(layout)
+        self.storage.layout = layout
+        self.schedule.record(ops.TransformLayoutOp(self.schedule.stage_handle(self), layout), self)
+
+    def _check_layout(self, layout: AffineMapAttr) -> None:
+        shape = self.compute.shape
+        if layout.data.num_dims != len(shape):
+            self.fail("transform_layout", f"expected a layout of {len(shape)} axes, got one of {layout.data.num_dims}")
+        if prod(shape) > _CHECKED:
+            self.fail("transform_layout", f"expected a tensor of at most {_CHECKED} elements, got {prod(shape)}")
+        grid = list(np.indices(shape).reshape(len(shape), -1))
+        # Evaluates on whole columns: the operators of affine expressions are those of arrays.
+        columns = [np.broadcast_to(cast(Any, expr).eval(grid, []), prod(shape)) for expr in layout.data.results]
+        if any(column.min(initial=0) < 0 for column in columns):
+            self.fail("transform_layout", "expected indices of at least 0, got negative ones")
+        sizes = [int(column.max(initial=0)) + 1 for column in columns]
+        places = np.ravel_multi_index(columns, sizes) if columns else np.zeros(prod(shape), np.int64)
+        if len(np.unique(places)) != prod(shape):
+            self.fail("transform_layout", f"expected a place of its own for each element, got {layout.data}")
+
+    def _check_separators(self, primitive: str, positions: Sequence[int], rank: int) -> None:
+        if list(positions) != sorted(set(positions)) or any(not 0 <= p <= rank for p in positions):
+            self.fail(primitive, f"expected increasing axis separators from 0 to {rank}, got {list(positions)}")
+
+    def set_axis_separators(self, positions: Sequence[int]) -> None:
+        """`alloc: buffer<4x8xf32>` -> `alloc {axis_separators = [1]}: buffer<4x8xf32>`: the groups of its dimensions.
+
+        Memory here is flat, so that they change nothing but the attribute. Raises ScheduleError unless the positions
+        increase and lie within the buffer's rank.
+        """
+        layout = self.storage.layout
+        rank = len(layout.data.results) if layout is not None else len(self.compute.shape)
+        self._check_separators("set_axis_separators", positions, rank)
+        self.storage.separators = tuple(positions)
+        self.schedule.record(ops.SetAxisSeparatorsOp(self.schedule.stage_handle(self), positions), self)

@@ -38,7 +38,7 @@ ITER_TYPES = (
 )
 """TVM's iteration types: number -> name and colour."""
 
-KIND_TYPES: dict[Kind, int] = {"serial": 0, "unrolled": 5, "vectorized": 6, "parallel": 7}
+KIND_TYPES: dict[Kind, int] = {"serial": 0, "unrolled": 5, "vectorized": 6, "parallel": 7, "tensorized": 8}
 """The kind of a loop -> its iteration type; a serial loop over a reduction is a kCommReduce."""
 
 
@@ -145,6 +145,12 @@ def producers(sch: Schedule) -> list[Producer]:
     return list(done)
 
 
+def _type(axis: IterVar) -> int:
+    if axis.thread is not None:
+        return 1
+    return 2 if axis.reduce and axis.kind == "serial" else KIND_TYPES[axis.kind]
+
+
 class _Dump:
     def __init__(self, sch: Schedule):
         self.sch = sch
@@ -201,8 +207,12 @@ class _Dump:
             "type": "IterVar",
             "index": leaf.index(axis) if axis in leaf else -1,
             "name": axis.name,
-            "itervar_type": 2 if axis.reduce and axis.kind == "serial" else KIND_TYPES[axis.kind],
-            "properties": {"thread": None, "intrin": None, "range": None if found is None else str(found)},
+            "itervar_type": _type(axis),
+            "properties": {
+                "thread": axis.thread.tag if axis.thread is not None else None,
+                "intrin": axis.intrin.name if axis.intrin is not None else None,
+                "range": None if found is None else str(found),
+            },
         }
 
     def _relation(self, relation: Relation) -> RelationEntry:

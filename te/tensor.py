@@ -29,6 +29,11 @@ Body: TypeAlias = (
 _tag: ContextVar[str] = ContextVar("te_tag", default="")
 
 
+def current_tag() -> str:
+    """The tag of the innermost `tag_scope`, "" outside of any."""
+    return _tag.get()
+
+
 class Operation:
     """What makes tensors. `name` is its stage's label."""
 
@@ -106,20 +111,20 @@ class Tensor:
         """The operation's name, with `.v<index>` when it has several outputs."""
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}.v{self.value_index}"
 
-    def __call__(self, *indices: ExprLike) -> Expr:
+    def __call__(self, *indices: ExprLike | slice) -> Expr:
         if len(indices) != self.ndim:
             fail(f"Need to provide {self.ndim} index in tensor but {len(indices)} was provided (tensor '{self.name}')")
         return Read(self, tuple(self._index(index) for index in indices))
 
-    def _index(self, index: ExprLike) -> Expr:
-        if isinstance(index, slice | type(...) | type(None)):
+    def _index(self, index: ExprLike | slice) -> Expr:
+        if isinstance(index, slice):
             fail(f"te: expected one index per dimension of tensor '{self.name}', got {index}; ranges are not indices")
         expr = convert(index)
         if is_float(expr.dtype):
             fail(f"te: expected integers as indices of tensor '{self.name}', got {expr.dtype}")
         return expr
 
-    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Any:
+    def __getitem__(self, indices: ExprLike | slice | tuple[ExprLike | slice, ...]) -> Any:
         given = indices if isinstance(indices, tuple) else (indices,)
         return self(*given) if len(given) >= self.ndim else TensorSlice(self, given)
 
@@ -135,7 +140,7 @@ class TensorSlice(Expr):
     """A tensor with its first indices given; more indices make it an element."""
 
     tensor: Tensor
-    indices: tuple[ExprLike, ...]
+    indices: tuple[ExprLike | slice, ...]
 
     @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -192,7 +197,7 @@ def compute(
     if not body:
         fail(f"te.compute: expected at least one value, got an empty tuple (stage '{name}')")
     _check_reductions(name, body)
-    scope = _tag.get()
+    scope = current_tag()
     if scope and tag:
         fail("te.compute: nested tag is not allowed for now")
     op = ComputeOp(name, axes, body, tag or scope, dict(attrs or {}))

@@ -20,6 +20,13 @@ from .convolution import tile_width
 _SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""
 
+_ACCUMULATORS = 24
+"""More of them bring nothing, or are spilled."""
+_STEPS = 4
+"""Steps of a packed product's reduction in one pass of its loop."""
+_RAGGED = 1.25
+"""What a height that does not divide the rows costs: the last tile is computed by code of its own."""
+
 
 def schedule_function(func: te.FuncOp, vector_bits: int) -> Schedule:
     """The default schedule of a te.func for vectors of `vector_bits`."""
@@ -227,18 +234,22 @@ class _Strategy:
         lanes = self._lanes(host)
         packed = "dense_pack" in inner.compute.attributes
         block = self._panel(inner) if packed else largest_divisor(columns.extent, 4 * lanes)
-        vectors = max(1, block // lanes)
-        registers = 24 if self.vector_bits == 512 else 12
-        height = largest_divisor(rows.extent, max(1, registers // vectors))
+        height, vectors = self._tile(rows.extent, max(1, block // lanes))
+        if block % lanes == 0:
+            block = vectors * lanes
         m_outer, m_inner = host.split(rows, height)
         n_outer, n_inner = host.split(columns, block)
         host.reorder(*batch, n_outer, m_outer, m_inner, n_inner)
         fused = host.fuse(*batch, n_outer)
         host.parallel(fused)
-        self._vector_axis(host, n_inner)
+        host.unroll(m_inner)
+        self._vector_axis(host, n_inner, unroll=True)
         inner.compute_at(host, m_outer)
-        data = list(inner.axes)
-        inner.reorder(*inner.reduce_axes, *data)
+        data, reduce = list(inner.axes), list(inner.reduce_axes)
+        if packed and reduce[-1].extent % _STEPS == 0 and reduce[-1].extent > _STEPS:
+            reduce[-1:] = inner.split(reduce[-1], _STEPS)
+            inner.unroll(reduce[-1])
+        inner.reorder(*reduce, *data)
         if height > 1:
             inner.unroll(data[-2])
         last = data[-1]
@@ -248,6 +259,24 @@ class _Strategy:
             inner.vectorize(v_inner)
         elif block in (2, 4, 8, 16, 32):
             inner.vectorize(last)
+
+    def _tile(self, rows: int, panel: int) -> tuple[int, int]:
+        """The rows and the vectors of the register tile: of `rows`, and of the `panel` vectors of a row.
+
+        A step of the reduction loads both and multiplies each with each, so the tile with the fewest loads per product
+        is best. The last tile of rows may be cut off; its share of the work is the smaller the more tiles there are.
+        """
+        registers = 32 if self.vector_bits == 512 else 16
+
+        def cost(tile: tuple[int, int]) -> float:
+            height, vectors = tile
+            ragged = _RAGGED if rows % height else 1.0
+            return (height + vectors) / (height * vectors) * ragged
+
+        widths = [width for width in range(1, panel + 1) if panel % width == 0]
+        heights = range(1, min(rows, _ACCUMULATORS) + 1)
+        fits = [(h, w) for w in widths for h in heights if h * w <= _ACCUMULATORS and (h + 1) * w < registers]
+        return min(fits, key=cost)
 
     def _panel(self, inner: Stage) -> int:
         """The columns per packed panel: the last extent of the weight."""

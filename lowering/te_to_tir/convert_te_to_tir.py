@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -48,18 +49,27 @@ class ConvertTeToTirPass(ModulePass):
     name = "convert-te-to-tir"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = op.body.block
-        functions = [f for f in block.ops if isinstance(f, te.FuncOp)]
-        sequences = _sequences(op, {f.sym_name.data for f in functions})
-        for func in functions:
-            sequence = sequences.get(func.sym_name.data)
-            schedule = replay(func.clone(), sequence) if sequence is not None else Schedule(func.clone())
-            block.insert_op_before(lower_schedule(schedule), func)
-            func.detach()
-            func.erase()
-        for sequence in sequences.values():
-            sequence.detach()
-            sequence.erase()
+        lower_functions(op, [f for f in op.body.block.ops if isinstance(f, te.FuncOp)])
+
+
+def lower_functions(module: ModuleOp, functions: Sequence[te.FuncOp], *, scheduled_only: bool = False) -> None:
+    """Put loops in the place of `functions` of a module and of their sequences.
+
+    scheduled_only: leave those without a sequence.
+    """
+    block = module.body.block
+    sequences = _sequences(module, {f.sym_name.data for f in functions})
+    for func in functions:
+        sequence = sequences.get(func.sym_name.data)
+        if sequence is None and scheduled_only:
+            continue
+        schedule = replay(func.clone(), sequence) if sequence is not None else Schedule(func.clone())
+        block.insert_op_before(lower_schedule(schedule), func)
+        func.detach()
+        func.erase()
+    for sequence in sequences.values():
+        sequence.detach()
+        sequence.erase()
 
 
 def _sequences(module: ModuleOp, functions: set[str]) -> dict[str, SequenceOp]:

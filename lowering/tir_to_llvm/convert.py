@@ -76,7 +76,8 @@ def _call_extern(ctx: Lowering, op: Operation) -> None:
     if len(op.outputs) > 1:
         fail(op, "at most one result", str(len(op.outputs)))
     result: Attribute | None = register_type(op.outputs[0].type) if op.outputs else None
-    arguments = [ctx.get(argument) for argument in op.arguments]
+    places = ctx.frame.places
+    arguments = [places[value].pointer if value in places else ctx.get(value) for value in op.arguments]
     name = op.callee.data
     if name.startswith("llvm."):
         call = ctx.intrinsic(name, arguments, result)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.affine import Linear
 from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, buffer_of, element_bytes
+from ...dialects.tir_prefetch import PrefetchOp
 from ...provenance.diagnostics import fail
 from .arithmetic import resize
 from .context import Handler, Lowering
@@ -31,7 +32,7 @@ from .types import (
 class _Access:
     """A point of a buffer, or a vector that starts there."""
 
-    def __init__(self, ctx: Lowering, op: LoadOp | StoreOp, indices: Indices):
+    def __init__(self, ctx: Lowering, op: LoadOp | StoreOp | PrefetchOp, indices: Indices):
         type_ = buffer_of(op.buffer)
         self.ctx = ctx
         self.place: Place = ctx.frame.places[op.buffer]
@@ -118,6 +119,14 @@ def _store(ctx: Lowering, op: Operation) -> None:
     _Access(ctx, op, Indices(ctx, op.indices)).write(ctx.get(op.value))
 
 
+def _prefetch(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, PrefetchOp)
+    pointer = _Access(ctx, op, Indices(ctx, op.indices)).pointer()
+    # A read, of data.
+    numbers = [ctx.constant(IntegerAttr(value, i32), i32) for value in (0, op.locality.value.data, 1)]
+    ctx.intrinsic("llvm.prefetch.p0", (pointer, *numbers), None)
+
+
 def _alloc(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     type_ = buffer_of(op.result)
@@ -150,4 +159,10 @@ def _index(ctx: Lowering, op: Operation) -> None:
     ctx.set(op.result, value)
 
 
-MEMORY: dict[type[Operation], Handler] = {LoadOp: _load, StoreOp: _store, AllocOp: _alloc, IndexOp: _index}
+MEMORY: dict[type[Operation], Handler] = {
+    LoadOp: _load,
+    StoreOp: _store,
+    PrefetchOp: _prefetch,
+    AllocOp: _alloc,
+    IndexOp: _index,
+}

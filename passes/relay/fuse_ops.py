@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
@@ -164,7 +165,7 @@ class FuseOpsPass(ModulePass):
     Locations: operators keep theirs; a primitive function and its call get those of the group, output first; a
     parameter that of the operator that computes its value.
 
-    max_depth: the most operators in a group.
+    max_depth: the most operators in a group; -1 stands for the option relay.FuseOps.max_depth of the PassContext.
     opt_level: 0 makes every operator a group of its own; -1 stands for the level of the current PassContext.
 
     ```mlir
@@ -187,20 +188,23 @@ class FuseOpsPass(ModulePass):
     """
 
     name = "relay-fuse-ops"
-    max_depth: int = 256
+    max_depth: int = -1
     opt_level: int = -1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.max_depth < 1:
-            raise PipelineError(message(self.name, "max-depth of at least 1", str(self.max_depth)))
-        level = PassContext.current().opt_level if self.opt_level == -1 else self.opt_level
+        around = PassContext.current()
+        limit = cast(int, around.option("relay.FuseOps.max_depth")) if self.max_depth == -1 else self.max_depth
+        if limit < 1:
+            raise PipelineError(message(self.name, "max-depth of at least 1", str(limit)))
+        level = around.opt_level if self.opt_level == -1 else self.opt_level
         names = _Names(op)
         for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None]:
-            self._fuse(func, names, op.body.block, level > 0)
+            self._fuse(func, names, op.body.block, limit if level > 0 else 0)
 
-    def _fuse(self, func: FuncOp, names: _Names, block: Block, fuse_groups: bool) -> None:
+    def _fuse(self, func: FuncOp, names: _Names, block: Block, limit: int) -> None:
+        """Fuse groups of at most `limit` operators; with 0 none."""
         graph = FusionGraph.of(func.block)
-        groups = FusionGroups(graph, self.max_depth, fuse_groups)
+        groups = FusionGroups(graph, limit, limit > 0)
         members: dict[Operator, set[Operator]] = {}
         for node, operator in enumerate(graph.ops):
             root = graph.ops[groups.find(node)]

@@ -8,20 +8,21 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.affine import linear, substitute
-from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
+from ...dialects.tir import CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
+from .canonical import canonical
 from .common import Ranges, narrowed, prim_funcs, settle, view
 
 
 def run(func: PrimFuncOp) -> None:
     """Merge the equal ops of one kernel, in place."""
-    _Merge({op.buffer for op in func.walk() if isinstance(op, StoreOp)}).func(func)
+    written = {op.buffer for op in func.walk() if isinstance(op, StoreOp)}
+    called = {value for op in func.walk() if isinstance(op, CallExternOp) for value in op.arguments}
+    _Merge(written | called).func(func)
 
 
 @dataclass
@@ -33,7 +34,7 @@ class _Merge:
     """
 
     written: set[SSAValue]
-    """The buffers that the kernel stores to."""
+    """The buffers that the kernel stores to, or may, and other values that do not matter."""
     known: dict[Hashable, Operation] = field(default_factory=lambda: dict[Hashable, Operation]())
     twins: dict[Operation, list[Operation]] = field(default_factory=lambda: dict[Operation, list[Operation]]())
 
@@ -87,21 +88,14 @@ def _rest(op: Operation, skipped: tuple[str, ...]) -> tuple[Hashable, ...]:
 
 
 def _point(op: LoadOp | IndexOp, ranges: Ranges) -> tuple[Hashable, ...]:
-    """What an access reads, the same however its index operands and terms are ordered."""
+    """What an access reads."""
     seen = view(op, ranges)
     settled = settle(seen.map, seen.guard, seen.ranges)
-    values = [seen.values[i] for i in settled.kept]
-    order = sorted(range(len(values)), key=lambda i: id(values[i]))
-    dims: list[AffineExpr] = [AffineDimExpr(order.index(i)) for i in range(len(values))]
-    extents = tuple(settled.ranges[settled.kept[i]] for i in order)
-
-    def forms(exprs: tuple[AffineExpr, ...]) -> tuple[Hashable, ...]:
-        lines = [linear(substitute(expr, dims), extents) for expr in exprs]
-        return tuple((frozenset(line.terms), line.constant) for line in lines)
-
     guard = settled.guard.data.results if settled.guard is not None else ()
+    values = [seen.values[i] for i in settled.kept]
+    extents = [settled.ranges[i] for i in settled.kept]
     buffer = op.buffer if isinstance(op, LoadOp) else None
-    return buffer, tuple(values[i] for i in order), forms(settled.map.data.results), forms(guard), settled.never
+    return buffer, canonical(values, extents, settled.map.data.results, guard), settled.never
 
 
 def _absorb(survivor: Operation, twins: list[Operation]) -> None:

@@ -10,25 +10,23 @@ from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp, IndexCastOp
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    AnyFloat,
     ArrayAttr,
-    FloatAttr,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import bounds, flatten, linear
-from ...dialects.te import is_integer
 from ...dialects.tir import CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
-from ...dialects.tir_lanes import lanes, scalar_type
+from ...dialects.tir_lanes import lanes
 from ...provenance.span import layer_names
-from .common import LEADING, Ranges, narrowed, prim_funcs, settle, splat, view
+from .common import LEADING, Ranges, narrowed, prim_funcs, settle, view
+from .integer_ranges import integer_ranges
+from .values import zero
 
 CALLBACK = "whence_bound_error"
 """`void (i64 site, i64 dimension, i64 index)`: told of an access that would have left its buffer."""
@@ -57,7 +55,7 @@ def sites_of(func: PrimFuncOp) -> tuple[Site, ...]:
 def run(func: PrimFuncOp) -> None:
     """Instrument one kernel, in place."""
     checks = _Checks(_names(func))
-    checks.block(func.block, {})
+    checks.block(func.block, integer_ranges(func))
     func.attributes[SITES] = ArrayAttr(
         [ArrayAttr([StringAttr(text) for text in (site.buffer, *site.layers)]) for site in checks.sites]
     )
@@ -127,7 +125,7 @@ class _Checks:
         if isinstance(op, LoadOp):
             op.properties["guard"] = AffineMapAttr(AffineMap(len(indices), 0, (*guard, *inside)))
             if op.otherwise is None:
-                op.properties["otherwise"] = _zero(op.result.type)
+                op.properties["otherwise"] = zero(op.result.type)
         else:
             branch = _if(inside, indices, op)
             _before(op, branch)
@@ -187,16 +185,11 @@ def _before(op: Operation, new: Operation) -> None:
     op.parent.insert_op_before(new, op)
 
 
-def _zero(type: Attribute) -> Attribute:
-    """What a load that does not happen gives."""
-    scalar = scalar_type(type)
-    number = IntegerAttr(0, cast(IntegerType, scalar)) if is_integer(scalar) else FloatAttr(0, cast(AnyFloat, scalar))
-    return splat(number, type)
-
-
 @dataclass(frozen=True)
 class TirInstrumentBoundCheckersPass(ModulePass):
-    """Guards each load and store whose indices the loops do not prove to be inside of its buffer, and reports misses.
+    """Guards each load and store whose indices are not known to be inside of its buffer, and reports misses.
+
+    Known are the ranges of loop variables, and of what is computed from them, from constants and by clipping.
 
     Before: any kernels; best before vectors and flat buffers, while indices are those of the source. After: such an
     access happens only where its indices are inside; else a load gives 0, and in both cases the C function

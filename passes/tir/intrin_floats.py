@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import pack, unpack
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, VectorType, f32, f64, i32
@@ -41,6 +42,11 @@ class Floats:
     def number(self, value: float, scalar: Attribute = f32) -> SSAValue:
         if (known := self._known.get((value, scalar))) is not None:
             return known
+        if scalar == f32 and not abs(value) < 1 << 23:
+            # By its bits: the text of a vector of these spells bits, too, and is read back as integers.
+            (bits,) = unpack("<i", pack("<f", value))
+            self._known[value, scalar] = made = self.from_bits(self.integer(bits))
+            return made
         number = IntegerAttr(int(value), i32) if scalar == i32 else FloatAttr(value, f64 if scalar == f64 else f32)
         made = self.add_op(constant(number, self.type(scalar), UNKNOWN_LOC))
         self._known[value, scalar] = made

@@ -50,7 +50,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     if (begin, end) == (0, extent):
         return [loop]
     cuts = sorted({0, begin, end, extent})
-    pieces = [_piece(loop, a, b, ranges) for a, b in pairwise(cuts)]
+    pieces = [piece(loop, a, b, ranges) for a, b in pairwise(cuts)]
     assert loop.parent is not None
     loop.parent.insert_ops_before(pieces, loop)
     record("Partition", loop, f"no guard in passes {begin} to {end - 1} of {extent}", pieces)
@@ -93,30 +93,30 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
         yield (max(low, -(rest // factor)), high + 1) if factor > 0 else (low, min(high, rest // -factor) + 1)
 
 
-def _piece(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
+def piece(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
     """A copy of `loop` that does its passes from `begin` to `end`."""
-    piece = loop.clone()
-    piece.properties["extent"] = IntegerAttr(end - begin, i64)
+    copy = loop.clone()
+    copy.properties["extent"] = IntegerAttr(end - begin, i64)
     shift = AffineDimExpr(0) + begin
-    inside: Ranges = {**ranges, piece.var: (0, end - begin - 1)}
+    inside: Ranges = {**ranges, copy.var: (0, end - begin - 1)}
     others: list[Operation] = []
-    for op in piece.walk():
-        if isinstance(op, ForOp) and op is not piece:
+    for op in copy.walk():
+        if isinstance(op, ForOp) and op is not copy:
             inside[op.var] = (0, max(0, op.trip_count - 1))
-        elif piece.var in op.operands:
+        elif copy.var in op.operands:
             if isinstance(op, LoadOp | StoreOp | IfOp | IndexOp):
-                _shift(op, piece.var, begin, inside)
+                _shift(op, copy.var, begin, inside)
             else:
                 others.append(op)
     if begin and others:
-        number = IndexOp.make(AffineMap(1, 0, (shift,)), [piece.var])
-        number.location = piece.location
-        first = piece.block.first_op
+        number = IndexOp.make(AffineMap(1, 0, (shift,)), [copy.var])
+        number.location = copy.location
+        first = copy.block.first_op
         assert first is not None
-        piece.block.insert_op_before(number, first)
+        copy.block.insert_op_before(number, first)
         for op in others:
-            op.operands = [number.result if operand is piece.var else operand for operand in op.operands]
-    return piece
+            op.operands = [number.result if operand is copy.var else operand for operand in op.operands]
+    return copy
 
 
 def _shift(op: Access, var: SSAValue, by: int, ranges: Ranges) -> None:

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.affine import Linear, Range, linear, linear_bounds
-from ...dialects.tir import UNBOUNDED, AllocOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import UNBOUNDED, AllocOp, CallExternOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
 from ...provenance.diagnostics import message
 from .common import Ranges, narrowed, prim_funcs, view
 from .elementwise import Point, point
@@ -73,7 +73,7 @@ class _Check:
         """The first access of a buffer that runs must not be a load."""
         written = False
         for op in alloc.parent.walk() if alloc.parent is not None else ():
-            if isinstance(op, StoreOp) and op.buffer is alloc.result:
+            if writes(op, alloc.result):
                 written = True
             elif isinstance(op, LoadOp) and op.buffer is alloc.result and not written:
                 if not _may_follow_store(op, alloc):
@@ -136,6 +136,11 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
     return accesses(loop.block)
 
 
+def writes(op: Operation, buffer: SSAValue) -> bool:
+    """Whether `op` writes the buffer, or calls a function that may."""
+    return (isinstance(op, StoreOp) and op.buffer is buffer) or (isinstance(op, CallExternOp) and buffer in op.operands)
+
+
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
     """Whether a load before all stores in the text may run after one: not at first, but in a later pass of a loop."""
     conditional = load.guard is not None
@@ -145,7 +150,7 @@ def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
         assert parent is not None
         conditional = conditional or isinstance(parent, IfOp)
         if isinstance(parent, ForOp) and conditional:
-            if any(isinstance(inner, StoreOp) and inner.buffer is alloc.result for inner in parent.walk()):
+            if any(writes(inner, alloc.result) for inner in parent.walk()):
                 return True
         op = parent
     return False

@@ -37,7 +37,7 @@ def lower(schedule: Schedule, name: str = "main", *, simple_mode: bool = False) 
     simple_mode: as the schedule says, before vectorisation, flattening and simplification.
     Raises ScheduleError when the schedule cannot be carried out.
     """
-    func = lower_schedule(schedule.snapshot(len(schedule.primitives)))
+    func = lower_schedule(schedule.snapshot())
     func.sym_name = StringAttr(name)
     if not simple_mode:
         run_tir_passes(func)

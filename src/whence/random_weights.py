@@ -53,13 +53,13 @@ def randomize_weights(model: ModelProto, seed: int = 0) -> ModelProto:
         graph.initializer.append(numpy_helper.from_array(value, node.output[0]))
     del graph.node[:]
     graph.node.extend(kept)
+    constants = {tensor.name for tensor in graph.initializer}
     read = {name for node in graph.node for name in node.input}
     needed = [tensor for tensor in graph.initializer if tensor.name in read]
     del graph.initializer[:]
     graph.initializer.extend(needed)
     # From IR version 4 on an initializer is a constant, not the default of an input.
     copy.ir_version = max(4, copy.ir_version)
-    constants = {tensor.name for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
     del graph.input[:]
     graph.input.extend(inputs)

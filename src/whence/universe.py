@@ -52,6 +52,12 @@ def _convert_te_to_tir() -> type[ModulePass]:
     return ConvertTeToTirPass
 
 
+def _schedule_apply() -> type[ModulePass]:
+    from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
+
+    return ScheduleApplyPass
+
+
 def _convert_tir_to_llvm() -> type[ModulePass]:
     from whence.lowering.tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
 
@@ -76,6 +82,7 @@ UNIVERSE = Universe(
         **available_passes(),
         "convert-relay-to-te": _convert_relay_to_te,
         "convert-te-to-tir": _convert_te_to_tir,
+        "schedule-apply": _schedule_apply,
         "convert-tir-to-llvm": _convert_tir_to_llvm,
     },
     all_targets={"whence-llvm": _llvm_target, "whence-asm": _asm_target},

@@ -166,12 +166,16 @@ class Player:
         self.moves += [self.compute_root, self.cache_write, self.set_scope]
 
     def play(self, turns: int) -> None:
-        for _ in range(turns):
+        for _ in range(turns if self.looped() else 0):
             before = str(self.schedule.sequence)
             try:
-                self.dice.choice(self.moves)(self.dice.choice(self.schedule.stages))
+                self.dice.choice(self.moves)(self.dice.choice(self.looped()))
             except ScheduleError:
                 assert str(self.schedule.sequence) == before, "a refused primitive left a trace"
+
+    def looped(self) -> list[Stage]:
+        """The stages with loops: not the ones that compute a single element."""
+        return [stage for stage in self.schedule.stages if stage.leaf]
 
     def split(self, stage: Stage) -> None:
         axis = self.dice.choice(stage.leaf)
@@ -198,8 +202,8 @@ class Player:
 
     def compute_at(self, stage: Stage) -> None:
         used = {use.operation.parent_op() for use in stage.compute.result.uses}
-        readers = [reader for reader in self.schedule.stages if reader.compute in used] or self.schedule.stages
-        host = self.dice.choice(readers if self.dice.random() < 0.85 else self.schedule.stages)
+        readers = [reader for reader in self.looped() if reader.compute in used] or self.looped()
+        host = self.dice.choice(readers if self.dice.random() < 0.85 else self.looped())
         stage.compute_at(host, self.dice.choice(host.leaf))
 
     def compute_inline(self, stage: Stage) -> None:

@@ -22,7 +22,8 @@ def test_an_unknown_option_lists_the_candidates():
         PassContext(config={"relay.fuse": 1})
     assert str(error.value) == (
         "Invalid config option 'relay.fuse' candidates are: ir.enable_si_builder, relay.FuseOps.max_depth, "
-        "relay.fallback_device_type, relay.frontend.fill_span, te.keep_schedule_record"
+        "relay.fallback_device_type, relay.frontend.fill_span, te.keep_schedule_record, "
+        "tir.instrument_bound_checkers"
     )
     with pytest.raises(PipelineError, match="Invalid config option 'nope'"):
         PassContext().option("nope")

@@ -118,4 +118,4 @@ def test_steps_of_every_kernel_differ(kernels: list[Schedule]) -> None:
     for schedule in kernels:
         record = schedule.schedule_record
         for name, before, after in zip(schedule.primitive_record[1:], record, record[1:], strict=False):
-            assert diff(before, after) or name in ("reorder", "split"), (name, str(before))
+            assert diff(before, after) or name in ("reorder", "split", "fuse"), (name, str(before))

@@ -16,9 +16,13 @@ from whence.provenance.span import layer_location
 NAMES = (
     "tir-common-subexpr-elimination",
     "tir-hoist-if-then-else",
+    "tir-inject-double-buffer",
+    "tir-inject-prefetch",
     "tir-instrument-bound-checkers",
     "tir-loop-partition",
     "tir-lower-intrin",
+    "tir-narrow-datatype",
+    "tir-rewrite-unsafe-select",
     "tir-storage-rewrite",
     "tir-verify-memory",
 )
@@ -29,8 +33,9 @@ def example(text: str, types: str) -> ModuleOp:
     """A whole kernel as it is; loops become one over the buffers that they and `types` name."""
     if text.startswith("tir.prim_func"):
         return parse(text)
-    buffers = re.findall(r"%(\w+)\[.*?(!tir\.buffer<[^>]*>)", types)
-    return parse(kernel(text, ", ".join(f"%{name}: {type}" for name, type in dict(buffers).items())))
+    local = set(re.findall(r"%(\w+) = tir.alloc", types))
+    buffers = dict(re.findall(r"%(\w+)\[.*?(!tir\.buffer<[^>]*>)", types))
+    return parse(kernel(text, ", ".join(f"%{name}: {type}" for name, type in buffers.items() if name not in local)))
 
 
 @pytest.mark.parametrize("name", [name for name in PASSES if name != "tir-lower-intrin"])
@@ -74,10 +79,30 @@ tir.prim_func @f(%a: !tir.buffer<16xf32>, %n: !tir.buffer<4xi32>, %out: !tir.buf
       }
     }
   }
-  tir.for %i in 16 {
+  tir.for %i in 16 attributes {prefetch = [["u", 2], ["a", 1]]} {
     %8 = tir.load %u[%i] : !tir.buffer<16xf32> -> f32
     tir.if likely [14 - %i] >= 0 {
       tir.store %8, %out[%i + 1] : f32, !tir.buffer<16xf32>
+    }
+  }
+  tir.for %i in 4 {
+    %w = arith.index_cast %i : index to i64
+    %x = arith.addi %w, %w : i64
+    %y = arith.sitofp %x : i64 to f32
+    tir.store %y, %out[%i] : f32, !tir.buffer<16xf32>
+    %v = tir.alloc {double_buffer} : !tir.buffer<4xf32, local>
+    tir.for %j in 4 {
+      %9 = tir.load %a[%i * 4 + %j] : !tir.buffer<16xf32> -> f32
+      %10 = arith.cmpf ogt, %9, %9 : f32
+      %11 = tir.load %n[%i] : !tir.buffer<4xi32> -> i32
+      %12 = arith.index_cast %11 : i32 to index
+      %13 = tir.load %a[%12] : !tir.buffer<16xf32> -> f32
+      %14 = arith.select %10, %13, %9 : f32
+      tir.store %14, %v[%j] : f32, !tir.buffer<4xf32, local>
+    }
+    tir.for %j in 4 {
+      %15 = tir.load %v[3 - %j] : !tir.buffer<4xf32, local> -> f32
+      tir.store %15, %out[%i * 4 + %j] : f32, !tir.buffer<16xf32>
     }
   }
 }
@@ -102,6 +127,9 @@ def test_ledger_says_why() -> None:
         ("tir-hoist-if-then-else", "Hoist", "its guard does not depend on the loop"),
         ("tir-loop-partition", "Partition", "no guard in passes 1 to 15 of 16"),
         ("tir-loop-partition", "Partition", "no guard in passes 0 to 14 of 16"),
+        ("tir-inject-double-buffer", "DoubleBuffer", "computed one pass ahead, in turns into two copies"),
+        ("tir-rewrite-unsafe-select", "UnsafeSelect", "it is guarded by the condition of its select"),
+        ("tir-narrow-datatype", "Narrow", "32 bits are enough"),
         ("tir-lower-intrin", "ExpandIntrin", "LLVM has no vector form of it"),
         (
             "tir-storage-rewrite",

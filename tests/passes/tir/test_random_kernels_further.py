@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_random_kernels import Draw, Kernels, kernels, run
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, UnitAttr, f32
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, f32, i32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -19,9 +19,11 @@ from whence.passes.tir import (
     common_subexpr_elimination,
     flatten_buffer,
     hoist_if_then_else,
+    inject_double_buffer,
     instrument_bound_checkers,
     loop_partition,
     remove_no_op,
+    rewrite_unsafe_select,
     simplify,
     storage_rewrite,
     verify_memory,
@@ -39,6 +41,14 @@ def partition(func: tir.PrimFuncOp) -> None:
     loop_partition.run(func)
 
 
+def double(func: tir.PrimFuncOp) -> None:
+    """Every buffer is marked."""
+    for op in func.walk():
+        if isinstance(op, tir.AllocOp):
+            op.attributes["double_buffer"] = UnitAttr()
+    inject_double_buffer.run(func)
+
+
 PASSES: dict[str, tuple[Pass, ...]] = {
     "loop-partition": (partition,),
     "loop-partition, simplify": (partition, simplify.run),
@@ -46,6 +56,9 @@ PASSES: dict[str, tuple[Pass, ...]] = {
     "hoist-if-then-else": (hoist_if_then_else.run,),
     "storage-rewrite": (storage_rewrite.run,),
     "flatten-buffer, storage-rewrite": (flatten_buffer.run, storage_rewrite.run),
+    "inject-double-buffer": (double,),
+    "inject-double-buffer, simplify, flatten-buffer": (double, simplify.run, flatten_buffer.run),
+    "rewrite-unsafe-select": (rewrite_unsafe_select.run,),
     "instrument-bound-checkers": (instrument_bound_checkers.run,),
     "all": (
         instrument_bound_checkers.run,
@@ -117,6 +130,44 @@ def chains(draw: Draw) -> tir.PrimFuncOp:
     last.block.add_op(load)
     last.block.add_op(tir.StoreOp.make(load.result, out, AffineMap.identity(1), [last.var]))
     return func
+
+
+@st.composite
+def tiles(draw: Draw) -> tir.PrimFuncOp:
+    """A loop that fills a buffer, perhaps in two steps, and then uses it."""
+    builder = Kernels(draw)
+    passes, width = builder.pick(1, 2, 3, 5), builder.pick(1, 4)
+    shape = [passes, width]
+    func = tir.PrimFuncOp("f", [tir.BufferType.of(shape, f32)] * 2, 1)
+    source, out = func.block.args
+    loop = tir.ForOp.make(passes, "serial", "i")
+    func.block.add_op(loop)
+    tile = tir.AllocOp(tir.BufferType.of([width], f32, "local"))
+    loop.block.add_op(tile)
+    plane, lane = AffineMap.identity(2), AffineMap(2, 0, (AffineExpr.dimension(1),))
+
+    def nest(read: SSAValue, point: AffineMap, write: SSAValue, where: AffineMap) -> None:
+        inner = tir.ForOp.make(width, "serial", "j")
+        loop.block.add_op(inner)
+        load = tir.LoadOp.make(read, point, [loop.var, inner.var])
+        number = arith.IndexCastOp(loop.var, i32)
+        value = arith.SIToFPOp(number, f32)
+        total = arith.AddfOp(load.result, value.result)
+        ops = [load, number, value, total, tir.StoreOp.make(total.result, write, where, [loop.var, inner.var])]
+        inner.block.add_ops(ops)
+
+    nest(source, plane, tile.result, lane)
+    if builder.pick(True, False):
+        nest(tile.result, lane, tile.result, lane)
+    nest(tile.result, lane, builder.pick(out, out, source), plane)
+    nest(tile.result, AffineMap(2, 0, (AffineExpr.dimension(1) * -1 + (width - 1),)), out, plane)
+    return func
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@given(func=tiles())
+def test_double_buffers_keep_results(func: tir.PrimFuncOp) -> None:
+    check(func, (double, simplify.run))
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=SLOW)

@@ -29,16 +29,6 @@ schedule.sequence @f {
 
 // -----
 
-// CHECK: schedule.set_scope: expected a live stage, got %c that schedule.compute_inline did away with
-schedule.sequence @f {
-  %c = schedule.stage "c"
-  %i, %j = schedule.axes %c : 2
-  schedule.compute_inline %c
-  schedule.set_scope %c "local"
-}
-
-// -----
-
 // CHECK: schedule.fuse: expected two axes, got one axis twice
 schedule.sequence @f {
   %c = schedule.stage "c"
@@ -116,3 +106,55 @@ schedule.sequence @f {
 // CHECK: 'schedule.unroll' expects parent op 'schedule.sequence'
 %i = "test.op"() : () -> !schedule.axis
 schedule.unroll %i
+
+// -----
+
+// CHECK: schedule.split_by_nparts: expected at least 1 part, got 0
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %j = schedule.axes %c : 2
+  %o, %n = schedule.split_by_nparts %i nparts 0
+}
+
+// -----
+
+// CHECK: schedule.compute_root: expected a stage, got an argument of the function (layer 'conv1', m.onnx node 4)
+schedule.sequence @f {
+  %a = schedule.argument 0
+  schedule.compute_root %a loc("conv1"("m.onnx":4:0))
+}
+
+// -----
+
+// CHECK: schedule.vectorize: expected a live axis, got %k that schedule.rfactor did away with
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i, %k = schedule.axes %c : 2
+  %rf = schedule.rfactor %k at 0
+  schedule.vectorize %k
+}
+
+// -----
+
+// CHECK: schedule.cache_read: expected a scope among global, local, got shared
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %d = schedule.cache_read %c "shared" readers(%c)
+}
+
+// -----
+
+// CHECK: schedule.storage_align: expected a factor of at least 1 and an offset from 0 below it, got factor 4, offset 4
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  %i = schedule.axes %c : 1
+  schedule.storage_align %i factor 4 offset 4
+}
+
+// -----
+
+// CHECK: schedule.set_axis_separators: expected increasing positions, got [2, 1]
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  schedule.set_axis_separators %c [2, 1]
+}

@@ -56,3 +56,63 @@ te.func @take(%table: tensor<10x4xf32>, %where: tensor<3xi64>) -> (tensor<3x4xf3
   } loc("index")
   te.return %out, %flat : tensor<3x4xf32>, tensor<12xi8>
 } loc("f")
+
+// CHECK:      %best.v0, %best.v1 = te.compute "best" (%i in 4) reduce "argmax"(%k in 8) : tensor<4xi32>, tensor<4xf32> {
+// CHECK-NEXT:   %0 = te.index [%k] loc("arg")
+// CHECK-NEXT:   %1 = arith.index_cast %0 : index to i32 loc("arg")
+// CHECK-NEXT:   %2 = te.read %a[%i, %k] : tensor<4x8xf32> loc("arg")
+// CHECK-NEXT:   te.yield %1, %2 : i32, f32 loc("arg")
+// CHECK-NEXT: } combine(%x0: i32 loc("arg"), %x1: f32 loc("arg"), %y0: i32 loc("arg"), %y1: f32 loc("arg")) from(-1 : i32, 0xff800000 : f32) {
+// CHECK-NEXT:   %3 = arith.cmpf oge, %x1, %y1 : f32 loc("arg")
+// CHECK-NEXT:   %4 = arith.select %3, %x0, %y0 : i32 loc("arg")
+// CHECK-NEXT:   %5 = arith.select %3, %x1, %y1 : f32 loc("arg")
+// CHECK-NEXT:   te.yield %4, %5 : i32, f32 loc("arg")
+// CHECK-NEXT: } loc("arg")
+// GENERIC:      "te.compute"() <{label = "best", reducer = "argmax", identity = [-1 : i32, 0xff800000 : f32], extents = array<i64: 4>, reduce_extents = array<i64: 8>}> ({
+te.func @argmax(%a: tensor<4x8xf32>) -> (tensor<4xi32>, tensor<4xf32>) {
+  %best.v0, %best.v1 = te.compute "best" (%i in 4) reduce "argmax"(%k in 8) : tensor<4xi32>, tensor<4xf32> {
+    %0 = te.index [%k] loc("arg")
+    %1 = arith.index_cast %0 : index to i32 loc("arg")
+    %2 = te.read %a[%i, %k] : tensor<4x8xf32> loc("arg")
+    te.yield %1, %2 : i32, f32 loc("arg")
+  } combine(%x0: i32 loc("arg"), %x1: f32 loc("arg"), %y0: i32 loc("arg"), %y1: f32 loc("arg")) from(-1 : i32, 0xff800000 : f32) {
+    %0 = arith.cmpf oge, %x1, %y1 : f32 loc("arg")
+    %1 = arith.select %0, %x0, %y0 : i32 loc("arg")
+    %2 = arith.select %0, %x1, %y1 : f32 loc("arg")
+    te.yield %1, %2 : i32, f32 loc("arg")
+  } loc("arg")
+  te.return %best.v0, %best.v1 : tensor<4xi32>, tensor<4xf32> loc("arg")
+} loc("arg")
+
+// CHECK:      %s = te.state "s" : tensor<9x8xf32> loc("state")
+// CHECK-NEXT: %next = te.compute "next" (%t in 9, %i in 8) : tensor<9x8xf32> {
+// CHECK:      %sum = te.scan "sum" (%s from %x next %next : tensor<1x8xf32> -> tensor<9x8xf32>) loc("sum")
+// CHECK-NEXT: %c = te.extern "c" packed "mm"(%sum, %x, out 0, %sum, 2 : i32) : (tensor<9x8xf32>, tensor<1x8xf32>) -> (tensor<9xf32>) loc("c")
+// CHECK-NEXT: %d, %e = te.extern "d" "fill"(out 1, 1.000000e+00 : f64, out 0) : () -> (tensor<2xi8>, tensor<3xi8>) loc("d")
+// GENERIC:      "te.scan"(%s, %x, %next) <{label = "sum", operandSegmentSizes = array<i32: 1, 1, 1>}> : (tensor<9x8xf32>, tensor<1x8xf32>, tensor<9x8xf32>) -> tensor<9x8xf32> loc("sum")
+// GENERIC-NEXT: "te.extern"(%sum, %x) <{label = "c", callee = "mm", arguments = [#builtin.int<0>, #builtin.int<1>, #builtin.int<2>, #builtin.int<0>, 2 : i32], packed}>
+te.func @stages(%x: tensor<1x8xf32>) -> (tensor<9xf32>, tensor<2xi8>, tensor<3xi8>) {
+  %s = te.state "s" : tensor<9x8xf32> loc("state")
+  %next = te.compute "next" (%t in 9, %i in 8) : tensor<9x8xf32> {
+    %0 = te.read %s[%t - 1, %i] : tensor<9x8xf32> loc("next")
+    te.yield %0 : f32 loc("next")
+  } loc("next")
+  %sum = te.scan "sum" (%s from %x next %next : tensor<1x8xf32> -> tensor<9x8xf32>) loc("sum")
+  %c = te.extern "c" packed "mm"(%sum, %x, out 0, %sum, 2 : i32) : (tensor<9x8xf32>, tensor<1x8xf32>) -> (tensor<9xf32>) loc("c")
+  %d, %e = te.extern "d" "fill"(out 1, 1.0 : f64, out 0) : () -> (tensor<2xi8>, tensor<3xi8>) loc("d")
+  te.return %c, %d, %e : tensor<9xf32>, tensor<2xi8>, tensor<3xi8> loc("c")
+} loc("c")
+
+// CHECK:      %h = te.hybrid "h"(%a) : (tensor<4xf32>) -> (tensor<4xf32>) {
+// CHECK-NEXT: ^bb0(%in: !tir.buffer<4xf32> loc("h"), %out: !tir.buffer<4xf32> loc("h")):
+// CHECK-NEXT:   tir.for %i in 4 {
+te.func @loops(%a: tensor<4xf32>) -> (tensor<4xf32>) {
+  %h = te.hybrid "h"(%a) : (tensor<4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%in: !tir.buffer<4xf32> loc("h"), %out: !tir.buffer<4xf32> loc("h")):
+    tir.for %i in 4 {
+      %0 = tir.load %in[%i] : !tir.buffer<4xf32> -> f32 loc("h")
+      tir.store %0, %out[%i] : f32, !tir.buffer<4xf32> loc("h")
+    } loc("h")
+  } loc("h")
+  te.return %h : tensor<4xf32> loc("h")
+} loc("h")

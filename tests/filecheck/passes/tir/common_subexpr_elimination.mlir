@@ -20,7 +20,7 @@ tir.prim_func @nested(%a: !tir.buffer<4x8xf32>, %b: !tir.buffer<4xf32>, %c: !tir
   } loc("i")
 } loc("f")
 
-// Not merged: a buffer that the kernel writes, another else value, blocks side by side.
+// Not merged: a buffer that the kernel writes, or a function that gets it, another else value, blocks side by side.
 // CHECK-LABEL: tir.prim_func @kept
 tir.prim_func @kept(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
   // CHECK-COUNT-2: tir.load %b[0]
@@ -28,6 +28,13 @@ tir.prim_func @kept(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
   tir.store %0, %b[1] : f32, !tir.buffer<8xf32> loc("s")
   %1 = tir.load %b[0] : !tir.buffer<8xf32> -> f32 loc("l")
   tir.store %1, %b[2] : f32, !tir.buffer<8xf32> loc("s")
+  // CHECK-COUNT-2: tir.load %t[0]
+  %t = tir.alloc : !tir.buffer<8xf32> loc("t")
+  %t0 = tir.load %t[0] : !tir.buffer<8xf32> -> f32 loc("l")
+  tir.store %t0, %b[1] : f32, !tir.buffer<8xf32> loc("s")
+  tir.call_extern "fill"(%t) : (!tir.buffer<8xf32>) -> () loc("call")
+  %t1 = tir.load %t[0] : !tir.buffer<8xf32> -> f32 loc("l")
+  tir.store %t1, %b[2] : f32, !tir.buffer<8xf32> loc("s")
   // CHECK-COUNT-2: tir.load %a[%i - 2] if [%i - 2] >= 0
   tir.for %i in 8 {
     %2 = tir.load %a[%i - 2] if [%i - 2] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("l")

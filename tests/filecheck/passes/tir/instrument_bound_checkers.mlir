@@ -31,11 +31,19 @@ tir.prim_func @scatter(%a: !tir.buffer<4x8xf32>, %n: !tir.buffer<4xi32>, %out: !
 // CHECK-LABEL: tir.prim_func @sure
 // CHECK-SAME: bound_sites = []
 // CHECK-NOT: whence_bound_error
-tir.prim_func @sure(%a: !tir.buffer<8xf32>, %out: !tir.buffer<16xf32>) outputs 1 {
+tir.prim_func @sure(%a: !tir.buffer<8xf32>, %numbers: !tir.buffer<4xi8>, %out: !tir.buffer<16xf32>) outputs 1 {
   tir.for %i in 4 {
     %0 = tir.load %a[%i * 4 - 4] if [%i - 1, 2 - %i] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("l")
     tir.if [2 - %i] >= 0 {
       tir.store %0, %out[%i * 7] : f32, !tir.buffer<16xf32> loc("s")
     } loc("if")
+    %n = tir.load %numbers[%i] : !tir.buffer<4xi8> -> i8 loc("clip")
+    %k = arith.index_cast %n : i8 to index loc("clip")
+    %zero = arith.constant 0 : index loc("clip")
+    %last = arith.constant 7 : index loc("clip")
+    %1 = arith.maxsi %k, %zero : index loc("clip")
+    %2 = arith.minsi %1, %last : index loc("clip")
+    %3 = tir.load %a[%2] : !tir.buffer<8xf32> -> f32 loc("clip")
+    tir.store %3, %out[%i] : f32, !tir.buffer<16xf32> loc("s")
   } loc("i")
 } loc("g")

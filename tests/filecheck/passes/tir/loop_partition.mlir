@@ -29,8 +29,8 @@ tir.prim_func @nested(%b: !tir.buffer<14xf32>) outputs 1 {
   // CHECK:      tir.for %o in 3 {
   // CHECK-NEXT:   tir.for %i in 4 {
   // CHECK-NEXT:     tir.store %c, %b[%o * 4 + %i]
-  // CHECK:      tir.for %i in 2 {
-  // CHECK-NEXT:   tir.store %c, %b[%i + 12]
+  // CHECK:      tir.for %[[I:i_?[0-9]*]] in 2 {
+  // CHECK-NEXT:   tir.store %c, %b[%[[I]] + 12]
   // CHECK-NOT: tir.if
   tir.for %o in 4 {
     tir.for %i in 4 {
@@ -44,8 +44,8 @@ tir.prim_func @nested(%b: !tir.buffer<14xf32>) outputs 1 {
 // A variable outside of maps stays what it was; plain branches and parallel loops are left alone.
 // CHECK-LABEL: tir.prim_func @count
 tir.prim_func @count(%a: !tir.buffer<4xf32>, %b: !tir.buffer<4xi64>) outputs 1 {
-  // CHECK:      tir.for %i in 3 {
-  // CHECK-NEXT:   %[[K:[0-9]+]] = tir.index [%i + 1] : index loc("loop")
+  // CHECK:      tir.for %[[I:i_?[0-9]*]] in 3 {
+  // CHECK-NEXT:   %[[K:[0-9]+]] = tir.index [%[[I]] + 1] : index loc("loop")
   // CHECK:        arith.index_cast %[[K]] : index to i64 loc("count")
   tir.for %i in 4 {
     %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<4xf32> -> f32 loc("l")
@@ -61,7 +61,7 @@ tir.prim_func @count(%a: !tir.buffer<4xf32>, %b: !tir.buffer<4xi64>) outputs 1 {
     } loc("if")
   } loc("loop")
   // CHECK:      tir.for parallel %p in 4 {
-  // CHECK-NEXT:   tir.if likely [2 - %p] >= 0
+  // CHECK-NEXT:   tir.if likely [%p * -1 + 2] >= 0
   tir.for parallel %p in 4 {
     tir.if likely [2 - %p] >= 0 {
       %3 = arith.constant 1 : i64 loc("l")

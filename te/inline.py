@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, I
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ...dialects import te
-from ...dialects.affine import substitute
-from ...provenance.builder import fill
-from ...provenance.span import fuse
-from ...te.schedule import Schedule
+from ..dialects import te
+from ..dialects.affine import substitute
+from ..provenance.builder import fill
+from ..provenance.span import fuse
+from .schedule import Schedule
 
 
 def inline_stages(schedule: Schedule) -> None:

@@ -1,0 +1,86 @@
+"""Where the elements of a tensor are in its buffer: regions, alignment, layouts, circular buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.affine import bounds, flatten, substitute
+from ...te.stage_state import StageState
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The shape of a buffer, and the point in it of each point of a region, both from 0."""
+
+    shape: tuple[int, ...]
+    exprs: tuple[AffineExpr, ...] | None
+    """None: the same point."""
+
+
+def layout_of(stage: StageState, shape: Sequence[int]) -> Layout:
+    """How a region of `shape` of the stage's tensor is laid out.
+
+    The stride of an aligned axis is its offset modulo its factor; where that is no whole number of the dimensions
+    inside, or the innermost has a stride of its own, the buffer has one dimension.
+    """
+    storage = stage.storage
+    if storage.layout is not None:
+        exprs = storage.layout.data.results
+        ranges = [(0, max(0, extent - 1)) for extent in shape]
+        return Layout(tuple(bounds(expr, ranges)[1] + 1 for expr in exprs), exprs)
+    if not storage.align:
+        return Layout(tuple(shape), None)
+    strides: list[int] = [1]
+    for axis in reversed(range(len(shape))):
+        if (rule := storage.align.get(axis)) is not None:
+            factor, offset = rule
+            strides[0] += (factor + offset - strides[0] % factor) % factor
+        strides.insert(0, strides[0] * shape[axis])
+    steps = strides[1:]
+    if steps[-1] == 1 and all(a % b == 0 for a, b in zip(strides, steps, strict=False)):
+        return Layout(tuple(a // b for a, b in zip(strides, steps, strict=False)), None)
+    return Layout((strides[0],), (flatten([AffineExpr.dimension(i) for i in range(len(shape))], steps),))
+
+
+def attributes_of(stage: StageState) -> dict[str, Attribute]:
+    """What the stage's buffers are marked with."""
+    found: dict[str, Attribute] = {}
+    if stage.storage.double_buffer:
+        found["double_buffer"] = UnitAttr()
+    if stage.storage.separators:
+        found["axis_separators"] = DenseArrayBase.from_list(i64, list(stage.storage.separators))
+    return found
+
+
+class Stored:
+    """Where a tensor's elements are: element `i` of the tensor at `i - starts` of the region that is kept.
+
+    rolling: dimension and length of a circular buffer, where element `i` is at `i mod length`.
+    """
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        starts: Sequence[AffineExpr],
+        layout: Layout | None = None,
+        rolling: tuple[int, int] | None = None,
+    ):
+        self.buffer = buffer
+        self.starts = starts
+        self.layout = layout
+        self.rolling = rolling
+
+    def place(self, point: Sequence[AffineExpr]) -> list[AffineExpr]:
+        """Where in the buffer a point of the tensor is."""
+        place = [expr - start for expr, start in zip(point, self.starts, strict=True)]
+        if self.rolling is not None:
+            dim, length = self.rolling
+            place[dim] = point[dim] % length
+        if self.layout is not None and self.layout.exprs is not None:
+            place = [substitute(expr, place) for expr in self.layout.exprs]
+        return place

@@ -1,0 +1,110 @@
+"""The loops of a kernel inside those of another: how an intrinsic's replacement takes a tile's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ...dialects import tir
+from ...dialects.affine import Range, substitute
+from ...provenance.builder import LocatedBuilder, fill
+
+Place: TypeAlias = tuple[SSAValue, Callable[[Sequence[AffineExpr]], list[AffineExpr]]]
+"""A buffer, and where in it a point of an argument is."""
+
+
+class Host(Protocol):
+    """What the loops go into: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
+
+    builder: LocatedBuilder
+    vars: list[SSAValue]
+    ranges: list[Range]
+
+    def access(self, exprs: Sequence[AffineExpr]) -> tuple[AffineMap, list[SSAValue]]: ...
+
+
+def inline_kernel(host: Host, func: tir.PrimFuncOp, places: Mapping[SSAValue, Place]) -> None:
+    """Copy the body of `func` to where the host builds; `places` says what its arguments are."""
+    depth = len(host.vars)
+    _Copy(host, places).block(func.block)
+    del host.vars[depth:], host.ranges[depth:]
+
+
+class _Copy:
+    def __init__(self, host: Host, places: Mapping[SSAValue, Place]):
+        self.host = host
+        self.places = dict(places)
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.indices: dict[SSAValue, AffineExpr] = {}
+
+    def _exprs(self, map: AffineMap, indices: Sequence[SSAValue]) -> list[AffineExpr]:
+        for index in indices:
+            if index not in self.indices:
+                self._variable(index, self.values[index], tir.UNBOUNDED)
+        dims = [self.indices[index] for index in indices]
+        return [substitute(expr, dims) for expr in map.results]
+
+    def _variable(self, old: SSAValue, new: SSAValue, values: Range) -> None:
+        self.indices[old] = AffineDimExpr(len(self.host.vars))
+        self.host.vars.append(new)
+        self.host.ranges.append(values)
+
+    def block(self, block: Block) -> None:
+        """The ops of one block, and those inside them."""
+        host, builder = self.host, self.host.builder
+        for op in block.ops:
+            match op:
+                case tir.ForOp():
+                    loop = tir.ForOp.make(op.trip_count, op.kind.data, op.var.name_hint)
+                    loop.attributes.update(op.attributes)
+                    builder.add(loop)
+                    depth = len(host.vars)
+                    self._variable(op.var, loop.var, (0, max(0, op.trip_count - 1)))
+                    with builder.at(loop.block):
+                        self.block(op.block)
+                    del host.vars[depth:], host.ranges[depth:]
+                case tir.IfOp():
+                    guard, operands = host.access(self._exprs(op.guard.data, op.indices))
+                    branch = builder.add(
+                        tir.IfOp.make(guard, operands, likely=op.likely is not None, orelse=op.orelse is not None)
+                    )
+                    for mine, theirs in zip(branch.regions, op.regions, strict=True):
+                        with builder.at(mine.block):
+                            self.block(theirs.block)
+                case tir.AllocOp():
+                    type_ = op.result.type
+                    made = builder.add(
+                        tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type, "local"))
+                    ).result
+                    made.name_hint = op.result.name_hint
+                    self.places[op.result] = made, list
+                case tir.LoadOp():
+                    buffer, place = self.places[op.buffer]
+                    exprs = place(self._exprs(op.map.data, op.indices))
+                    guards = self._exprs(op.guard.data, op.indices) if op.guard is not None else []
+                    map, operands = host.access([*exprs, *guards])
+                    cut = len(exprs)
+                    load = tir.LoadOp.make(
+                        buffer,
+                        AffineMap(map.num_dims, 0, map.results[:cut]),
+                        operands,
+                        guard=AffineMap(map.num_dims, 0, map.results[cut:]) if guards else None,
+                        otherwise=op.otherwise,
+                    )
+                    self.values[op.result] = builder.add(load).result
+                case tir.StoreOp():
+                    buffer, place = self.places[op.buffer]
+                    target = host.access(place(self._exprs(op.map.data, op.indices)))
+                    builder.add(tir.StoreOp.make(self.values[op.value], buffer, *target))
+                case tir.IndexOp():
+                    access = host.access(self._exprs(op.map.data, op.indices))
+                    self.values[op.result] = builder.add(tir.IndexOp.make(*access, IndexType())).result
+                case _:
+                    copy = op.clone({**self.values, **{old: new for old, (new, _) in self.places.items()}})
+                    fill(copy, builder.location)
+                    builder.add(copy)
+                    self.values.update(zip(op.results, copy.results, strict=True))

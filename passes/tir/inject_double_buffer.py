@@ -1,0 +1,238 @@
+"""tir-inject-double-buffer: what the next pass of a loop needs is computed before this pass uses its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.traits import Pure
+
+from ...dialects.affine import linear
+from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp, StoreOp
+from .common import LEADING, prim_funcs, record
+from .loop_partition import piece
+
+MARK = "double_buffer"
+"""The attribute of an alloc that asks for it."""
+
+
+def run(func: PrimFuncOp) -> None:
+    """Double the marked buffers of one kernel, in place."""
+    while (alloc := next(_marked(func), None)) is not None:
+        loop = alloc.parent_op()
+        found = _plan(alloc, loop) if isinstance(loop, ForOp) else "it is not in a loop"
+        del alloc.attributes[MARK]
+        if isinstance(found, _Plan):
+            _inject(found)
+        else:
+            record("DoubleBuffer", alloc, f"left single: {found}", gone=False)
+
+
+def _marked(func: PrimFuncOp) -> Iterator[AllocOp]:
+    return (op for op in func.walk() if isinstance(op, AllocOp) and MARK in op.attributes)
+
+
+class _Plan(NamedTuple):
+    """Which ops of a loop's body compute the buffer, and which use it; some are needed by both."""
+
+    alloc: AllocOp
+    loop: ForOp
+    produce: set[int]
+    consume: set[int]
+    """Places in the body."""
+
+
+def _stored(op: Operation) -> set[SSAValue]:
+    return {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp)}
+
+
+def _loaded(op: Operation) -> set[SSAValue]:
+    return {inner.buffer for inner in op.walk() if isinstance(inner, LoadOp)}
+
+
+def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
+    """How the body splits, or why it does not."""
+    if loop.kind.data != "serial" or loop.trip_count < 2:
+        return "its loop is not serial, or has one pass"
+    ops = list(loop.block.ops)
+    buffer = alloc.result
+    if not all(isinstance(use.operation, LoadOp | StoreOp) for use in buffer.uses):
+        return "a function is called with it"
+    writers = [i for i, op in enumerate(ops) if buffer in _stored(op)]
+    readers = [i for i, op in enumerate(ops) if buffer in _loaded(op) and i not in writers]
+    if not writers or not readers or writers[-1] > readers[0]:
+        return "it is not computed first, and then used"
+    produce = _closure(writers, ops)
+    rest = [i for i, op in enumerate(ops) if i not in produce and op is not alloc]
+    written = set[SSAValue]().union(*(_stored(ops[i]) for i in rest))
+    for i in produce:
+        if any(isinstance(op, CallExternOp) for op in ops[i].walk()):
+            return "computing it calls a function"
+        if isinstance(ops[i], AllocOp) or i in writers:
+            continue
+        if not isinstance(ops[i], LoadOp) and not ops[i].has_trait(Pure):
+            return f"computing it needs a {ops[i].name}"
+    for i in produce:
+        if _loaded(ops[i]) & written:
+            return "computing it reads what the pass before writes"
+    private = {value for i in produce if isinstance(ops[i], AllocOp) for value in ops[i].results}
+    others = set[SSAValue]().union(*(_stored(ops[i]) for i in produce)) - private - {buffer}
+    if others or any(private & (_loaded(ops[i]) | _stored(ops[i])) for i in rest):
+        return "computing it writes other buffers, too"
+    return _Plan(alloc, loop, produce, _closure(rest, ops))
+
+
+def _closure(places: Sequence[int], ops: Sequence[Operation]) -> set[int]:
+    """The ops at these places, and those of the body whose results they need."""
+    where = {op: i for i, op in enumerate(ops)}
+    found = set(places)
+    stack = list(places)
+    while stack:
+        for inner in ops[stack.pop()].walk():
+            for operand in inner.operands:
+                place = where.get(operand.owner) if isinstance(operand.owner, Operation) else None
+                if place is not None and place not in found and not _is_marked(ops[place]):
+                    found.add(place)
+                    stack.append(place)
+    return found
+
+
+def _is_marked(op: Operation) -> bool:
+    return isinstance(op, AllocOp) and MARK in op.attributes
+
+
+def _inject(plan: _Plan) -> None:
+    loop, old = plan.loop, plan.alloc.result
+    type_ = old.type
+    double = AllocOp(BufferType.of([2, *type_.get_shape()], type_.element_type, type_.scope.data))
+    double.attributes, double.location = dict(plan.alloc.attributes), plan.alloc.location
+    double.result.name_hint = old.name_hint
+    assert loop.parent is not None
+    loop.parent.insert_op_before(double, loop)
+    place = next(i for i, op in enumerate(loop.block.ops) if op is plan.alloc)
+    last = loop.trip_count - 1
+    first = _part(loop, (0, 1), place, double.result, plan.produce)
+    ahead = _part(loop, (1, last + 1), place, double.result, plan.produce)
+    current = _part(loop, (0, last), place, double.result, plan.consume)
+    end = _part(loop, (last, last + 1), place, double.result, plan.consume)
+    _prepend(ahead, current)
+    pieces = [first, current, end]
+    loop.parent.insert_ops_before(pieces, loop)
+    record("DoubleBuffer", loop, "computed one pass ahead, in turns into two copies", [double, *pieces])
+    loop.detach()
+    loop.erase()
+
+
+def _part(loop: ForOp, passes: tuple[int, int], place: int, double: SSAValue, kept: set[int]) -> ForOp:
+    """Some passes of `loop`, with only the `kept` ops, where the buffer allocated at `place` is a copy in turn."""
+    begin, end = passes
+    part = piece(loop, begin, end, {})
+    ops = list(part.block.ops)
+    # The variable's value, if it had to be computed, comes first.
+    extra = len(ops) - len(list(loop.block.ops))
+    alloc = ops[place + extra]
+    for use in list(alloc.results[0].uses):
+        if isinstance(access := use.operation, LoadOp | StoreOp):
+            _turn(access, part, begin, double)
+    for i in reversed(range(len(ops))):
+        if i - extra not in kept and i >= extra:
+            ops[i].detach()
+            ops[i].erase()
+    return part
+
+
+def _turn(op: LoadOp | StoreOp, part: ForOp, begin: int, double: SSAValue) -> None:
+    """Let an access go to the copy whose turn it is."""
+    leading = LEADING[type(op)]
+    before, indices = op.operands[: leading - 1], list(op.operands[leading:])
+    if part.var not in indices:
+        indices.append(part.var)
+    ranges = ((0, part.trip_count - 1),) * len(indices)
+    turn = linear((AffineDimExpr(indices.index(part.var)) + begin) % 2, ranges).expr
+    for name, exprs in (("map", (turn, *op.map.data.results)), ("guard", _guard(op))):
+        if exprs is not None:
+            op.properties[name] = type(op.map)(AffineMap(len(indices), 0, exprs))
+    op.operands = [*before, double, *indices]
+
+
+def _guard(op: LoadOp | StoreOp) -> tuple[AffineExpr, ...] | None:
+    return op.guard.data.results if isinstance(op, LoadOp) and op.guard is not None else None
+
+
+def _prepend(ahead: ForOp, current: ForOp) -> None:
+    """Move the ops of `ahead` to the start of `current`, a loop of as many passes."""
+    ahead.var.replace_all_uses_with(current.var)
+    _move(ahead.block, current.block)
+    ahead.erase()
+
+
+def _move(source: Block, target: Block) -> None:
+    first = target.first_op
+    for op in list(source.ops):
+        op.detach()
+        if first is None:
+            target.add_op(op)
+        else:
+            target.insert_op_before(op, first)
+
+
+@dataclass(frozen=True)
+class TirInjectDoubleBufferPass(ModulePass):
+    """Gives a buffer with the attribute `double_buffer` two copies, and fills one while the other is in use.
+
+    Before: kernels whose buffers are not flat yet; a marked alloc in the body of a serial loop, the ops that write it
+    before those that only read it, reading nothing that these write. After: the first pass's contents are computed
+    before the loop; each pass computes the next one's, then uses its own; the last pass's use follows the loop. Where
+    this cannot be, the buffer stays single, and the ledger says why. The attribute is gone.
+    Locations: copies keep those of what they copy.
+
+    ```mlir
+    tir.for %i in 4 {
+      %t = tir.alloc {double_buffer} : !tir.buffer<8xf32, local>
+      tir.for %j in 8 {
+        %0 = tir.load %a[%i, %j] : !tir.buffer<4x8xf32> -> f32
+        tir.store %0, %t[%j] : f32, !tir.buffer<8xf32, local>
+      }
+      tir.for %k in 8 {
+        %1 = tir.load %t[7 - %k] : !tir.buffer<8xf32, local> -> f32
+        tir.store %1, %b[%i, %k] : f32, !tir.buffer<4x8xf32>
+      }
+    }
+    // becomes
+    %t = tir.alloc : !tir.buffer<2x8xf32, local>
+    tir.for %i in 1 {
+      tir.for %j in 8 {
+        %0 = tir.load %a[0, %j] : !tir.buffer<4x8xf32> -> f32
+        tir.store %0, %t[0, %j] : f32, !tir.buffer<2x8xf32, local>
+      }
+    }
+    tir.for %i in 3 {
+      tir.for %j in 8 {
+        %1 = tir.load %a[%i + 1, %j] : !tir.buffer<4x8xf32> -> f32
+        tir.store %1, %t[(%i + 1) mod 2, %j] : f32, !tir.buffer<2x8xf32, local>
+      }
+      tir.for %k in 8 {
+        %2 = tir.load %t[%i mod 2, 7 - %k] : !tir.buffer<2x8xf32, local> -> f32
+        tir.store %2, %b[%i, %k] : f32, !tir.buffer<4x8xf32>
+      }
+    }
+    tir.for %i in 1 {
+      tir.for %k in 8 {
+        %3 = tir.load %t[1, 7 - %k] : !tir.buffer<2x8xf32, local> -> f32
+        tir.store %3, %b[3, %k] : f32, !tir.buffer<4x8xf32>
+      }
+    }
+    ```
+    """
+
+    name = "tir-inject-double-buffer"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)

@@ -1,0 +1,117 @@
+"""tir-inject-prefetch: loops that ask for it fetch what later passes read."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import linear, substitute
+from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
+from ...dialects.tir_prefetch import PrefetchOp
+from .canonical import canonical
+from .common import Ranges, prim_funcs, record, view
+
+MARK = "prefetch"
+"""The attribute of a loop: `offset`, or `[["buffer", offset], ..]` for some buffers only."""
+LOCALITY = 2
+"""Into the second level of cache: the first one is full of what the pass at hand needs."""
+
+
+def run(func: PrimFuncOp) -> None:
+    """Put hints into the marked loops of one kernel, in place."""
+    ranges: Ranges = {op.var: (0, max(0, op.trip_count - 1)) for op in func.walk() if isinstance(op, ForOp)}
+    for loop in [op for op in func.walk() if isinstance(op, ForOp) and MARK in op.attributes]:
+        offsets = _offsets(loop.attributes.pop(MARK))
+        if not _block(loop.block, loop, offsets, ranges):
+            record("Prefetch", loop, "no load moves with the loop: none needed", gone=False)
+
+
+def _offsets(mark: Attribute) -> int | dict[str, int]:
+    """How many passes ahead, for all buffers or by name."""
+    if isinstance(mark, ArrayAttr):
+        entries = cast("ArrayAttr[ArrayAttr[Attribute]]", mark)
+        return {cast(StringAttr, name).data: cast(IntegerAttr, offset).value.data for name, offset in entries}
+    return cast(IntegerAttr, mark).value.data
+
+
+def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ranges) -> bool:
+    """Hints for the loads of a block and those in it; whether there are any."""
+    done: set[Hashable] = set()
+    found = False
+    for op in list(block.ops):
+        match op:
+            case ForOp():
+                found |= _block(op.block, loop, offsets, ranges)
+            case IfOp():
+                for region in op.regions:
+                    found |= _block(region.block, loop, offsets, ranges)
+            case LoadOp():
+                offset = offsets if isinstance(offsets, int) else offsets.get(op.buffer.name_hint or "", 0)
+                seen = view(op, ranges)
+                if not offset or loop.var not in seen.values:
+                    continue
+                found = True
+                ahead = [AffineDimExpr(i) + (offset if v is loop.var else 0) for i, v in enumerate(seen.values)]
+                later = _later(seen.ranges, offset)
+                exprs = tuple(linear(substitute(expr, ahead), later).expr for expr in seen.map)
+                if (key := (op.buffer, canonical(seen.values, later, exprs))) in done:
+                    continue
+                done.add(key)
+                hint = PrefetchOp.make(op.buffer, AffineMap(len(ahead), 0, exprs), seen.values, LOCALITY)
+                hint.location = op.location
+                block.insert_op_before(hint, op)
+            case _:
+                pass
+    return found
+
+
+def _later(ranges: tuple[tuple[int, int], ...], offset: int) -> tuple[tuple[int, int], ...]:
+    """Ranges under which no variable counts as a constant that is none in later passes."""
+    return tuple((low, high + abs(offset)) for low, high in ranges)
+
+
+@dataclass(frozen=True)
+class TirInjectPrefetchPass(ModulePass):
+    """Puts a `tir.prefetch` before each load of a marked loop whose element moves with the loop.
+
+    The attribute `prefetch` of a loop is a number of passes, for all buffers it reads, or a list of names and numbers,
+    as the schedule primitive of that name makes it: `prefetch = [["A", 2]]`.
+
+    Before: any kernels; last of all, as other passes take no part in what is hinted: a point past the buffer's end is
+    no error. After: no loop is marked. Equal hints of a block stand once.
+    Locations: a hint is located at its load.
+
+    ```mlir
+    tir.for %i in 8 attributes {prefetch = 2 : i64} {
+      tir.for %j in 4 {
+        %0 = tir.load %a[%i, %j * 16] : !tir.buffer<8x64xf32> -> vector<16xf32>
+        %1 = tir.load %c[%j * 16] : !tir.buffer<64xf32> -> vector<16xf32>
+        %2 = arith.addf %0, %1 : vector<16xf32>
+        tir.store %2, %b[%i, %j * 16] : vector<16xf32>, !tir.buffer<8x64xf32>
+      }
+    }
+    // becomes
+    tir.for %i in 8 {
+      tir.for %j in 4 {
+        tir.prefetch %a[%i + 2, %j * 16] locality 2 : !tir.buffer<8x64xf32>
+        %0 = tir.load %a[%i, %j * 16] : !tir.buffer<8x64xf32> -> vector<16xf32>
+        %1 = tir.load %c[%j * 16] : !tir.buffer<64xf32> -> vector<16xf32>
+        %2 = arith.addf %0, %1 : vector<16xf32>
+        tir.store %2, %b[%i, %j * 16] : vector<16xf32>, !tir.buffer<8x64xf32>
+      }
+    }
+    ```
+    """
+
+    name = "tir-inject-prefetch"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)

@@ -1,0 +1,284 @@
+"""The primitives that make new stages: cache_read, cache_write, rfactor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.arith import AndIOp, CmpiOp, ConstantOp, SelectOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ..dialects import te
+from ..dialects.affine import substitute
+from ..dialects.tir import SCOPES
+from ..provenance.builder import LocatedBuilder
+from ..provenance.diagnostics import ScheduleError
+from .itervar import IterVar, Split
+from .relations import axis_values, full_region, loop_extents
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+
+def _number(type_: Attribute, value: float) -> Attribute:
+    if te.is_integer(type_):
+        return IntegerAttr(int(value), cast(IntegerType, type_))
+    return FloatAttr(value, cast(AnyFloat, type_))
+
+
+def _extreme(sign: int) -> Callable[[Attribute, bool], Attribute]:
+    """The largest (1) or least (-1) value of a type."""
+
+    def value(type_: Attribute, unsigned: bool) -> Attribute:
+        if not te.is_integer(type_):
+            return _number(type_, math.inf * sign)
+        bits = te.bit_width(type_)
+        low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        return _number(type_, high if sign > 0 else low)
+
+    return value
+
+
+_IDENTITY: dict[str, Callable[[Attribute, bool], Attribute]] = {
+    "sum": lambda type_, _: _number(type_, 0),
+    "prod": lambda type_, _: _number(type_, 1),
+    "max": _extreme(-1),
+    "min": _extreme(1),
+}
+"""Reducer -> what a reduction over nothing gives; of a type, unsigned or not."""
+
+
+def _check_scope(primitive: str, scope: str) -> None:
+    if scope not in SCOPES:
+        raise ScheduleError(f"{primitive}: expected a scope among {', '.join(SCOPES)}, got {scope!r}")
+
+
+def _check_free(primitive: str, stage: Stage) -> None:
+    """Fail when the loops of the stage cannot be given up, as other stages are computed in them."""
+    inside = [s.label for s in stage.schedule.stages if s.attach is not None and s.attach.stage is stage]
+    if inside:
+        stage.fail(primitive, f"expected no stage inside '{stage.label}', got {', '.join(inside)}")
+    if len(stage.compute.outputs) > 1:
+        stage.fail(primitive, f"expected a stage of one tensor, got {len(stage.compute.outputs)}")
+
+
+def _copy_of(
+    tensor: SSAValue, label: str, names: Sequence[str], location: LocationAttr
+) -> tuple[te.ComputeOp, te.ReadOp]:
+    """A compute of the same elements, and its read."""
+    type_ = cast(TensorType[Attribute], tensor.type)
+    copy = te.ComputeOp.make(label, type_.get_shape(), type_.element_type, names=names)
+    builder = LocatedBuilder(copy.block, location)
+    read = builder.add(te.ReadOp.make(tensor, AffineMap.identity(len(type_.get_shape())), list(copy.block.args)))
+    builder.add(te.YieldOp(read.result))
+    copy.location = location
+    return copy, read
+
+
+def cache_write(schedule: Schedule, stage: Stage, scope: str) -> Stage:
+    _check_scope("cache_write", scope)
+    if stage.scheduled:
+        stage.fail("cache_write", f"expected stage '{stage.label}' unscheduled, got it changed before")
+    _check_free("cache_write", stage)
+    original = stage.compute
+    label = original.label.data
+    copy, read = _copy_of(original.result, label, [axis.name for axis in stage.axes], original.location)
+    block = cast(Block, original.parent)
+    original.result.replace_uses_with_if(copy.result, lambda use: use.operation is not read)
+    block.insert_op_after(copy, original)
+    original.label = StringAttr(f"{label}.{scope}")
+    original.result.name_hint = original.label.data
+    cache = Stage(schedule, original)
+    cache.scope, cache.group = scope, stage.group
+    schedule.stages.insert(schedule.stages.index(stage), cache)
+    stage.relayout(copy)
+    return cache
+
+
+def cache_read(schedule: Schedule, tensor: SSAValue, scope: str, readers: Sequence[Stage]) -> Stage:
+    _check_scope("cache_read", scope)
+    name = schedule.tensor_name(tensor)
+    if not readers:
+        raise ScheduleError(f"cache_read: expected the stages that read the copy of {name}, got none")
+    for reader in readers:
+        if all(read.tensor is not tensor for read in reader.compute.reads):
+            reader.fail("cache_read", f"Cannot find {name} in the inputs of {reader.label}")
+    label = f"{name}.{scope}"
+    labels = {stage.label for stage in schedule.stages}
+    while label in labels:
+        label = f"{label.removesuffix(f'.{scope}')}.d.{scope}"
+    source = tensor.owner
+    names = [f"ax{i}" for i in range(len(cast(TensorType[Attribute], tensor.type).get_shape()))]
+    location = readers[0].compute.location if isinstance(source, Block) else source.location
+    copy, _ = _copy_of(tensor, label, names, location)
+    if isinstance(source, Block):
+        first = schedule.func.block.first_op
+        assert first is not None
+        schedule.func.block.insert_op_before(copy, first)
+        position = 0
+    else:
+        schedule.func.block.insert_op_after(copy, source)
+        position = schedule.stages.index(schedule[tensor]) + 1
+    for reader in readers:
+        for read in reader.compute.reads:
+            if read.tensor is tensor:
+                read.operands[0] = copy.result
+    cache = Stage(schedule, copy)
+    cache.scope = scope
+    schedule.stages.insert(position, cache)
+    return cache
+
+
+def check_rfactor(stage: Stage, axis: IterVar, factor_axis: int) -> None:
+    """Raise ScheduleError when the stage cannot be factored so."""
+    original, rank = stage.compute, len(stage.compute.shape)
+    _check_free("rfactor", stage)
+    if original.reducer is None or original.reducer.data not in _IDENTITY:
+        stage.fail("rfactor", f"expected a reduction by {', '.join(_IDENTITY)}, got none of these")
+    if axis.stage is not stage or axis not in stage.leaf:
+        stage.fail("rfactor", f"Operate on iter var {axis.name} that is no loop of the stage")
+    if not axis.reduce:
+        stage.fail("rfactor", f"Can only factor CommReduce axis, got {axis.name}")
+    if not -rank - 1 <= factor_axis <= rank:
+        stage.fail("rfactor", f"expected a factor axis from 0 to {rank}, got {factor_axis}")
+
+
+def rfactor(schedule: Schedule, stage: Stage, axis: IterVar, factor_axis: int) -> Stage:
+    """Factor a reduction that `check_rfactor` let pass."""
+    original, rank = stage.compute, len(stage.compute.shape)
+    assert original.reducer is not None
+    position = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
+    extents = loop_extents(stage, full_region(original.shape))
+    label, element = original.label.data, original.result.type.element_type
+    factored = _factored(stage, axis, position, extents)
+    again = te.ComputeOp.make(
+        f"{label}.repl",
+        original.shape,
+        element,
+        reduce_extents=[extents[axis]],
+        reducer=original.reducer.data,
+        names=[*(a.name for a in stage.axes), f"{axis.name}.v"],
+    )
+    again.attributes |= original.attributes
+    builder = LocatedBuilder(again.block, original.location)
+    dims: list[AffineExpr] = [AffineDimExpr(i) for i in range(rank)]
+    dims.insert(position, AffineDimExpr(rank))
+    map = AffineMap(rank + 1, 0, tuple(dims))
+    read = builder.add(te.ReadOp.make(factored.result, map, list(again.block.args)))
+    builder.add(te.YieldOp(read.result))
+    factored.location = again.location = original.location
+    block = cast(Block, original.parent)
+    block.insert_op_before(factored, original)
+    block.insert_op_before(again, original)
+    original.result.replace_all_uses_with(again.result)
+    original.detach()
+    original.erase()
+    made = Stage(schedule, factored)
+    schedule.stages.insert(schedule.stages.index(stage), made)
+    stage.relayout(again)
+    return made
+
+
+def _factored(stage: Stage, axis: IterVar, position: int, extents: dict[IterVar, int]) -> te.ComputeOp:
+    """The reduction over all loops but `axis`, which is its data axis number `position`."""
+    original = stage.compute
+    rank = len(original.shape)
+    left = [a for a in stage.leaf if a.reduce and a is not axis]
+    shape, names = list(original.shape), [a.name for a in stage.axes]
+    shape.insert(position, extents[axis])
+    names.insert(position, axis.name)
+    made = te.ComputeOp.make(
+        f"{original.label.data}.rf",
+        shape,
+        original.result.type.element_type,
+        reduce_extents=[extents[a] for a in left],
+        reducer=original.reducer.data if left and original.reducer is not None else None,
+        names=[*names, *(a.name for a in left)],
+    )
+    leaves: dict[IterVar, AffineExpr] = {a: AffineDimExpr(0) for a in stage.leaf if not a.reduce}
+    leaves |= {a: AffineDimExpr(rank + 1 + i) for i, a in enumerate(left)}
+    leaves[axis] = AffineDimExpr(position)
+    values = axis_values(stage, extents, leaves)
+    points: dict[SSAValue, AffineExpr] = {
+        argument: AffineDimExpr(i + (i >= position)) for i, argument in enumerate(original.axes)
+    }
+    points |= {argument: values[a] for argument, a in zip(original.reduce_axes, stage.reduce_axes, strict=True)}
+    guards = [
+        (values[relation.parent], extents[relation.parent])
+        for relation in stage.relations
+        if isinstance(relation, Split)
+        and relation.parent.reduce
+        and extents[relation.outer] * extents[relation.inner] > extents[relation.parent]
+    ]
+    _body(original, made, points, guards)
+    return made
+
+
+def _body(
+    original: te.ComputeOp,
+    made: te.ComputeOp,
+    points: dict[SSAValue, AffineExpr],
+    guards: Sequence[tuple[AffineExpr, int]],
+) -> None:
+    """The body of `original` at `points`; what a reduction starts from where a guard reaches its limit."""
+    builder = LocatedBuilder(made.block, original.location)
+    arguments: list[SSAValue] = list(made.block.args)
+    values: dict[SSAValue, SSAValue] = {}
+
+    def access(map: AffineMap, indices: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
+        used, dims = list(arguments), list[AffineExpr]()
+        for index in indices:
+            if index in points:
+                dims.append(points[index])
+            else:
+                dims.append(AffineDimExpr(len(used)))
+                used.append(values[index])
+        return over([substitute(expr, dims) for expr in map.results], used)
+
+    def over(exprs: Sequence[AffineExpr], used: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
+        """A map over just what `exprs` use."""
+        named = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
+        new: list[AffineExpr] = [AffineDimExpr(named.index(i) if i in named else 0) for i in range(len(used))]
+        return AffineMap(len(named), 0, tuple(substitute(e, new) for e in exprs)), [used[i] for i in named]
+
+    for op in original.block.ops:
+        match op:
+            case te.ReadOp():
+                otherwise = op.otherwise
+                if guards and otherwise is None:
+                    otherwise = _number(op.result.type, 0)
+                copy = te.ReadOp.make(op.tensor, *access(op.map.data, op.indices), otherwise)
+            case te.IndexOp():
+                copy = te.IndexOp.make(*access(op.map.data, op.indices))
+            case te.YieldOp():
+                break
+            case _:
+                copy = op.clone(values)
+        copy.location = op.location
+        builder.add(copy)
+        values.update(zip(op.results, copy.results, strict=True))
+    result = values[original.yielded]
+    inside: SSAValue | None = None
+    for value, limit in guards:
+        index = builder.add(te.IndexOp.make(*over([value], arguments)))
+        end = builder.add(ConstantOp(IntegerAttr(limit, IndexType())))
+        test = builder.add(CmpiOp(index.result, end.result, "slt")).result
+        inside = test if inside is None else builder.add(AndIOp(inside, test)).result
+    if inside is not None and original.reducer is not None:
+        neutral = _IDENTITY[original.reducer.data](result.type, te.is_unsigned(original.result.type.element_type))
+        constant = ConstantOp.create(properties={"value": neutral}, result_types=[result.type])
+        result = builder.add(SelectOp(inside, result, builder.add(constant).results[0])).result
+    builder.add(te.YieldOp(result))

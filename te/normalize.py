@@ -1,0 +1,19 @@
+"""A schedule as it is lowered: without inlined stages, each stage attached to a loop that there is."""
+
+from __future__ import annotations
+
+from .inline import inline_stages
+from .itervar import Attach
+from .schedule import Schedule
+
+
+def normalize(schedule: Schedule) -> Schedule:
+    """Inline the stages marked so and attach each to the loop that its axis became; in place. Returns the schedule.
+
+    An axis that was split since is its inner part, one that was fused the fused loop.
+    """
+    inline_stages(schedule)
+    for stage in schedule.stages:
+        if stage.attach is not None:
+            stage.attach = Attach(stage.attach.stage, stage.attach.loop)
+    return schedule

@@ -1,0 +1,78 @@
+"""A chain of 10,000 operators under the default recursion limit: depth is no limit anywhere."""
+
+from __future__ import annotations
+
+import sys
+from io import StringIO
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f32
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+import whence
+from whence.dialects.relay import Relay
+from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.elementwise import AddOp, ReluOp
+from whence.passes.pipelines import relay_pipeline
+from whence.provenance.audit import check_located, surviving_leaves
+from whence.provenance.builder import LocatedBuilder
+from whence.provenance.span import layer_location
+
+LENGTH = 10_000
+STEP = np.float32(0.001)
+
+
+@pytest.fixture
+def chain() -> ModuleOp:
+    """`x` through additions of 0.001 and relus in turn, each a layer."""
+    type_ = TensorType(f32, [1, 16])
+    module = ModuleOp([])
+    main = FuncOp("main", [type_], [type_], location=layer_location("main", "chain", 0))
+    module.body.block.add_op(main)
+    main.block.args[0].location = main.location
+    builder = LocatedBuilder(main.block, main.location)
+    step = builder.add(ConstantOp.of(np.asarray(STEP), module, "step")).result
+    value = main.block.args[0]
+    for index in range(LENGTH):
+        with builder.located(layer_location(f"layer{index}", "chain", index)):
+            value = builder.add(ReluOp(value) if index % 2 else AddOp(value, step)).result
+    builder.add(ReturnOp(value))
+    return module
+
+
+def test_the_recursion_limit_is_the_default_one():
+    assert sys.getrecursionlimit() <= 1000
+
+
+def test_print_and_parse(chain: ModuleOp):
+    stream = StringIO()
+    Printer(stream, print_debuginfo=True).print_op(chain)
+    context = Context()
+    context.load_dialect(Builtin)
+    context.load_dialect(Relay)
+    again = Parser(context, stream.getvalue()).parse_module()
+    again.verify()
+    assert again.is_structurally_equivalent(chain)
+    assert surviving_leaves(again) == surviving_leaves(chain)
+
+
+def test_every_pass(chain: ModuleOp):
+    layers = surviving_leaves(chain)
+    for one in relay_pipeline(3):
+        one.apply(Context(), chain)
+        chain.verify()
+        check_located(chain, one.name)
+    assert surviving_leaves(chain) == layers
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_compile_and_run(chain: ModuleOp, level: int):
+    exe = whence.compile(chain, opt_level=level, threads=1)
+    x = np.linspace(-1, 1, 16, dtype=np.float32).reshape(1, 16)
+    want = x.copy()
+    for index in range(LENGTH):
+        want = np.maximum(want, np.float32(0)) if index % 2 else want + STEP
+    np.testing.assert_array_equal(exe(x), want)

@@ -1,0 +1,114 @@
+"""The kernel cache under whole compilations: other processes use it, damage is repaired, two may write at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+
+import whence
+from whence.lowering.kernel import Kernel
+
+_COMPILE = """
+import hashlib, sys
+import whence, whence.build, whence.lowering.kernel
+
+def refuse(*_, **__):
+    raise AssertionError("LLVM was called")
+
+if sys.argv[2] == "cached":
+    whence.build.compile_text = whence.build.draft_kernel = refuse
+exe = whence.compile(sys.argv[1], threads=1)
+for kernel in exe.artifact.kernels:
+    print(kernel.symbol, hashlib.sha256(kernel.object).hexdigest())
+print("main", hashlib.sha256(exe.artifact.main).hexdigest())
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder, which this process and its children use."""
+    monkeypatch.setenv("WHENCE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def path(small_network: ModelProto, tmp_path: Path) -> Path:
+    path = tmp_path / "small.onnx"
+    path.write_bytes(small_network.SerializeToString())
+    return path
+
+
+def start(path: Path, mode: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _COMPILE, str(path), mode]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+
+
+def finished(process: subprocess.Popen[str]) -> list[str]:
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    return output.splitlines()
+
+
+def digests(exe: whence.Executable) -> list[str]:
+    kernels = [kernel for kernel in exe.artifact.kernels if isinstance(kernel, Kernel)]
+    found = [f"{kernel.symbol} {hashlib.sha256(kernel.object).hexdigest()}" for kernel in kernels]
+    return [*found, f"main {hashlib.sha256(exe.artifact.main).hexdigest()}"]
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_fresh_process_finds_every_kernel(folder: Path, path: Path):
+    first = finished(start(path, "cold"))
+    assert len(files(folder)) >= len(first) > 3
+    assert finished(start(path, "cached")) == first
+
+
+def test_what_is_found_is_what_was_made(folder: Path, path: Path):
+    first, second = whence.compile(path, threads=1), whence.compile(path, threads=1)
+    assert first.artifact.kernels == second.artifact.kernels
+    x = np.random.default_rng(0).standard_normal((1, 3, 9, 7)).astype(np.float32)
+    np.testing.assert_array_equal(first(x), second(x))
+
+
+def test_damaged_files_are_compiled_again(folder: Path, path: Path):
+    exe = whence.compile(path, threads=1)
+    whole = files(folder)
+    for number, (file, content) in enumerate(sorted(whole.items())):
+        # Cut short, empty, or with one byte changed.
+        middle = len(content) // 2
+        changed = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+        file.write_bytes((content[:middle], b"", changed)[number % 3])
+    again = whence.compile(path, threads=1)
+    assert digests(again) == digests(exe)
+    assert files(folder) == whole
+
+
+def test_two_processes_share_a_folder(folder: Path, path: Path):
+    found = [finished(process) for process in [start(path, "cold"), start(path, "cold")]]
+    assert found[0] == found[1]
+    assert finished(start(path, "cached")) == found[0]
+    assert not [file for file in files(folder) if file.name.endswith(".tmp")]
+
+
+def test_without_a_folder_nothing_is_kept(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WHENCE_CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    whence.compile(path, threads=1)
+    assert not (tmp_path / "xdg").exists()
+
+
+def test_a_target_has_kernels_of_its_own(folder: Path, path: Path):
+    whence.compile(path, threads=1)
+    native = set(files(folder))
+    whence.compile(path, threads=1, target="llvm -mcpu=x86-64-v3")
+    # Names of kernels hold their key, and so main programs differ as well.
+    assert len(set(files(folder)) - native) == len(native)

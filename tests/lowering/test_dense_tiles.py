@@ -1,0 +1,60 @@
+"""Register tiles of dense layers: heights that do and do not divide the rows, against onnxruntime."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+import whence
+from whence.lowering.kernel import Kernel
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def layer(rows: int, depth: int, columns: int, draw: np.random.Generator) -> ModelProto:
+    """relu(A x B + c), B and c constant."""
+    b = draw.standard_normal((depth, columns), dtype=np.float32)
+    c = draw.standard_normal(columns, dtype=np.float32)
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["A", "B"], ["p"], name="matmul"),
+            helper.make_node("Add", ["p", "c"], ["q"], name="bias"),
+            helper.make_node("Relu", ["q"], ["C"], name="relu"),
+        ],
+        "layer",
+        [helper.make_tensor_value_info("A", TensorProto.FLOAT, [rows, depth])],
+        [helper.make_tensor_value_info("C", TensorProto.FLOAT, [rows, columns])],
+        [numpy_helper.from_array(b, "B"), numpy_helper.from_array(c, "c")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"),
+    [(1, 64, 64), (5, 66, 48), (7, 3, 64), (13, 64, 64), (29, 8, 32), (49, 20, 16), (50, 5, 24), (67, 4, 10)],
+)
+def test_agrees_with_onnxruntime(rows: int, depth: int, columns: int, threads: int):
+    draw = np.random.default_rng(rows)
+    model = layer(rows, depth, columns, draw)
+    a = draw.standard_normal((rows, depth), dtype=np.float32)
+    session: Any = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    expected: Array = session.run(None, {"A": a})[0]
+    result = cast(Array, whence.compile(model, threads=threads)(a))
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [13, 128, 197])
+def test_no_guard_stands_in_the_tiles(rows: int):
+    model = layer(rows, 64, 64, np.random.default_rng(0))
+    exe = whence.compile(model, threads=1, target="llvm -mcpu=skylake-avx512")
+    (kernel,) = cast("tuple[Kernel]", exe.artifact.kernels)
+    text = kernel.tir
+    assert "tir.if" not in text
+    # The tail of uneven rows is a second reduction loop, four steps at a time.
+    assert len(re.findall(r"tir\.for %k\.outer\w* in 16 {", text)) == (1 if rows == 128 else 2)
