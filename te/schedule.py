@@ -64,9 +64,6 @@ class Schedule:
         self.intrinsics: dict[str, TensorIntrin] = {}
         """What the names of intrinsics in the sequence mean."""
         self.keep_schedule_record = bool(PassContext.current().option("te.keep_schedule_record"))
-        labels = [stage.label for stage in self.stages]
-        if len(set(labels)) != len(labels):
-            raise ScheduleError(f"schedule of {func.sym_name.data}: expected distinct stage labels, got {labels}")
 
     def __getitem__(self, key: Key) -> Stage:
         """The stage of a label, a compute, its tensor or a stage; raises ScheduleError when there is none."""

@@ -10,17 +10,15 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Literal, NoReturn, cast
 
-from xdsl.dialects.arith import MulfOp
-from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
-from xdsl.dialects.math import FmaOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te, tir
-from ...dialects.affine import ZERO, Range, bounds, linear, simplify, substitute
+from ...dialects.affine import ZERO, bounds, linear, substitute
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import ScheduleError, describe
-from ...provenance.span import fuse, is_known
+from ...provenance.span import fuse
 from ...te.affine_forms import bounds_of
 from ...te.itervar import Attach, IterVar, Split, ThreadAxis
 from ...te.normalize import normalize
@@ -28,7 +26,7 @@ from ...te.relations import Interval, axis_values, full_region, loop_extents
 from ...te.schedule import Schedule
 from ...te.stage import Stage
 from ...te.tensorize import match_tile
-from .reducers import combine, constant, identity
+from .bodies import BodyLowering, room
 from .regions import clip, index_interval, union
 from .scans import scan_bodies
 from .storage import Layout, Stored, attributes_of, layout_of
@@ -52,17 +50,12 @@ def lower_schedule(schedule: Schedule, part: Part = "all") -> tir.PrimFuncOp:
     return _Lowering(schedule, part).run()
 
 
-def _room(index: AffineExpr, extent: int) -> AffineExpr:
-    """How far `index` is below the last of `extent`; negative when it is past it."""
-    return index * -1 + (extent - 1)
-
-
 def _location_of(value: SSAValue) -> LocationAttr:
     assert isinstance(value.owner, Operation)
     return value.owner.location
 
 
-class _Lowering:
+class _Lowering(BodyLowering):
     def __init__(self, schedule: Schedule, part: Part):
         self.schedule = schedule
         self.part: Part = part
@@ -72,8 +65,7 @@ class _Lowering:
         buffers = [tir.BufferType.of(type_.get_shape(), type_.element_type) for type_ in types]
         self.func = tir.PrimFuncOp(func.sym_name.data, buffers, len(outputs))
         self.func.location = func.location
-        self.builder = LocatedBuilder(self.func.block, func.location)
-        self.storage: dict[SSAValue, Stored] = {}
+        super().__init__(LocatedBuilder(self.func.block, func.location))
         for argument, value in zip(self.func.block.args, [*func.block.args, *outputs], strict=True):
             is_output = value in outputs
             argument.name_hint = "out" if is_output else value.name_hint
@@ -89,9 +81,6 @@ class _Lowering:
                         f"compute_at: stage '{stage.label}' is computed inside '{at.stage.label}', which is inlined"
                     )
                 self.children.setdefault(at.loop, []).append(stage)
-        # Dim i of every expression is self.vars[i], which lies in self.ranges[i].
-        self.vars: list[SSAValue] = []
-        self.ranges: list[Range] = []
         self.parallel_depth = 0
         self.threads: dict[ThreadAxis, int] = {}
 
@@ -245,13 +234,13 @@ class _Lowering:
             stage.fail("tensorize", f"expected no stage inside the tile, got {', '.join(held)}")
         tile = match_tile(axis, intrin, extents)
         depth = len(self.ranges)
-        leaves = bound | {loop: self._free(extents[loop]) for loop in stage.leaf if loop not in bound}
+        leaves = bound | {loop: self.free(extents[loop]) for loop in stage.leaf if loop not in bound}
         values = axis_values(stage, extents, leaves)
-        if list(self._guards(stage, region, extents, values, self._points(stage, region, values), part == "init")):
+        if list(self._guards(stage, region, extents, values, self.points(stage, region, values), part == "init")):
             stage.fail("tensorize", "expected whole tiles, got one that reaches past the end")
         del self.ranges[depth:]
         leaves = bound | {loop: ZERO for loop in stage.leaf if loop not in bound}
-        points = self._points(stage, region, axis_values(stage, extents, leaves))
+        points = self.points(stage, region, axis_values(stage, extents, leaves))
 
         def place(tensor: SSAValue, start: Sequence[AffineExpr], dims: Sequence[int]) -> Place:
             stored = self.storage[tensor]
@@ -399,9 +388,9 @@ class _Lowering:
                 leaves = dict(bound)
                 for axis in host.leaf:
                     if axis not in leaves:
-                        leaves[axis] = self._free(extents[axis])
+                        leaves[axis] = self.free(extents[axis])
                 values = axis_values(host, extents, leaves)
-                points = self._points(host, region, values)
+                points = self.points(host, region, values)
             else:
                 if not self._inside(consumer, host):
                     raise ScheduleError(
@@ -410,12 +399,12 @@ class _Lowering:
                     )
                 inner = self._required(consumer, host, region, extents, bound)
                 points: dict[SSAValue, AffineExpr] = {
-                    argument: interval.start + self._free(interval.extent)
+                    argument: interval.start + self.free(interval.extent)
                     for argument, interval in zip(compute.axes, inner, strict=True)
                 }
                 for argument, extent in zip(compute.reduce_axes, compute.reduce_shape, strict=True):
-                    points[argument] = self._free(extent)
-            dims = [points[i] if i in points else self._unknown() for i in read.indices]
+                    points[argument] = self.free(extent)
+            dims = [points[i] if i in points else self.unknown() for i in read.indices]
             ranges = tuple(self.ranges)
             found = [index_interval(substitute(expr, dims), ranges, fixed) for expr in read.map.data.results]
             if needed is None:
@@ -429,14 +418,6 @@ class _Lowering:
             )
         return [clip(interval, self.ranges, extent) for interval, extent in zip(needed, shape, strict=True)]
 
-    def _free(self, extent: int) -> AffineExpr:
-        self.ranges.append((0, extent - 1))
-        return AffineDimExpr(len(self.ranges) - 1)
-
-    def _unknown(self) -> AffineExpr:
-        self.ranges.append(tir.UNBOUNDED)
-        return AffineDimExpr(len(self.ranges) - 1)
-
     @staticmethod
     def _inside(stage: Stage, host: Stage) -> bool:
         at: Attach | None = stage.attach
@@ -445,20 +426,6 @@ class _Lowering:
                 return True
             at = at.stage.attach
         return False
-
-    @staticmethod
-    def _points(
-        stage: Stage, region: Sequence[Interval], values: dict[IterVar, AffineExpr]
-    ) -> dict[SSAValue, AffineExpr]:
-        """The compute's axis arguments in terms of loops."""
-        points: dict[SSAValue, AffineExpr] = {}
-        for argument, axis, interval in zip(stage.compute.axes, stage.axes, region, strict=True):
-            points[argument] = values[axis] + interval.start
-        for argument, axis in zip(stage.compute.reduce_axes, stage.reduce_axes, strict=True):
-            points[argument] = values[axis]
-        return points
-
-    # Bodies
 
     def _store(
         self,
@@ -476,22 +443,22 @@ class _Lowering:
             if init:
                 leaves.update((axis, ZERO) for axis in stage.leaf if axis.reduce)
             values = axis_values(stage, extents, leaves)
-            points = self._points(stage, region, values)
+            points = self.points(stage, region, values)
             guard = list(self._guards(stage, region, extents, values, points, init))
             if guard:
                 map, operands = self.access(guard)
                 branch = self.builder.add(tir.IfOp.make(map, operands, likely=True))
                 self.builder.block = branch.block
             stores = [self.storage[output] for output in compute.outputs]
-            targets = [self._target(compute, points, storage) for storage in stores]
+            targets = [self.target(compute, points, storage) for storage in stores]
             if compute.reducer is None:
-                values = self._elements(compute, points)
+                values = self.elements(compute, points)
             elif init:
-                values = self._identity(compute)
+                values = self.identity(compute)
             else:
                 loads = [tir.LoadOp.make(store.buffer, *target) for store, target in zip(stores, targets, strict=True)]
                 olds = [self.builder.add(load).result for load in loads]
-                values = self._combined(compute, points, olds)
+                values = self.combined(compute, points, olds)
             for value, store, target in zip(values, stores, targets, strict=True):
                 self.builder.add(tir.StoreOp.make(value, store.buffer, *target))
         self.builder.block = block
@@ -510,7 +477,7 @@ class _Lowering:
             if isinstance(relation, Split) and not (init and relation.parent.reduce):
                 extent, value = extents[relation.parent], values[relation.parent]
                 if bounds(value, self.ranges)[1] >= extent:
-                    yield _room(value, extent)
+                    yield room(value, extent)
         for argument, interval, extent in zip(stage.compute.axes, region, stage.compute.shape, strict=True):
             if interval == Interval(ZERO, extent):
                 continue
@@ -518,128 +485,6 @@ class _Lowering:
             if low < 0:
                 yield points[argument]
             if high >= extent:
-                yield _room(points[argument], extent)
+                yield room(points[argument], extent)
         if (predicate := stage.storage.predicate) is not None:
             yield from (substitute(e, [points[a] for a in stage.compute.axes]) for e in bounds_of(predicate))
-
-    def access(self, exprs: Sequence[AffineExpr]) -> tuple[AffineMap, list[SSAValue]]:
-        """A map over just the loop variables that `exprs` use."""
-        ranges = tuple(self.ranges)
-        simple = [linear(expr, ranges).expr for expr in exprs]
-        used = sorted(set[int]().union(*(expr.used_dims() for expr in simple)))
-        position = {dim: i for i, dim in enumerate(used)}
-        dims = [AffineDimExpr(position.get(dim, 0)) for dim in range(len(self.vars))]
-        return AffineMap(len(used), 0, tuple(substitute(e, dims) for e in simple)), [self.vars[d] for d in used]
-
-    def _target(
-        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], storage: Stored
-    ) -> tuple[AffineMap, list[SSAValue]]:
-        return self.access(storage.place([points[axis] for axis in compute.axes]))
-
-    def _elements(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
-        """The ops of a compute's body at `points`; returns the yielded values."""
-        depth = len(self.vars)
-        values = self._body(compute, points)
-        del self.vars[depth:], self.ranges[depth:]
-        return [values[value] for value in compute.yields]
-
-    def _identity(self, compute: te.ComputeOp) -> list[SSAValue]:
-        """What a reduction starts from."""
-        if compute.identity is not None:
-            return [constant(self.builder, number) for number in compute.identity]
-        assert compute.reducer is not None
-        return [identity(self.builder, compute.reducer.data, compute.result.type.element_type)]
-
-    def _combined(
-        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], olds: Sequence[SSAValue]
-    ) -> list[SSAValue]:
-        """The accumulators after one more term; a product that is summed becomes a fused multiply-add."""
-        assert compute.reducer is not None
-        terms = self._elements(compute, points)
-        if compute.combiner is not None:
-            return self._custom(compute, compute.combiner.block, [*olds, *terms])
-        (old,), (term,) = olds, terms
-        product = term.owner
-        if compute.reducer.data == "sum" and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
-            a, b = product.operands
-            location = product.location
-            product.detach()
-            product.erase()
-            op = FmaOp(a, b, old)
-            op.location = location
-            return [self.builder.add(op).result]
-        return [combine(self.builder, compute.reducer.data, compute.result.type.element_type, old, term)]
-
-    def _custom(self, compute: te.ComputeOp, combiner: Block, operands: Sequence[SSAValue]) -> list[SSAValue]:
-        """The combiner's ops on accumulators and terms."""
-        values = dict[SSAValue, SSAValue](zip(combiner.args, operands, strict=True))
-        for op in combiner.ops:
-            if not isinstance(op, te.YieldOp):
-                with self.builder.located(op.location if is_known(op.location) else compute.location):
-                    copy = self.builder.add(op.clone(values))
-                values.update(zip(op.results, copy.results, strict=True))
-        return [values[value] for value in compute.combined]
-
-    def _body(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> dict[SSAValue, SSAValue]:
-        values: dict[SSAValue, SSAValue] = {}
-        known = dict(points)
-
-        def dims_of(indices: Iterable[SSAValue]) -> list[AffineExpr]:
-            dims: list[AffineExpr] = []
-            for index in indices:
-                if index not in known:
-                    # A computed index: from here on a variable of its own, bounded by nothing.
-                    known[index] = AffineDimExpr(len(self.vars))
-                    self.vars.append(values[index])
-                    self.ranges.append(tir.UNBOUNDED)
-                dims.append(known[index])
-            return dims
-
-        for op in compute.block.ops:
-            with self.builder.located(op.location if is_known(op.location) else compute.location):
-                match op:
-                    case te.ReadOp():
-                        dims = dims_of(op.indices)
-                        point = [substitute(expr, dims) for expr in op.map.data.results]
-                        values[op.result] = self._load(op, point)
-                    case te.IndexOp():
-                        dims = dims_of(op.indices)
-                        map, operands = self.access([substitute(e, dims) for e in op.map.data.results])
-                        values[op.result] = self.builder.add(tir.IndexOp.make(map, operands, IndexType())).result
-                    case te.YieldOp():
-                        break
-                    case _:
-                        copy = self.builder.add(op.clone(values))
-                        values.update(zip(op.results, copy.results, strict=True))
-        return values
-
-    def _load(self, read: te.ReadOp, point: list[AffineExpr]) -> SSAValue:
-        if (storage := self.storage.get(read.tensor)) is None:
-            consumer, producer = read.parent_op(), read.tensor.owner
-            assert isinstance(consumer, te.ComputeOp)
-            assert isinstance(producer, te.ComputeOp)
-            raise ScheduleError(
-                f"compute_at: stage '{producer.label.data}' is computed after '{consumer.label.data}', which reads it"
-            )
-        place = storage.place(point)
-        guard: list[AffineExpr] = []
-        if read.otherwise is not None:
-            shape = cast(TensorType[Attribute], read.tensor.type).get_shape()
-            for expr, extent in zip(point, shape, strict=True):
-                low, high = bounds(expr, self.ranges)
-                if low < 0:
-                    guard.append(simplify(expr, self.ranges))
-                if high >= extent:
-                    guard.append(_room(expr, extent))
-        if not guard:
-            return self.builder.add(tir.LoadOp.make(storage.buffer, *self.access(place))).result
-        map, operands = self.access([*place, *guard])
-        rank = len(place)
-        load = tir.LoadOp.make(
-            storage.buffer,
-            AffineMap(map.num_dims, 0, map.results[:rank]),
-            operands,
-            guard=AffineMap(map.num_dims, 0, map.results[rank:]),
-            otherwise=read.otherwise,
-        )
-        return self.builder.add(load).result

@@ -1,8 +1,9 @@
 """Elementary functions of f32 that LLVM has no vector form of, as arithmetic.
 
 `FORMULAS` gives for an op of the math dialect the function that writes its ops. Coefficients are minimax fits for the
-given ranges. Infinities, NaN, signed zeros and gradual underflow are those of IEEE 754; the largest error, in units in
-the last place against float64, stands with each function. exp, tanh and erf are no part of this table: lowering
+given ranges. Infinities, NaN, signed zeros and gradual underflow are those of IEEE 754. The largest errors found over
+the whole range, against float64, in units in the last place: cbrt 0.8, acos 1.1, atan 1.3, expm1 and log1p 1.5, cosh
+1.6, acosh, asinh 1.9, sinh 2.0, atanh 2.1, asin 2.3, tan 2.5. exp, tanh and erf are no part of this table: lowering
 `tir_to_llvm` has its own forms of them.
 """
 

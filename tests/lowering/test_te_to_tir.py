@@ -273,6 +273,34 @@ def test_nested_regions_of_a_chain(run_schedule: Run):
     np.testing.assert_array_equal(out, -a)
 
 
+@pytest.mark.parametrize(("first", "second"), [("%i", "%i + 2"), ("%i + 2", "%i"), ("%i + 1", "5 - %i")])
+def test_two_reads_need_what_covers_both(run_schedule: Run, first: str, second: str):
+    s = schedule_of(f"""
+te.func @f(%a: tensor<9xf32>) -> (tensor<6xf32>) {{
+  %b = te.compute "b" (%i in 9) : tensor<9xf32> {{
+    %x = te.read %a[%i] : tensor<9xf32>
+    %y = arith.negf %x : f32
+    te.yield %y : f32
+  }}
+  %c = te.compute "c" (%i in 6) : tensor<6xf32> {{
+    %x = te.read %b[{first}] : tensor<9xf32>
+    %y = te.read %b[{second}] : tensor<9xf32>
+    %z = arith.subf %x, %y : f32
+    te.yield %z : f32
+  }}
+  te.return %c : tensor<6xf32>
+}}""")
+    a, out, i = normal(9), np.zeros(6, np.float32), np.arange(6)
+    outer, _ = s["c"].split(s["c"].axes[0], 2)
+    s["b"].compute_at(s["c"], outer)
+    func = run_schedule(s, a, out)
+    at = {"%i": i, "%i + 1": i + 1, "%i + 2": i + 2, "5 - %i": 5 - i}
+    np.testing.assert_array_equal(out, a[at[second]] - a[at[first]])
+    # Two of a pass of 2 and the distance; all of it where the distance varies.
+    (buffer,) = [tir.buffer_of(op.result) for op in ops(func, tir.AllocOp)]
+    assert buffer.get_shape() == ((9,) if "-" in second else (4,))
+
+
 def test_shared_loops_are_located_at_all_their_stages():
     s = schedule_of(chain(32, "b", "c"))
     outer, _ = s["c"].split(s["c"].axes[0], 8)

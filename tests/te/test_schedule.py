@@ -8,6 +8,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects import schedule as ops
 from whence.lowering.kernel import printed
@@ -269,14 +270,14 @@ def test_cache_write_wants_a_stage_as_it_was_at_first(s: Schedule, change: str):
         case _:
             s["b"].compute_at(s["c"], s["c"].axes[0])
             stage = s["c"]
-    with pytest.raises(ScheduleError, match="cache_write: expected (stage 'b' unscheduled|no stage inside 'c', got b)"):
+    with pytest.raises(
+        ScheduleError, match=r"cache_write: expected (stage 'b' unscheduled|no stage inside 'c', got b)"
+    ):
         s.cache_write(stage, "local")
 
 
 def test_two_stages_of_one_label_are_refused(scheduled: Callable[[str], Schedule]):
-    with pytest.raises(
-        ScheduleError, match=r"schedule of chain: expected distinct stage labels, got \['c', 'c', 'd'\]"
-    ):
+    with pytest.raises(VerifyException, match=r'expected a label of its own, .* got "c" again'):
         scheduled(CHAIN.replace('te.compute "b"', 'te.compute "c"'))
 
 

@@ -24,6 +24,7 @@ relay.func @main(%x: tensor<64xf32> loc("x")) -> (tensor<64xf32>) {
 // CHECK-NEXT:   schedule.compute_inline %multiply loc("scale"("m.onnx":0:0))
 // CHECK-NEXT:   %relu = schedule.stage "relu" loc("act"("m.onnx":1:0))
 // CHECK-NEXT:   %ax0 = schedule.axes %relu : 1 loc("act"("m.onnx":1:0))
+// CHECK-NEXT:   schedule.fused %ax0 loc("act"("m.onnx":1:0))
 // CHECK-NEXT:   %ax0.outer, %ax0.inner = schedule.split %ax0 factor 8 loc("act"("m.onnx":1:0))
 // CHECK-NEXT:   schedule.vectorize %ax0.inner loc("act"("m.onnx":1:0))
 relay.func primitive @scaled(%p0: tensor<64xf32> loc("x")) -> (tensor<64xf32>) {

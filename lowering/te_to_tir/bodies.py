@@ -1,0 +1,186 @@
+"""The body of a loop nest: a compute's ops at a point, its loads, and what a reduction combines.
+
+Dim i of every affine expression is loop variable i of the lowering, which lies in range i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from xdsl.dialects.arith import MulfOp
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.math import FmaOp
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ...dialects import te, tir
+from ...dialects.affine import Range, bounds, linear, simplify, substitute
+from ...provenance.builder import LocatedBuilder
+from ...provenance.diagnostics import ScheduleError
+from ...provenance.span import is_known
+from ...te.itervar import IterVar
+from ...te.relations import Interval
+from ...te.stage import Stage
+from . import reducers
+from .storage import Stored
+
+
+def room(index: AffineExpr, extent: int) -> AffineExpr:
+    """How far `index` is below the last of `extent`; negative when it is past it."""
+    return index * -1 + (extent - 1)
+
+
+class BodyLowering:
+    """Emits the scalar ops of computes into the block of `builder`."""
+
+    def __init__(self, builder: LocatedBuilder):
+        self.builder = builder
+        self.storage: dict[SSAValue, Stored] = {}
+        """Where each tensor's elements are."""
+        self.vars: list[SSAValue] = []
+        self.ranges: list[Range] = []
+
+    def free(self, extent: int) -> AffineExpr:
+        """A dim that runs over `extent` values."""
+        self.ranges.append((0, extent - 1))
+        return AffineDimExpr(len(self.ranges) - 1)
+
+    def unknown(self) -> AffineExpr:
+        """A dim of which nothing is known."""
+        self.ranges.append(tir.UNBOUNDED)
+        return AffineDimExpr(len(self.ranges) - 1)
+
+    @staticmethod
+    def points(
+        stage: Stage, region: Sequence[Interval], values: dict[IterVar, AffineExpr]
+    ) -> dict[SSAValue, AffineExpr]:
+        """The compute's axis arguments in terms of loops."""
+        points: dict[SSAValue, AffineExpr] = {}
+        for argument, axis, interval in zip(stage.compute.axes, stage.axes, region, strict=True):
+            points[argument] = values[axis] + interval.start
+        for argument, axis in zip(stage.compute.reduce_axes, stage.reduce_axes, strict=True):
+            points[argument] = values[axis]
+        return points
+
+    def access(self, exprs: Sequence[AffineExpr]) -> tuple[AffineMap, list[SSAValue]]:
+        """A map over just the loop variables that `exprs` use."""
+        ranges = tuple(self.ranges)
+        simple = [linear(expr, ranges).expr for expr in exprs]
+        used = sorted(set[int]().union(*(expr.used_dims() for expr in simple)))
+        position = {dim: i for i, dim in enumerate(used)}
+        dims = [AffineDimExpr(position.get(dim, 0)) for dim in range(len(self.vars))]
+        return AffineMap(len(used), 0, tuple(substitute(e, dims) for e in simple)), [self.vars[d] for d in used]
+
+    def target(
+        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], storage: Stored
+    ) -> tuple[AffineMap, list[SSAValue]]:
+        return self.access(storage.place([points[axis] for axis in compute.axes]))
+
+    def elements(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
+        """The ops of a compute's body at `points`; returns the yielded values."""
+        depth = len(self.vars)
+        values = self._body(compute, points)
+        del self.vars[depth:], self.ranges[depth:]
+        return [values[value] for value in compute.yields]
+
+    def identity(self, compute: te.ComputeOp) -> list[SSAValue]:
+        """What a reduction starts from."""
+        if compute.identity is not None:
+            return [reducers.constant(self.builder, number) for number in compute.identity]
+        assert compute.reducer is not None
+        return [reducers.identity(self.builder, compute.reducer.data, compute.result.type.element_type)]
+
+    def combined(
+        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], olds: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The accumulators after one more term; a product that is summed becomes a fused multiply-add."""
+        assert compute.reducer is not None
+        terms = self.elements(compute, points)
+        if compute.combiner is not None:
+            return self._custom(compute, compute.combiner.block, [*olds, *terms])
+        (old,), (term,) = olds, terms
+        product = term.owner
+        if compute.reducer.data == "sum" and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
+            a, b = product.operands
+            location = product.location
+            product.detach()
+            product.erase()
+            op = FmaOp(a, b, old)
+            op.location = location
+            return [self.builder.add(op).result]
+        return [reducers.combine(self.builder, compute.reducer.data, compute.result.type.element_type, old, term)]
+
+    def _custom(self, compute: te.ComputeOp, combiner: Block, operands: Sequence[SSAValue]) -> list[SSAValue]:
+        """The combiner's ops on accumulators and terms."""
+        values = dict[SSAValue, SSAValue](zip(combiner.args, operands, strict=True))
+        for op in combiner.ops:
+            if not isinstance(op, te.YieldOp):
+                with self.builder.located(op.location if is_known(op.location) else compute.location):
+                    copy = self.builder.add(op.clone(values))
+                values.update(zip(op.results, copy.results, strict=True))
+        return [values[value] for value in compute.combined]
+
+    def _body(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> dict[SSAValue, SSAValue]:
+        values: dict[SSAValue, SSAValue] = {}
+        known = dict(points)
+
+        def dims_of(indices: Iterable[SSAValue]) -> list[AffineExpr]:
+            dims: list[AffineExpr] = []
+            for index in indices:
+                if index not in known:
+                    # A computed index: from here on a variable of its own, bounded by nothing.
+                    known[index] = AffineDimExpr(len(self.vars))
+                    self.vars.append(values[index])
+                    self.ranges.append(tir.UNBOUNDED)
+                dims.append(known[index])
+            return dims
+
+        for op in compute.block.ops:
+            with self.builder.located(op.location if is_known(op.location) else compute.location):
+                match op:
+                    case te.ReadOp():
+                        dims = dims_of(op.indices)
+                        point = [substitute(expr, dims) for expr in op.map.data.results]
+                        values[op.result] = self._load(op, point)
+                    case te.IndexOp():
+                        dims = dims_of(op.indices)
+                        map, operands = self.access([substitute(e, dims) for e in op.map.data.results])
+                        values[op.result] = self.builder.add(tir.IndexOp.make(map, operands, IndexType())).result
+                    case te.YieldOp():
+                        break
+                    case _:
+                        copy = self.builder.add(op.clone(values))
+                        values.update(zip(op.results, copy.results, strict=True))
+        return values
+
+    def _load(self, read: te.ReadOp, point: list[AffineExpr]) -> SSAValue:
+        if (storage := self.storage.get(read.tensor)) is None:
+            consumer, producer = read.parent_op(), read.tensor.owner
+            assert isinstance(consumer, te.ComputeOp)
+            assert isinstance(producer, te.ComputeOp)
+            raise ScheduleError(
+                f"compute_at: stage '{producer.label.data}' is computed after '{consumer.label.data}', which reads it"
+            )
+        place = storage.place(point)
+        guard: list[AffineExpr] = []
+        if read.otherwise is not None:
+            shape = cast(TensorType[Attribute], read.tensor.type).get_shape()
+            for expr, extent in zip(point, shape, strict=True):
+                low, high = bounds(expr, self.ranges)
+                if low < 0:
+                    guard.append(simplify(expr, self.ranges))
+                if high >= extent:
+                    guard.append(room(expr, extent))
+        if not guard:
+            return self.builder.add(tir.LoadOp.make(storage.buffer, *self.access(place))).result
+        map, operands = self.access([*place, *guard])
+        rank = len(place)
+        load = tir.LoadOp.make(
+            storage.buffer,
+            AffineMap(map.num_dims, 0, map.results[:rank]),
+            operands,
+            guard=AffineMap(map.num_dims, 0, map.results[rank:]),
+            otherwise=read.otherwise,
+        )
+        return self.builder.add(load).result
