@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 import whence
 from whence.build import fewer_collections
 from whence.dialects.relay.core import FuncOp, ReturnOp
-from whence.dialects.relay.elementwise import NegativeOp, ReluOp
+from whence.dialects.relay.elementwise import NegativeOp
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def chain(length: int) -> ModuleOp:
-    """`@main`: relu and negative in turn, each op a layer of its own."""
+    """`@main`: negative after negative, each op a layer of its own."""
     type_ = TensorType(f32, [1, 16])
     main = FuncOp("main", [type_], [type_], location=layer_location("chain", "chain.mlir", 0))
     builder = LocatedBuilder(main.block)
@@ -38,7 +38,7 @@ def chain(length: int) -> ModuleOp:
     main.block.args[0].location = main.location
     for index in range(length):
         with builder.located(layer_location(f"op{index}", "chain.mlir", index)):
-            value = builder.add((NegativeOp if index % 2 else ReluOp)(value)).result
+            value = builder.add(NegativeOp(value)).result
     with builder.located(main.location):
         builder.add(ReturnOp(value))
     return ModuleOp([main])
@@ -84,8 +84,7 @@ def main() -> None:
         exe = timed("compile", length, lambda module=module: whence.compile(module, threads=1))
         x = np.random.default_rng(0).standard_normal((1, 16)).astype(np.float32)
         result = timed("run", length, lambda exe=exe, x=x: exe(x))
-        # relu(-relu(x)) is 0 from the second pair on.
-        assert not np.any(result), result
+        assert np.array_equal(result, x), "an even number of negatives changed the input"
 
 
 if __name__ == "__main__":
