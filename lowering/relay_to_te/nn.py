@@ -23,46 +23,28 @@ def product(b: Body, left: SSAValue, right: SSAValue) -> SSAValue:
 
 
 def lower_dense(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
+    """`dense` with its weight as (n, k), and `dense_pack` with panels of (n / block, k, block)."""
     data, weight = inputs
     result = op.results[0]
+    packed = isinstance(op, relay.ContribDensePackOp)
+    block = shape(weight)[2] if packed else 1
+    name = "dense_pack" if packed else "dense"
 
     def body(b: Body) -> SSAValue:
         (m, n), (k,) = b.axes, b.reduce
-        return product(b, b.read(data, [m, k]), b.read(weight, [n, k]))
+        place = [n // block, k, n % block] if packed else [n, k]
+        return product(b, b.read(data, [m, k]), b.read(weight, place))
 
     return [
         builder.compute(
-            "dense",
+            name,
             shape_of(result),
             element(result),
             body,
             reduce=[shape(data)[1]],
             reducer="sum",
             names=("m", "n", "k"),
-            tag="dense",
-        )
-    ]
-
-
-def lower_dense_pack(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    data, weight = inputs
-    result = op.results[0]
-    block = shape(weight)[2]
-
-    def body(b: Body) -> SSAValue:
-        (m, n), (k,) = b.axes, b.reduce
-        return product(b, b.read(data, [m, k]), b.read(weight, [n // block, k, n % block]))
-
-    return [
-        builder.compute(
-            "dense_pack",
-            shape_of(result),
-            element(result),
-            body,
-            reduce=[shape(data)[1]],
-            reducer="sum",
-            names=("m", "n", "k"),
-            tag="dense_pack",
+            tag=name,
         )
     ]
 
@@ -262,7 +244,7 @@ def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[S
 
 TABLE = {
     relay.DenseOp: lower_dense,
-    relay.ContribDensePackOp: lower_dense_pack,
+    relay.ContribDensePackOp: lower_dense,
     relay.BatchMatmulOp: lower_batch_matmul,
     relay.SoftmaxOp: lower_softmax,
     relay.LogSoftmaxOp: lower_softmax,
