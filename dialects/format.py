@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import StringIO
 
-from xdsl.dialects.builtin import AffineMapAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr, StringAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -49,3 +49,24 @@ def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
     map, operands = parser.parse_affine_map_of_ssa_ids()
     results = tuple(symbols_to_dims(expr, len(operands)) for expr in map.results)
     return AffineMapAttr(AffineMap(len(operands), 0, results)), list(operands)
+
+
+def print_signature(
+    printer: Printer, name: str, arguments: Sequence[BlockArgument], outputs: Sequence[Attribute]
+) -> None:
+    """`@name(%x: type, ..) -> (type, ..)`, in the scope that the caller has entered."""
+    printer.print_symbol_name(name)
+    printer.print_string("(")
+    printer.print_list(arguments, printer.print_block_argument)
+    printer.print_string(") -> (")
+    printer.print_list(outputs, printer.print_attribute)
+    printer.print_string(")")
+
+
+def parse_signature(parser: Parser) -> tuple[StringAttr, list[Parser.Argument], list[Attribute]]:
+    """What `print_signature` prints: name, arguments with their locations, output types."""
+    name = parser.parse_symbol_name()
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
+    parser.parse_punctuation("->")
+    outputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return name, arguments, list(outputs)

@@ -66,7 +66,7 @@ from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, Symbol
 
 from ..provenance.diagnostics import fail
 from .checks import check_else, check_map
-from .format import parse_argument, parse_indices, print_indices
+from .format import parse_indices, parse_signature, print_indices, print_signature
 from .te_compute_text import parse_compute, print_compute
 from .te_stages import ExternOp as ExternOp
 from .te_stages import HybridOp as HybridOp
@@ -132,23 +132,16 @@ class FuncOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
         printer.enter_scope()
-        printer.print_string("(")
-        printer.print_list(self.block.args, printer.print_block_argument)
-        printer.print_string(") -> (")
-        printer.print_list(self.function_type.outputs, printer.print_attribute)
-        printer.print_string(") ")
+        print_signature(printer, self.sym_name.data, self.block.args, self.function_type.outputs.data)
+        printer.print_string(" ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
         printer.exit_scope()
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
-        parser.parse_punctuation("->")
-        outputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        name, arguments, outputs = parse_signature(parser)
         extra = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         type_ = FunctionType.from_lists([a.type for a in arguments], outputs)

@@ -40,7 +40,7 @@ from xdsl.traits import (
 )
 
 from ...provenance.diagnostics import fail
-from ..format import parse_argument
+from ..format import parse_signature, print_signature
 from .constants import LITERAL_LIMIT, Array, literal, literal_value, pool_of, tensor_type
 
 
@@ -110,13 +110,8 @@ class FuncOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" primitive " if self.primitive else " ")
-        printer.print_symbol_name(self.sym_name.data)
         printer.enter_scope()
-        printer.print_string("(")
-        printer.print_list(self.block.args, printer.print_block_argument)
-        printer.print_string(") -> (")
-        printer.print_list(self.function_type.outputs, printer.print_attribute)
-        printer.print_string(")")
+        print_signature(printer, self.sym_name.data, self.block.args, self.function_type.outputs.data)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
@@ -125,10 +120,7 @@ class FuncOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         primitive = parser.parse_optional_keyword("primitive") is not None
-        name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
-        parser.parse_punctuation("->")
-        outputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        name, arguments, outputs = parse_signature(parser)
         extra = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         properties: dict[str, Attribute] = {
