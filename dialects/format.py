@@ -7,7 +7,7 @@ from io import StringIO
 
 from xdsl.dialects.builtin import AffineMapAttr, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -49,6 +49,21 @@ def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
     map, operands = parser.parse_affine_map_of_ssa_ids()
     results = tuple(symbols_to_dims(expr, len(operands)) for expr in map.results)
     return AffineMapAttr(AffineMap(len(operands), 0, results)), list(operands)
+
+
+def join_indices(
+    map: AffineMapAttr, indices: list[SSAValue], guard: AffineMapAttr, guarded: list[SSAValue]
+) -> tuple[AffineMapAttr, AffineMapAttr, list[SSAValue]]:
+    """Two maps brought over one list of operands."""
+    joined = list(dict.fromkeys([*indices, *guarded]))
+    position = {value: i for i, value in enumerate(joined)}
+    dims = [AffineExpr.dimension(position[value]) for value in guarded]
+    moved = tuple(expr.replace_dims_and_symbols(dims, ()) for expr in guard.data.results)
+    return (
+        AffineMapAttr(AffineMap(len(joined), 0, map.data.results)),
+        AffineMapAttr(AffineMap(len(joined), 0, moved)),
+        joined,
+    )
 
 
 def print_signature(

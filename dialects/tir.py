@@ -33,7 +33,7 @@ from xdsl.ir import (
     Operation,
     SSAValue,
 )
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -51,15 +51,18 @@ from xdsl.traits import Pure
 
 from ..provenance.diagnostics import fail
 from .checks import check_bounds, check_else, check_map, check_value
-from .format import parse_indices, print_indices
+from .format import join_indices, parse_indices, print_indices
 from .te import stored_type
+from .tir_block import BlockOp, InitOp
 from .tir_buffer import SCOPES as SCOPES
 from .tir_buffer import BufferType, buffer_of
 from .tir_buffer import element_bytes as element_bytes
 from .tir_control import INDEX, ForOp, IfOp, PrimFuncOp
 from .tir_control import KINDS as KINDS
 from .tir_lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
+from .tir_masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from .tir_prefetch import PrefetchOp
+from .tir_statements import AllocConstOp, AssertOp, ConditionOp, DeclBufferOp, WhileOp
 
 UNBOUNDED = (-(1 << 62), 1 << 62)
 """The range of an index that no loop bounds."""
@@ -90,7 +93,7 @@ def _is_conditional(op: Operation) -> bool:
     """Whether `op` may never run."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, PrimFuncOp):
-        if isinstance(parent, IfOp) or (isinstance(parent, ForOp) and not parent.trip_count):
+        if isinstance(parent, IfOp | WhileOp) or (isinstance(parent, ForOp) and not parent.trip_count):
             return True
         parent = parent.parent_op()
     return False
@@ -174,7 +177,7 @@ class LoadOp(IRDLOperation):
         properties: dict[str, Attribute] = {"map": map}
         if parser.parse_optional_keyword("if") is not None:
             guard, guarded = parse_indices(parser)
-            properties["map"], properties["guard"], indices = _join(map, indices, guard, guarded)
+            properties["map"], properties["guard"], indices = join_indices(map, indices, guard, guarded)
             parser.parse_punctuation(">")
             parser.parse_punctuation("=")
             parser.parse_integer()
@@ -193,21 +196,6 @@ class LoadOp(IRDLOperation):
             properties=properties,
             attributes=extra.data if extra else {},
         )
-
-
-def _join(
-    map: AffineMapAttr, indices: list[SSAValue], guard: AffineMapAttr, guarded: list[SSAValue]
-) -> tuple[AffineMapAttr, AffineMapAttr, list[SSAValue]]:
-    """Two maps brought over one list of operands."""
-    joined = list(dict.fromkeys([*indices, *guarded]))
-    position = {value: i for i, value in enumerate(joined)}
-    dims = [AffineExpr.dimension(position[value]) for value in guarded]
-    moved = tuple(expr.replace_dims_and_symbols(dims, ()) for expr in guard.data.results)
-    return (
-        AffineMapAttr(AffineMap(len(joined), 0, map.data.results)),
-        AffineMapAttr(AffineMap(len(joined), 0, moved)),
-        joined,
-    )
 
 
 @irdl_op_definition
@@ -350,6 +338,29 @@ def index_ranges(values: Sequence[SSAValue]) -> list[tuple[int, int]]:
 
 Tir = Dialect(
     "tir",
-    [PrimFuncOp, ForOp, AllocOp, LoadOp, StoreOp, IfOp, IndexOp, CallExternOp, PrefetchOp, CompareOp, SelectOp, CastOp],
+    [
+        PrimFuncOp,
+        ForOp,
+        IfOp,
+        WhileOp,
+        ConditionOp,
+        BlockOp,
+        InitOp,
+        AllocOp,
+        AllocConstOp,
+        DeclBufferOp,
+        LoadOp,
+        StoreOp,
+        MaskOp,
+        MaskedLoadOp,
+        MaskedStoreOp,
+        PrefetchOp,
+        AssertOp,
+        CallExternOp,
+        IndexOp,
+        CompareOp,
+        SelectOp,
+        CastOp,
+    ],
     [BufferType],
 )

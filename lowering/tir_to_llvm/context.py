@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from xdsl.dialects import llvm
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...provenance.diagnostics import fail
@@ -21,6 +22,8 @@ class Lowering(LLVMBuilder):
     """Parallel loops outlined so far."""
     pool: SSAValue | None
     """The thread pool, where a loop may run in parallel."""
+    globals: list[llvm.GlobalOp]
+    """Constants of the module."""
     _handlers: Mapping[type[Operation], Handler]
     _given: Mapping[Operation, int]
     _externs: dict[str, tuple[Attribute, ...]]
@@ -30,6 +33,7 @@ class Lowering(LLVMBuilder):
         self.symbol = symbol
         self.workspace = self.parallel = 0
         self.pool = None
+        self.globals = []
         self._handlers = handlers
         self._given = lines
         self._externs = {}

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, Symbo
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.llvm_ext import UNROLL
-from ...dialects.tir import ForOp, IfOp
+from ...dialects.tir import ForOp, IfOp, WhileOp
+from ...dialects.tir_statements import ConditionOp
 from .builder import NO_FLAGS
 from .context import Handler, Lowering
 from .frame import Place, Scope
@@ -86,6 +87,29 @@ def _if(ctx: Lowering, op: Operation) -> None:
             ctx.place(op)
             ctx.branch(after)
     ctx.start(after)
+
+
+def _while(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, WhileOp)
+    condition = op.before.block.last_op
+    assert isinstance(condition, ConditionOp)
+    test, body, after = ctx.new_block(), ctx.new_block(), ctx.new_block()
+    ctx.branch(test)
+    ctx.start(test)
+    ctx.frame.scopes.append(Scope(test))
+    ctx.lower(op.before.block)
+    ctx.place(op)
+    ctx.branch_if(ctx.get(condition.condition), body, after)
+    ctx.start(body)
+    ctx.lower(op.block)
+    ctx.place(op)
+    ctx.branch(test)
+    ctx.frame.scopes.pop()
+    ctx.start(after)
+
+
+def _condition(ctx: Lowering, op: Operation) -> None:
+    """What the loop around reads."""
 
 
 def _captures(op: ForOp) -> list[SSAValue]:
@@ -193,4 +217,4 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
     ctx.pool = pool
 
 
-CONTROL: dict[type[Operation], Handler] = {ForOp: _for, IfOp: _if}
+CONTROL: dict[type[Operation], Handler] = {ForOp: _for, IfOp: _if, WhileOp: _while, ConditionOp: _condition}

@@ -14,6 +14,7 @@ from ...dialects.tir import CallExternOp, PrimFuncOp
 from ...provenance.diagnostics import fail
 from .arithmetic import ARITHMETIC
 from .builder import NO_FLAGS
+from .constants import CONSTANTS
 from .context import Handler, Lowering
 from .control import CONTROL, buffer_attributes
 from .frame import Place
@@ -42,7 +43,7 @@ def convert(func: PrimFuncOp, lines: Mapping[Operation, int]) -> LLVMKernel:
     ctx = lower_function(func, lines)
     module = ModuleOp([])
     module.location = func.location
-    module.body.block.add_ops(ctx.functions)
+    module.body.block.add_ops([*ctx.globals, *ctx.functions])
     return LLVMKernel(module, ctx.lines, ctx.workspace)
 
 
@@ -91,6 +92,7 @@ def _call_extern(ctx: Lowering, op: Operation) -> None:
 _HANDLERS: dict[type[Operation], Handler] = {
     **CONTROL,
     **MEMORY,
+    **CONSTANTS,
     **ARITHMETIC,
     **MATH,
     **VECTORS,

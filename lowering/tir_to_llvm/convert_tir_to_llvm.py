@@ -47,7 +47,9 @@ class ConvertTirToLlvmPass(ModulePass):
         block = op.body.block
         declared = {function.sym_name.data for function in block.ops if isinstance(function, llvm.FuncOp)}
         for func in [func for func in block.ops if isinstance(func, PrimFuncOp)]:
-            for function in lower_function(func, {}).functions:
+            lowered = lower_function(func, {})
+            block.insert_ops_before(lowered.globals, func)
+            for function in lowered.functions:
                 # Kernels share the declarations of the functions that they call.
                 if function.body.blocks or function.sym_name.data not in declared:
                     declared.add(function.sym_name.data)

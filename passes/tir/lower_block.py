@@ -1,0 +1,103 @@
+"""tir-lower-block: blocks become the ops that they hold, at the point that the loops around give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...dialects.tir import IfOp, IndexOp, PrimFuncOp
+from ...dialects.tir_block import BlockOp, InitOp
+from ...provenance.rewrite import rewrite
+from .common import prim_funcs
+
+
+class OpenInit(RewritePattern):
+    """The init part of a block: where no reduce variable has left 0."""
+
+    reason = "the first pass is known by the variables"
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        block = op.parent_op()
+        if not isinstance(op, InitOp) or not isinstance(block, BlockOp):
+            return
+        reduced: list[AffineExpr] = [
+            expr * -1 for kind, expr in zip(block.kinds, block.map.data.results, strict=True) if kind.data == "reduce"
+        ]
+        branch = IfOp.make(AffineMap(len(block.indices), 0, tuple(reduced)), block.indices)
+        branch.block.add_ops(_taken(op.block))
+        rewriter.replace(op, [branch], [])
+
+
+class OpenBlock(RewritePattern):
+    """A block without init part."""
+
+    reason = "its variables have their values"
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, BlockOp):
+            return
+        count = len(op.indices)
+        opened: list[Operation] = []
+        for argument, expr in zip(op.block.args, op.map.data.results, strict=True):
+            value = IndexOp.make(AffineMap(count, 0, (expr,)), op.indices)
+            value.result.name_hint = argument.name_hint
+            argument.replace_all_uses_with(value.result)
+            opened.append(value)
+        opened.extend(_taken(op.block))
+        if op.guard is not None:
+            branch = IfOp.make(op.guard.data, op.indices)
+            branch.block.add_ops(opened)
+            opened = [branch]
+        rewriter.replace(op, opened, [])
+
+
+def _taken(block: Block) -> list[Operation]:
+    ops = list(block.ops)
+    for op in ops:
+        op.detach()
+    return ops
+
+
+def run(func: PrimFuncOp) -> None:
+    """Open the blocks of one kernel, in place."""
+    if any(isinstance(op, BlockOp) for op in func.walk()):
+        rewrite(func.body, [OpenInit()])
+        rewrite(func.body, [OpenBlock()])
+
+
+@dataclass(frozen=True)
+class TirLowerBlockPass(ModulePass):
+    """Puts what a `tir.block` holds in its place: TVM's LowerInitBlock, ConvertBlocksToOpaque and LowerOpaqueBlock.
+
+    Before: any kernels. After: there is no block. A variable is a `tir.index` of its binding; a `where` is a `tir.if`
+    around all; the init part is a `tir.if` on the bindings of reduce variables, which are never negative.
+    Locations: what is inserted has those of the block, the guard of the init part those of the init.
+
+    ```mlir
+    tir.block "C" (%vi : spatial 8, %vk : reduce 4) at [%i, %k] {
+      tir.init {
+        tir.store %zero, %c[%vi] : f32, !tir.buffer<8xf32>
+      }
+      ..
+    }
+    // becomes
+    %vi = tir.index [%i] : index
+    %vk = tir.index [%k] : index
+    tir.if [%k * -1] >= 0 {
+      tir.store %zero, %c[%vi] : f32, !tir.buffer<8xf32>
+    }
+    ..
+    ```
+    """
+
+    name = "tir-lower-block"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)

@@ -1,0 +1,123 @@
+"""tir-lower-match-buffer: accesses of a view become accesses of the buffer that it is a part of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import flatten, linear
+from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrefetchOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir_lanes import lanes
+from ...provenance.diagnostics import fail
+from .common import drop, prim_funcs, stride_attribute
+
+_LEADING = {LoadOp: 1, StoreOp: 2, PrefetchOp: 1, DeclBufferOp: 1}
+"""Ops that name a point of a buffer, and how many operands stand before its indices."""
+
+
+def _unflatten(position: AffineExpr, shape: tuple[int, ...]) -> list[AffineExpr]:
+    """The point of a row-major position, innermost dim last."""
+    point: list[AffineExpr] = []
+    for extent in reversed(shape[1:]):
+        point.append(position % extent)
+        position = position // extent
+    return [position, *reversed(point)] if shape else []
+
+
+def _point(view: DeclBufferOp, start: list[AffineExpr], inside: list[AffineExpr]) -> list[AffineExpr]:
+    """The element of the source that element `inside` of the view is."""
+    source = buffer_of(view.buffer)
+    if (strides := view.strides) is None:
+        skipped: list[AffineExpr] = [AffineConstantExpr(0)] * (len(start) - len(inside))
+        return [first + offset for first, offset in zip(start, skipped + inside, strict=True)]
+    flat = flatten(start, source.strides)
+    for expr, stride in zip(inside, strides, strict=True):
+        flat = flat + expr * stride.data
+    # As a sum, so that a division finds whole multiples in it.
+    dims = max((dim + 1 for dim in flat.used_dims()), default=0)
+    return _unflatten(linear(flat, (UNBOUNDED,) * dims).expr, source.get_shape())
+
+
+def _shifted(expr: AffineExpr, by: int, dims: int) -> AffineExpr:
+    return expr.replace_dims_and_symbols([AffineExpr.dimension(i + by) for i in range(dims)], ())
+
+
+def _resolve(view: DeclBufferOp) -> None:
+    """Let every use of `view` use its source."""
+    for use in list(view.result.uses):
+        if not isinstance(op := use.operation, LoadOp | StoreOp | PrefetchOp | DeclBufferOp):
+            fail(op, "loads, stores, prefetches and views of a declared buffer", op.name)
+        _through(op, view)
+    drop(view, "ResolveView", "its uses name the buffer that it is a part of")
+
+
+def _through(op: LoadOp | StoreOp | PrefetchOp | DeclBufferOp, view: DeclBufferOp) -> None:
+    leading = _LEADING[type(op)]
+    own = list(op.operands[leading:])
+    count, outer = len(own), list(view.indices)
+    total = count + len(outer)
+    start = [_shifted(expr, count, len(outer)) for expr in view.map.data.results]
+    point = _point(view, start, list(op.map.data.results))
+    op.properties["map"] = AffineMapAttr(AffineMap(total, 0, tuple(point)))
+    if isinstance(op, LoadOp) and op.guard is not None:
+        op.properties["guard"] = AffineMapAttr(AffineMap(total, 0, op.guard.data.results))
+    if isinstance(op, LoadOp | StoreOp):
+        _stride(op, view)
+    if isinstance(op, DeclBufferOp):
+        _strides(op, view)
+    operands: list[SSAValue] = [*op.operands[: leading - 1], view.buffer, *own, *outer]
+    op.operands = operands
+
+
+def _stride(op: LoadOp | StoreOp, view: DeclBufferOp) -> None:
+    """Lanes that move along the last dim of the view move by its stride in the source."""
+    value = op.result if isinstance(op, LoadOp) else op.value
+    if view.strides is not None and len(view.strides) and lanes(value.type):
+        op.properties["stride"] = stride_attribute(op.step * view.strides.data[-1].data)
+
+
+def _strides(op: DeclBufferOp, view: DeclBufferOp) -> None:
+    """A view of a view has gaps of its own, or else those of the dims that it shares."""
+    if view.strides is not None and op.strides is None:
+        rank = len(op.result.type.shape)
+        op.properties["strides"] = ArrayAttr([IntAttr(s.data) for s in view.strides.data[-rank:]] if rank else [])
+    elif view.strides is None and op.strides is not None and view.result.type.strides != _tail(view):
+        fail(op, "strides over a whole buffer", "strides over a part of one")
+
+
+def _tail(view: DeclBufferOp) -> tuple[int, ...]:
+    strides = buffer_of(view.buffer).strides
+    return strides[len(strides) - len(view.result.type.shape) :]
+
+
+def run(func: PrimFuncOp) -> None:
+    """Resolve the views of one kernel, in place; a view of a view comes after its source, so in order."""
+    for view in [op for op in func.walk() if isinstance(op, DeclBufferOp)]:
+        _resolve(view)
+
+
+@dataclass(frozen=True)
+class TirLowerMatchBufferPass(ModulePass):
+    """Lets accesses of a `tir.decl_buffer` name the buffer that it is a part of.
+
+    Before: any kernels. After: there is no view. Lanes of vectors are expected to stay in one row of a view.
+    Locations: as they were; the ledger keeps those of the views.
+
+    ```mlir
+    %row = tir.decl_buffer %a[%i, 0] : !tir.buffer<8x64xf32> -> !tir.buffer<64xf32>
+    %0 = tir.load %row[%j] : !tir.buffer<64xf32> -> f32
+    // becomes
+    %0 = tir.load %a[%i, %j] : !tir.buffer<8x64xf32> -> f32
+    ```
+    """
+
+    name = "tir-lower-match-buffer"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)

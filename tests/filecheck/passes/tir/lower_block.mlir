@@ -1,0 +1,57 @@
+// RUN: whence-opt %s -p "tir-lower-block" --print-debuginfo | filecheck %s
+// RUN: whence-opt %s -p "tir-lower-block,tir-simplify" | filecheck %s --check-prefix SIMPLE
+
+// A guard around all of it; the init runs where the reduction begins.
+// CHECK-LABEL: tir.prim_func @rows
+// CHECK:      tir.if [%io * -8 + %ii * -1 + 29] >= 0 {
+// CHECK-NEXT:   %vi = tir.index [%io * 8 + %ii] : index loc("C")
+// CHECK-NEXT:   %vk = tir.index [%k] : index loc("C")
+// CHECK-NEXT:   tir.if [%k * -1] >= 0 {
+// CHECK-NEXT:     tir.store %zero, %c[%vi] : f32, !tir.buffer<30xf32> loc("store")
+// CHECK-NEXT:   } loc("init")
+// CHECK-NEXT:   %0 = tir.load %a[%vi, %vk] : !tir.buffer<30x16xf32> -> f32 loc("load")
+// CHECK:      } loc("C")
+// SIMPLE-LABEL: tir.prim_func @rows
+// SIMPLE:       %0 = tir.load %a[%io * 8 + %ii, %k] : !tir.buffer<30x16xf32> -> f32
+tir.prim_func @rows(%a: !tir.buffer<30x16xf32>, %c: !tir.buffer<30xf32>) outputs 1 {
+  %zero = arith.constant 0.0 : f32 loc("zero")
+  tir.for %io in 4 {
+    tir.for %ii in 8 {
+      tir.for %k in 16 {
+        tir.block "C" (%vi : spatial 30, %vk : reduce 16) at [%io * 8 + %ii, %k] where [%io * -8 - %ii + 29] >= 0 {
+          tir.init {
+            tir.store %zero, %c[%vi] : f32, !tir.buffer<30xf32> loc("store")
+          } loc("init")
+          %0 = tir.load %a[%vi, %vk] : !tir.buffer<30x16xf32> -> f32 loc("load")
+          %1 = tir.load %c[%vi] : !tir.buffer<30xf32> -> f32 loc("load")
+          %2 = arith.addf %0, %1 : f32 loc("add")
+          tir.store %2, %c[%vi] : f32, !tir.buffer<30xf32> loc("store")
+        } loc("C")
+      } loc("loop")
+    } loc("loop")
+  } loc("loop")
+} loc("f")
+
+// Blocks in blocks; without reduce variables the init always runs.
+// CHECK-LABEL: tir.prim_func @nested
+// CHECK:      %v = tir.index [%i] : index loc("outer")
+// CHECK-NEXT: tir.if [] >= 0 {
+// CHECK-NEXT:   tir.store %one, %c[%v] : f32, !tir.buffer<4xf32> loc("store")
+// CHECK-NEXT: } loc("init")
+// CHECK-NEXT: %w = tir.index [%v * -1 + 3] : index loc("inner")
+// SIMPLE-LABEL: tir.prim_func @nested
+// SIMPLE:       tir.store %one, %c[%i] : f32
+// SIMPLE:       tir.store %one, %c[%i * -1 + 3] : f32
+tir.prim_func @nested(%c: !tir.buffer<4xf32>) outputs 1 {
+  %one = arith.constant 1.0 : f32 loc("one")
+  tir.for %i in 4 {
+    tir.block "outer" (%v : spatial 4) at [%i] {
+      tir.init {
+        tir.store %one, %c[%v] : f32, !tir.buffer<4xf32> loc("store")
+      } loc("init")
+      tir.block "inner" (%w : opaque 4) at [3 - %v] {
+        tir.store %one, %c[%w] : f32, !tir.buffer<4xf32> loc("store")
+      } loc("inner")
+    } loc("outer")
+  } loc("loop")
+} loc("f")
