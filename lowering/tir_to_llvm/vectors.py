@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
@@ -98,11 +98,20 @@ def _insert(ctx: Lowering, op: Operation) -> None:
     ctx.set(op.result, ctx.insert(ctx.get(op.dest), ctx.get(op.source), _position(op)))
 
 
+def _shuffle(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, vector.ShuffleOp)
+    lanes = DenseArrayBase.from_list(i32, list(op.mask.get_values()))
+    first, second = ctx.get(op.v1), ctx.get(op.v2)
+    type_ = register_type(op.result.type)
+    ctx.set(op.result, ctx.value(llvm.ShuffleVectorOp, (first, second), type_, {"mask": lanes}))
+
+
 VECTORS: dict[type[Operation], Handler] = {
     vector.BroadcastOp: _broadcast,
     vector.ReductionOp: _reduction,
     vector.ExtractOp: _extract,
     vector.InsertOp: _insert,
+    vector.ShuffleOp: _shuffle,
     vector.FMAOp: intrinsic("fma"),
     vector.BitcastOp: direct(llvm.BitcastOp),
 }

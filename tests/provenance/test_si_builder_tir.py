@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, LocationAttr, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from whence.dialects.tir import BufferType, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp
+from whence.dialects.tir import BlockOp, BufferType, ForOp, IfOp, InitOp, LoadOp, PrimFuncOp, StoreOp
 from whence.provenance.si_builder import SIBuilder
 from whence.provenance.span import SequentialSpan, layer_location
 
@@ -136,3 +136,33 @@ def test_filling_a_loop_reaches_all_of_it(kernel: Kernel):
     SIBuilder(NEW).recursively_fill_span(kernel.loop, kernel.buffers)
     assert kernel.located() == set(kernel.loop.walk())
     assert kernel.func.location == UNKNOWN_LOC
+
+
+@pytest.fixture
+def block() -> tuple[BlockOp, InitOp, StoreOp, StoreOp]:
+    """`block {init {out[v] = 0}; out[v] = 0}` with its init and its stores, each located by its name."""
+    buffer = BufferType.of([4], f32)
+    func = PrimFuncOp("f", [buffer], 1)
+    loop, zero = ForOp.make(4), arith.ConstantOp(FloatAttr(0.0, f32))
+    made = BlockOp.make("B", [("reduce", 4)], HERE, [loop.var])
+    init = InitOp.make()
+    stores = [StoreOp.make(zero.result, func.block.args[0], HERE, [made.block.args[0]]) for _ in range(2)]
+    init.block.add_op(stores[0])
+    made.block.add_ops([init, stores[1]])
+    loop.block.add_op(made)
+    func.block.add_ops([zero, loop])
+    for op, name in zip((made, init, *stores), ("block", "init", "first", "body"), strict=True):
+        op.location = at(name)
+    return made, init, stores[0], stores[1]
+
+
+def test_the_init_of_a_block_comes_before_its_body(block: tuple[BlockOp, InitOp, StoreOp, StoreOp]):
+    assert collected(block[0]) == ["block", "init", "first", "body"]
+    assert collected(block[0], [block[1]]) == ["block", "init", "body"]
+
+
+def test_filling_a_block_leaves_the_init_that_is_input(block: tuple[BlockOp, InitOp, StoreOp, StoreOp]):
+    made, init, first, body = block
+    SIBuilder(NEW).recursively_fill_span(made, [init])
+    assert [made.location, body.location] == [NEW, NEW]
+    assert [init.location, first.location] == [at("init"), at("first")]
