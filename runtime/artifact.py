@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 
 from ..dialects.relay.constants import Array
 from ..provenance.ledger import Ledger
-from .plan import Plan
+from .lifetimes import Plan
 from .tensors import TensorSpec
 
 

@@ -12,7 +12,9 @@ from ..dialects.relay.constants import Array, numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..provenance.diagnostics import PipelineError, message
 from .artifact import Call, Copy, KernelCode, Program, Slot
-from .plan import Step, plan
+from .lifetimes import Lifetimes, Step
+from .plan import plan_lifetimes
+from .pools import Pools, plan_in_pools
 from .tensors import TensorSpec, aligned
 
 
@@ -22,13 +24,16 @@ def assemble(
     kernel_of: Mapping[str, int],
     input_names: Sequence[str] = (),
     output_names: Sequence[str] = (),
+    pools: Pools | None = None,
 ) -> Program:
     """The program of `@main`, which must hold constants, calls of primitive functions and a return, with static shapes.
 
     `kernel_of` maps a primitive function's name to an index into `kernels`. Inputs without a name in `input_names` are
     called by their name hint or `input<k>`, outputs `output<k>`. Parameters are made whole, contiguous and aligned.
+    `pools` says how intermediate tensors and workspaces are placed; without it, the best plan is taken.
 
-    Raises PipelineError when `@main` is missing, holds something else or calls a function without a kernel.
+    Raises PipelineError when `@main` is missing, holds something else or calls a function without a kernel, and when
+    the pools are too small.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     if (main := functions.get("main")) is None:
@@ -59,8 +64,11 @@ def assemble(
         if slots.setdefault(value, target) != target:
             copied.append((value, target))
     outside = {id(value) for value in slots}
-    steps = [_step(op, kernels[_kernel(op, kernel_of)], specs) for op in calls]
-    placed = plan(steps, outside)
+    lifetimes = Lifetimes.of([_step(op, kernels[_kernel(op, kernel_of)], specs) for op in calls], outside)
+    if pools is not None and pools.algorithm is not None:
+        placed = plan_in_pools(lifetimes, pools)
+    else:
+        placed = plan_lifetimes(lifetimes)
     for op in calls:
         for value in op.outputs:
             if value not in slots:
@@ -96,7 +104,11 @@ def _kernel(op: CallOp, kernel_of: Mapping[str, int]) -> int:
 
 def _step(op: CallOp, kernel: KernelCode, specs: _Specs) -> Step:
     return Step(
-        tuple(map(id, op.arguments)), tuple((id(v), specs.of(v, "").nbytes) for v in op.outputs), kernel.workspace
+        tuple(map(id, op.arguments)),
+        tuple((id(v), specs.of(v, "").nbytes) for v in op.outputs),
+        kernel.workspace,
+        op.callee.string_value(),
+        op.location,
     )
 
 

@@ -222,11 +222,16 @@ ALGORITHMS: Mapping[str, Algorithm] = {
 """The values of TVM's option `tir.usmp.algorithm`."""
 
 
+def algorithm_named(name: str) -> Algorithm:
+    """The algorithm of a name; raises PipelineError when there is none."""
+    if name not in ALGORITHMS:
+        raise PipelineError(f"usmp: expected an algorithm among {', '.join(ALGORITHMS)}, got '{name}'")
+    return ALGORITHMS[name]
+
+
 def plan_pools(buffers: Sequence[BufferInfo], algorithm: str = "greedy_by_size") -> Plan:
     """Where each buffer lies, by name.
 
     Raises PipelineError for an algorithm that there is none of, and when no pool has room for a buffer.
     """
-    if algorithm not in ALGORITHMS:
-        raise PipelineError(f"usmp: expected an algorithm among {', '.join(ALGORITHMS)}, got '{algorithm}'")
-    return ALGORITHMS[algorithm](buffers)
+    return algorithm_named(algorithm)(buffers)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from whence.kernels import build_schedule as build_schedule
     from whence.kernels import create_prim_func as create_prim_func
     from whence.kernels import lower as lower
+    from whence.passes.tir.usmp import PoolInfo as PoolInfo
     from whence.provenance.context import PassContext as PassContext
     from whence.provenance.diagnostics import FrontendError as FrontendError
     from whence.provenance.diagnostics import PipelineError as PipelineError
@@ -31,6 +32,7 @@ _HOMES = {
     "create_prim_func": "whence.kernels",
     "lower": "whence.kernels",
     "PassContext": "whence.provenance.context",
+    "PoolInfo": "whence.passes.tir.usmp",
     "FrontendError": "whence.provenance.diagnostics",
     "PipelineError": "whence.provenance.diagnostics",
     "ScheduleError": "whence.provenance.diagnostics",

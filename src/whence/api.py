@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,14 @@ from whence.build import Progress, build
 from whence.dialects.relay.constants import Array
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
+from whence.passes.tir.usmp import PoolInfo
 from whence.provenance.context import PassContext
 from whence.provenance.diagnostics import PipelineError
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.artifact import Artifact
 from whence.runtime.cache import KernelCache
 from whence.runtime.executor import Runner
+from whence.runtime.memory import MemoryInfo
 from whence.runtime.tensors import Tensor, TensorSpec
 from whence.runtime.threads import ThreadPool
 
@@ -81,6 +83,11 @@ class Executable:
         """The names of the kernel calls, in order."""
         return tuple(call.name for call in self.artifact.calls)
 
+    @property
+    def memory(self) -> MemoryInfo:
+        """The bytes that the model takes, and how they were planned."""
+        return MemoryInfo.of(self.artifact)
+
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
         """Output name -> array, for input name -> array.
 
@@ -129,6 +136,7 @@ def compile(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     audit: bool = False,
     progress: Progress | None = None,
+    workspace_memory_pools: Sequence[PoolInfo] = (),
 ) -> Executable:
     """Compile a model for this machine.
 
@@ -139,7 +147,10 @@ def compile(
     shapes: input name -> shape, for inputs whose shape the model leaves open.
     audit: raise LocationError when a pass loses a layer.
     progress: called with a stage's name, steps done and steps in all.
-    Raises FrontendError for a bad model, PipelineError for bad options.
+    workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
+    the algorithm that the option `tir.usmp.algorithm` of the current PassContext names. Without pools and without the
+    option `tir.usmp.enable`, in one block by whatever does best.
+    Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(4):
         raise PipelineError(f"opt_level: expected 0-3, got {opt_level!r}")
@@ -149,5 +160,14 @@ def compile(
     with PassContext(opt_level, around.required_pass, around.disabled_pass, around.config):
         with recording(ledger, "import"):
             module = load(source, shapes)
-        artifact = build(module, machine, opt_level, ledger=ledger, cache=KernelCache(), audit=audit, progress=progress)
+        artifact = build(
+            module,
+            machine,
+            opt_level,
+            ledger=ledger,
+            cache=KernelCache(),
+            audit=audit,
+            progress=progress,
+            workspace_memory_pools=workspace_memory_pools,
+        )
     return Executable(artifact, threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,12 +19,14 @@ from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.passes.tir.usmp import PoolInfo
 from whence.provenance.diagnostics import PipelineError, ScheduleError
 from whence.provenance.ledger import Ledger
 from whence.runtime.artifact import Artifact, Snapshot
 from whence.runtime.assemble import assemble
 from whence.runtime.cache import KernelCache, decode, encode
 from whence.runtime.main_program import main_program
+from whence.runtime.pools import Pools
 
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""
@@ -54,12 +56,15 @@ def build(
     cache: KernelCache,
     audit: bool = False,
     progress: Progress | None = None,
+    workspace_memory_pools: Sequence[PoolInfo] = (),
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
+    workspace_memory_pools: where intermediate tensors and workspaces may lie.
     """
     tell = progress or _silent
+    pools = Pools.current(workspace_memory_pools)
     with fewer_collections():
         snapshots = [Snapshot("relay", module.clone())]
         main = _main(module)
@@ -75,7 +80,7 @@ def build(
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         snapshots.append(Snapshot("fused", module))
         kernels, kernel_of = compile_kernels(module, target, cache, tell)
-        program = assemble(module, kernels, kernel_of, inputs, outputs)
+        program = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = _compile_main(main_program(program, [kernel.symbol for kernel in kernels]), target, cache)
     return Artifact.of(program, tuple(kernels), native, ledger, tuple(snapshots))
 

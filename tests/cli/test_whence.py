@@ -45,6 +45,16 @@ def test_run_checks_and_tells(whence: Tool, tiny: Path, case: tuple[Path, Path, 
     assert done.err.splitlines()[0] == "compiling: 11 passes"
 
 
+def test_run_plans_memory_as_asked(whence: Tool, tiny: Path):
+    done = whence("run", tiny, "--usmp", "hill_climb", "--workspace-pool", "sram:4096", "--workspace-pool", "dram")
+    assert done.code == 0, done.err
+    found = re.search(r"^memory: workspace (\d+) bytes \(hill_climb; (\d+) live at the peak\), (.*)$", done.out, re.M)
+    assert found is not None
+    assert found[1] == found[2]
+    assert found[3].startswith(f"inputs and outputs {4 * (2 * 32 + 2 * 16)}, constants ")
+    assert found[3].endswith(f"; {found[1]} of 4096 in pool 'sram', 0 in pool 'dram'")
+
+
 def test_run_takes_references_as_tensor_files(
     whence: Tool, tiny: Path, case: tuple[Path, Path, npt.NDArray[Any]], tmp_path: Path
 ):
@@ -98,6 +108,8 @@ def test_why_and_where(whence: Tool, tiny: Path):
         (["run", "MODEL", "--input", "nope.npz"], "nope.npz: expected a readable file, got: No such file"),
         (["run", "MODEL", "--input", "MODEL"], "tiny.onnx: expected plain arrays in .npz, .npy or .pb"),
         (["run", "MODEL", "--seed", "1", "--input", "x"], "--seed: expected no --input beside it"),
+        (["run", "MODEL", "--usmp", "best"], "usmp: expected an algorithm among greedy_by_size, greedy_by_conflicts, "),
+        (["run", "MODEL", "--workspace-pool", "a:b"], "--workspace-pool: expected NAME or NAME:BYTES, got 'a:b'"),
         (["run", "MODEL", "--threads", "0"], "--threads: expected at least 1, got 0"),
         (["run", "MODEL", "--opt-level", "7"], "argument --opt-level: invalid choice: 7"),
         (["run"], "the following arguments are required: model"),

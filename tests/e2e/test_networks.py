@@ -56,6 +56,11 @@ def test_shipped_outputs(light: tuple[str, whence.Executable], zoo: Any):
     np.testing.assert_allclose(exe(zoo.input(name)[1]), zoo.shipped_output(name), rtol=2e-3, atol=1e-7)
 
 
+def test_no_plan_takes_less_memory(light: tuple[str, whence.Executable]):
+    memory = light[1].memory
+    assert memory.workspace_bytes == memory.peak_bytes
+
+
 def test_every_op_and_instruction_is_located(light: tuple[str, whence.Executable]):
     _, exe = light
     for kernel in kernels(exe):

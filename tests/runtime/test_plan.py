@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.runtime.plan import Plan, Step, plan
+from whence.runtime.lifetimes import Plan, Step
+from whence.runtime.plan import plan
 
 
 def _rounded(size: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -13,6 +14,7 @@ from whence.provenance.diagnostics import PipelineError
 
 if TYPE_CHECKING:
     from whence.api import Executable
+    from whence.passes.tir.usmp import PoolInfo
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,14 +61,43 @@ class Progress:
             sys.stderr.flush()
 
 
-def compile_model(path: Path, opt_level: int, threads: int | None = None) -> tuple[Executable, float]:
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """How the memory of a model is planned."""
+    parser.add_argument(
+        "--usmp", metavar="NAME", help="plan memory by greedy_by_size, greedy_by_conflicts or hill_climb"
+    )
+    about = "a pool of memory, as large as needed or of BYTES; several are tried in order"
+    parser.add_argument("--workspace-pool", action="append", default=[], metavar="NAME[:BYTES]", help=about)
+
+
+def memory_options(args: argparse.Namespace) -> tuple[dict[str, bool | int | str], list[PoolInfo]]:
+    """Options of PassContext, and pools, that `add_memory`'s arguments stand for."""
+    from whence.passes.tir.usmp import PoolInfo
+
+    config: dict[str, bool | int | str] = {}
+    if args.usmp is not None:
+        config = {"tir.usmp.enable": True, "tir.usmp.algorithm": args.usmp}
+    pools: list[PoolInfo] = []
+    for text in args.workspace_pool:
+        name, colon, size = text.partition(":")
+        if not name or (colon and not size.isdecimal()):
+            raise PipelineError(f"--workspace-pool: expected NAME or NAME:BYTES, got {text!r}")
+        pools.append(PoolInfo(name, int(size)) if colon else PoolInfo(name))
+    return config, pools
+
+
+def compile_model(
+    path: Path, opt_level: int, threads: int | None = None, pools: Sequence[PoolInfo] = ()
+) -> tuple[Executable, float]:
     """The compiled model, and the seconds that took; errors as `whence.compile`."""
     import whence
 
     progress = Progress()
     start = time.perf_counter()
     try:
-        compiled = whence.compile(path, opt_level=opt_level, threads=threads, progress=progress)
+        compiled = whence.compile(
+            path, opt_level=opt_level, threads=threads, progress=progress, workspace_memory_pools=pools
+        )
     finally:
         progress.end()
     return compiled, time.perf_counter() - start

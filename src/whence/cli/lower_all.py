@@ -15,7 +15,7 @@ from whence.dialects.tir import PrimFuncOp
 from whence.lowering.llvm_to_native.targets import AssemblyTarget, LLVMTarget
 from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
 from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
-from whence.passes.tir.pipeline import partition_uneven, run_tir_passes
+from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import PipelineError
 
 
@@ -30,7 +30,6 @@ def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:
         ConvertTeToTirPass().apply(ctx, copy)
     kernels = [op for op in copy.ops if isinstance(op, PrimFuncOp)]
     for kernel in kernels:
-        partition_uneven(kernel)
         run_tir_passes(kernel)
     if not kernels and not any(isinstance(op, llvm.FuncOp) for op in copy.ops):
         functions = [op for op in copy.ops if isinstance(op, FuncOp)]

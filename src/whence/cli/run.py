@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.common import Subparsers, add_model, compile_model
+from whence.cli.common import Subparsers, add_memory, add_model, compile_model, memory_options
 from whence.models import model_path
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("--check", type=Path, metavar="FILE", help=".npz or .pb with the expected outputs")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all cores)")
     parser.add_argument("--profile", action="store_true", help="the time of every kernel call, too")
+    add_memory(parser)
     parser.set_defaults(command=_run)
 
 
@@ -35,6 +36,7 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.checks import check, reference
     from whence.cli.timing import call_times, run_times
     from whence.explorer.report import count, seconds
+    from whence.provenance.context import PassContext
     from whence.provenance.diagnostics import PipelineError
 
     if args.input is not None and args.seed is not None:
@@ -43,7 +45,9 @@ def _run(args: argparse.Namespace) -> int:
         raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
     path = model_path(args.model)
     given = read_arrays(args.input) if args.input is not None else None
-    compiled, took = compile_model(path, args.opt_level, args.threads)
+    config, pools = memory_options(args)
+    with PassContext(config=config):
+        compiled, took = compile_model(path, args.opt_level, args.threads, pools)
     if given is not None:
         inputs = named(given, compiled.inputs)
     elif args.seed is not None:
@@ -59,6 +63,7 @@ def _run(args: argparse.Namespace) -> int:
     outputs, times = run_times(compiled, inputs)
     checks = check(outputs, expected)
     print(f"\ncompiled in {seconds(took)}")
+    print(f"memory: {compiled.memory}")
     print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
     for one in checks:
         print(f"checked {one}")
