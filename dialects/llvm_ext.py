@@ -6,6 +6,7 @@
 %s = llvm_ext.select %c, %v, %w : vector<16xi1>, vector<16xf32>
 %e = llvm_ext.extractelement %s[%i : i64] : vector<16xf32>
 %n = llvm_ext.fptosi %e : f32 to i32
+%a = llvm_ext.addresses %p[%j] : !llvm.ptr, vector<16xi64> of f32 to vector<16x!llvm.ptr>
 ```
 
 Attributes of this dialect on llvm ops: `llvm_ext.unroll` on the `llvm.cond_br` that closes a loop is "full", "disable"
@@ -17,8 +18,9 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import I1, AnyFloatConstr, SignlessIntegerConstraint, StringAttr, VectorType, i1
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import I1, I64, AnyFloatConstr, SignlessIntegerConstraint, StringAttr, VectorType, i1
+from xdsl.ir import Attribute, Dialect, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -161,7 +163,30 @@ class SelectOp(IRDLOperation):
         super().__init__(operands=[condition, lhs, rhs], result_types=[lhs.type])
 
 
+@irdl_op_definition
+class AddressesOp(IRDLOperation):
+    """The addresses of elements, one per lane: LLVM's getelementptr with a vector of indices."""
+
+    name = "llvm_ext.addresses"
+    pointer = operand_def(llvm.LLVMPointerType)
+    indices = operand_def(VectorType[I64])
+    element = prop_def(TypeAttribute)
+    result = result_def(VectorType[llvm.LLVMPointerType])
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$pointer `[` $indices `]` attr-dict `:` type($pointer) `,` type($indices) `of` $element `to` type($result)"
+    )
+
+    def __init__(self, element: TypeAttribute, pointer: SSAValue, indices: SSAValue):
+        shape = cast(VectorType[Attribute], indices.type).get_shape()
+        super().__init__(
+            operands=[pointer, indices],
+            result_types=[VectorType(llvm.LLVMPointerType(), shape)],
+            properties={"element": element},
+        )
+
+
 LLVMExt = Dialect(
     "llvm_ext",
-    [UIToFPOp, FPToSIOp, FPToUIOp, SplatOp, PoisonOp, ExtractElementOp, FCmpOp, SelectOp],
+    [UIToFPOp, FPToSIOp, FPToUIOp, SplatOp, PoisonOp, ExtractElementOp, FCmpOp, SelectOp, AddressesOp],
 )

@@ -17,6 +17,8 @@ from xdsl.ir import Dialect
 
 from .schedule_base import ArgumentOp, AxesOp, AxisType, Name, Primitive, SequenceOp, StageOp, StageType, ThreadOp
 from .schedule_base import ThreadType as ThreadType
+from .schedule_intrin import TensorComputeOp
+from .schedule_intrin import TensorIntrinOp as TensorIntrinOp
 from .schedule_loops import (
     BindOp,
     FusedOp,
@@ -40,6 +42,7 @@ from .schedule_stages import (
     ComputeRootOp,
     CreateGroupOp,
     DoubleBufferOp,
+    EnvThreadsOp,
     RfactorOp,
     RollingBufferOp,
     SetAxisSeparatorsOp,
@@ -64,6 +67,7 @@ PRIMITIVES: tuple[type[Primitive], ...] = (
     ParallelOp,
     BindOp,
     TensorizeOp,
+    TensorComputeOp,
     PragmaOp,
     PrefetchOp,
     ComputeAtOp,
@@ -74,6 +78,7 @@ PRIMITIVES: tuple[type[Primitive], ...] = (
     CacheWriteOp,
     RfactorOp,
     CreateGroupOp,
+    EnvThreadsOp,
     DoubleBufferOp,
     RollingBufferOp,
     StorageAlignOp,
@@ -83,4 +88,4 @@ PRIMITIVES: tuple[type[Primitive], ...] = (
 )
 """The ops that change a schedule."""
 
-Schedule = Dialect("schedule", [SequenceOp, *NAMES, *PRIMITIVES], [StageType, AxisType, ThreadType])
+Schedule = Dialect("schedule", [SequenceOp, TensorIntrinOp, *NAMES, *PRIMITIVES], [StageType, AxisType, ThreadType])

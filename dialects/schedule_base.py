@@ -47,6 +47,8 @@ class ThreadType(ParametrizedAttribute, TypeAttribute):
     name = "schedule.thread_handle"
 
 
+SCOPES = ("global", "shared", "local")
+"""Where a stage's buffer can be: everybody reaches it, the threads of a block, or one thread."""
 STAGE = StageType()
 AXIS = AxisType()
 THREAD = ThreadType()

@@ -26,6 +26,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -33,8 +34,7 @@ from xdsl.traits import HasParent
 
 from ..provenance.diagnostics import fail
 from .affine import malformed
-from .schedule_base import STAGE, AxisType, Primitive, SequenceOp, StageType, number
-from .tir_buffer import SCOPES
+from .schedule_base import AXIS, SCOPES, STAGE, THREAD, AxisType, Primitive, SequenceOp, StageType, ThreadType, number
 
 
 @irdl_op_definition
@@ -192,6 +192,40 @@ class CreateGroupOp(Primitive):
             properties={"include_inputs": UnitAttr() if include_inputs else None},
             result_types=[STAGE],
         )
+
+
+@irdl_op_definition
+class EnvThreadsOp(Primitive):
+    """The steps of a scan run in each of the threads."""
+
+    name = "schedule.env_threads"
+    stage = operand_def(StageType)
+    threads = var_operand_def(ThreadType)
+    axes = var_result_def(AxisType)
+
+    def __init__(self, stage: SSAValue, threads: Sequence[SSAValue]):
+        super().__init__(operands=[stage, list(threads)], result_types=[[AXIS] * len(threads)])
+
+    def verify_(self) -> None:
+        if not self.threads or len(self.threads) != len(self.axes):
+            fail(self, "an axis for each of at least one thread", f"{len(self.axes)} for {len(self.threads)}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.stage)
+        printer.print_string("(")
+        printer.print_list(self.threads, printer.print_ssa_value)
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        stage = parser.resolve_operand(parser.parse_unresolved_operand(), STAGE)
+        names = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(stage, [parser.resolve_operand(name, THREAD) for name in names])
+        op.attributes.update(extra.data if extra else {})
+        return op
 
 
 @irdl_op_definition

@@ -29,6 +29,7 @@ A reduction that has no name of its own combines in a second region, from consta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
@@ -74,6 +75,7 @@ from .te_stages import ScanOp as ScanOp
 from .te_stages import StateOp as StateOp
 from .te_types import I32 as I32
 from .te_types import INDEX, REDUCERS, stored_type
+from .te_types import behind as behind
 from .te_types import bit_width as bit_width
 from .te_types import is_integer as is_integer
 from .te_types import is_unsigned as is_unsigned
@@ -171,7 +173,8 @@ class ComputeOp(IRDLOperation):
 
     The region has an `index` argument per axis, data axes first, and yields the element (or the term to combine), one
     per result; all results have the same shape. A custom reduction has a region `combiner` of two operands per result,
-    first all of the one side, then all of the other, and starts from the constants of `identity`.
+    first all of the one side, then all of the other, and starts from the constants of `identity`. A reduction that
+    starts from elsewhere yields that, too, behind its terms: `te.yield %term, %init : f32, f32`.
     """
 
     name = "te.compute"
@@ -208,8 +211,8 @@ class ComputeOp(IRDLOperation):
             argument.name_hint = hint
         properties: dict[str, Attribute] = {
             "label": StringAttr(label),
-            "extents": DenseArrayBase.from_list(i64, list(extents)),
-            "reduce_extents": DenseArrayBase.from_list(i64, list(reduce_extents)),
+            "extents": _numbers(tuple(extents)),
+            "reduce_extents": _numbers(tuple(reduce_extents)),
         }
         if reducer is not None:
             properties["reducer"] = StringAttr(reducer)
@@ -218,7 +221,7 @@ class ComputeOp(IRDLOperation):
             properties["identity"] = ArrayAttr(identity)
             regions.append(Region(Block(arg_types=[stored_type(e) for e in elements] * 2)))
         op = ComputeOp.create(
-            result_types=[TensorType(e, extents) for e in elements], properties=properties, regions=regions
+            result_types=[_tensor(e, tuple(extents)) for e in elements], properties=properties, regions=regions
         )
         for i, result in enumerate(op.results):
             hint = label if len(elements) == 1 else f"{label}.v{i}"
@@ -260,7 +263,12 @@ class ComputeOp(IRDLOperation):
     @property
     def yields(self) -> Sequence[SSAValue]:
         """The element of each result."""
-        return _yields(self.block)
+        return _yields(self.block)[: len(self.results)]
+
+    @property
+    def inits(self) -> Sequence[SSAValue]:
+        """What the reduction of each result starts from; none where that is what its reducer says."""
+        return _yields(self.block)[len(self.results) :]
 
     @property
     def combined(self) -> Sequence[SSAValue]:
@@ -292,7 +300,10 @@ class ComputeOp(IRDLOperation):
                 f"{found} and {len(self.reduce_shape)} axes",
             )
         elements = [stored_type(output.type.element_type) for output in self.outputs]
-        self._verify_yield(self.block, elements, "a body")
+        starts = self.reducer is not None and len(_yields(self.block)) > len(elements)
+        self._verify_yield(self.block, elements * 2 if starts else elements, "a body")
+        for axis in behind(self.inits, self.block).intersection(self.reduce_axes):
+            fail(self, "a start that depends on data axes only", f"one that depends on {axis.name_hint}")
         self._verify_combiner(elements)
 
     def _verify_combiner(self, elements: Sequence[Attribute]) -> None:
@@ -331,10 +342,19 @@ class ComputeOp(IRDLOperation):
         return cls.create(**parse_compute(parser))
 
 
+@lru_cache(1024)
+def _numbers(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(1024)
+def _tensor(element: Attribute, extents: tuple[int, ...]) -> TensorType[Attribute]:
+    return TensorType(element, extents)
+
+
 def _yields(block: Block) -> Sequence[SSAValue]:
     last = block.last_op
-    assert isinstance(last, YieldOp)
-    return last.values
+    return last.values if isinstance(last, YieldOp) else ()
 
 
 def _check_indices(op: ReadOp | IndexOp) -> None:
@@ -466,5 +486,13 @@ class YieldOp(IRDLOperation):
 
 STAGES = (ComputeOp, StateOp, ScanOp, ExternOp, HybridOp)
 """What a te.func is made of."""
+
+
+def inputs_of(op: ComputeOp | StateOp | ScanOp | ExternOp | HybridOp) -> list[SSAValue]:
+    """The tensors that an operation uses, each once, in order of their first use; of a scan inits, then updates."""
+    if isinstance(op, ScanOp):
+        return [*op.inits, *op.updates]
+    return list(dict.fromkeys([read.tensor for read in op.reads] if isinstance(op, ComputeOp) else op.operands))
+
 
 Te = Dialect("te", [FuncOp, ReturnOp, ComputeOp, ReadOp, IndexOp, YieldOp, StateOp, ScanOp, ExternOp, HybridOp])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import IndexType, IntegerType, Signedness
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block, SSAValue
 
 INDEX = IndexType()
 I32 = IntegerType(32)
@@ -34,3 +35,15 @@ def is_unsigned(element: Attribute) -> bool:
 def bit_width(element: Attribute) -> int:
     """The bits of an integer type."""
     return cast(IntegerType, element).width.data
+
+
+def behind(values: Sequence[SSAValue], block: Block) -> set[SSAValue]:
+    """The values of a block that `values` are computed from, themselves among them."""
+    found: set[SSAValue] = set()
+    stack = list(values)
+    while stack:
+        if (value := stack.pop()) not in found:
+            found.add(value)
+            if not isinstance(value.owner, Block) and value.owner.parent is block:
+                stack.extend(value.owner.operands)
+    return found

@@ -20,9 +20,8 @@ from xdsl.printer import Printer
 
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
-from ..passes.tir import instrument_bound_checkers
 from ..passes.tir.instrument_bound_checkers import sites_of
-from ..passes.tir.pipeline import partition_uneven, run_tir_passes
+from ..passes.tir.pipeline import run_tir_passes
 from ..provenance.audit import unlocated
 from ..provenance.context import PassContext
 from ..provenance.span import fuse, leaf_name, leaves
@@ -121,7 +120,7 @@ def printed(op: Operation) -> str:
 
 def kernel_key(func: FuncOp, target: Target) -> str:
     """The cache key of an anonymous function: hex sha256 of all that shapes its code."""
-    text = "\n".join((compiler_fingerprint(), target.key, str(_tests_bounds()), printed(func)))
+    text = "\n".join((compiler_fingerprint(), target.key, PassContext.current().shapes_code(), printed(func)))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -170,10 +169,6 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     return total, total - sum(len(unlocated(root)) for root in roots)
 
 
-def _tests_bounds() -> bool:
-    return PassContext.current().option("tir.instrument_bound_checkers") is True
-
-
 def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
     """Lower an anonymous primitive function to LLVM text.
 
@@ -186,9 +181,6 @@ def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
     counts = {"te": _count([te_func])}
     schedule = schedule_function(te_func, target.vector_bits)
     tir_func = lower_schedule(schedule)
-    if _tests_bounds():
-        instrument_bound_checkers.run(tir_func)
-    partition_uneven(tir_func)
     run_tir_passes(tir_func)
     tir_text, lines = print_with_lines(tir_func)
     counts["tir"] = _count([tir_func])

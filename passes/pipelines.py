@@ -79,6 +79,7 @@ TIR_PASSES = (
     "LowerIntrin",
     "LowerMatchBuffer",
     "NarrowDatatype",
+    "Pipeline",
     "RemoveNoOp",
     "RewriteUnsafeSelect",
     "Simplify",
@@ -87,7 +88,7 @@ TIR_PASSES = (
     "Vectorize",
     "VerifyMemory",
 )
-"""The passes below `passes/tir/`; `passes/tir/pipeline.py` has the order in which a kernel meets them."""
+"""The passes below `passes/tir/`. `tir-pipeline` is all that a kernel meets on its way to machine code, in order."""
 
 
 def _load_tir(name: str) -> type[ModulePass]:

@@ -41,7 +41,8 @@ def describe(location: LocationAttr, limit: int = 3) -> str:
     for leaf in found[:limit]:
         match leaf:
             case NameLoc(desc=name, location=FileLineColLoc() as at):
-                parts.append(f"layer '{name.data}', {at.filename.data} node {at.line.data}")
+                place = "line" if at.filename.data.endswith(".py") else "node"
+                parts.append(f"layer '{name.data}', {at.filename.data} {place} {at.line.data}")
             case NameLoc(desc=name):
                 parts.append(f"layer '{name.data}'")
             case FileLineColLoc():

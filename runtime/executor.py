@@ -42,6 +42,7 @@ class Runner:
         self._code = link([*(kernel.object for kernel in artifact.kernels), artifact.main], [ENTRY, *symbols], imports)
         self._main = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._code[ENTRY])
         self._params = _pointers(artifact.params)
+        self._params_address = address(self._params)
         self._arenas: list[Tensor] = []
 
     def run(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[Tensor]:
@@ -57,7 +58,7 @@ class Runner:
         arrays, outputs = self._bind(inputs)
         io = _pointers([*arrays, *outputs])
         arena = self._take_arena()
-        self._main(address(io), address(self._params), address(arena), pool.handle or None)
+        self._main(address(io), self._params_address, address(arena), pool.handle or None)
         self._arenas.append(arena)
         return outputs
 
@@ -115,7 +116,8 @@ class Runner:
         try:
             return self._arenas.pop()
         except IndexError:
-            return aligned_empty((self.artifact.plan.arena_bytes,), np.uint8)
+            # Not empty, as only the address of what holds something is found fast.
+            return aligned_empty((max(1, self.artifact.plan.arena_bytes),), np.uint8)
 
     def _address(self, slot: Slot, io: Sequence[Array], arena: Array) -> int:
         match slot.kind:

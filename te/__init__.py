@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .itervar import IterVar as IterVar
     from .itervar import thread_axis as thread_axis
     from .language import create_schedule as create_schedule
+    from .locations import located as located
     from .math import abs as abs
     from .math import all as all
     from .math import any as any
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from .math import truncdiv as truncdiv
     from .math import truncmod as truncmod
     from .math import var as var
+    from .prim_func_calls import extern_primfunc as extern_primfunc
     from .reducers import comm_reducer as comm_reducer
     from .reducers import max as max
     from .reducers import min as min
@@ -73,29 +75,38 @@ if TYPE_CHECKING:
     from .stage import Stage as Stage
     from .tensor import Tensor as Tensor
     from .tensor import compute as compute
+    from .tensor import full as full
     from .tensor import placeholder as placeholder
     from .tensor import tag_scope as tag_scope
 
 _HOMES = {
     ".expr": ("Axis", "Expr"),
+    ".prim_func_calls": ("extern_primfunc",),
     ".externs": ("call_extern", "call_packed", "extern", "register_func"),
     ".language": ("create_schedule",),
     ".affine_forms": ("AXIS_SEPARATOR",),
     ".intrin": ("decl_tensor_intrin",),
     ".itervar": ("IterVar", "thread_axis"),
+    ".locations": ("located",),
     ".scans": ("scan",),
     ".schedule": ("Schedule",),
     ".stage": ("Stage",),
     ".reducers": ("comm_reducer", "max", "min", "prod", "reduce_axis", "sum"),
-    ".tensor": ("Tensor", "compute", "placeholder", "tag_scope"),
+    ".tensor": ("Tensor", "compute", "full", "placeholder", "tag_scope"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
     if name.startswith("_"):
         raise AttributeError(name)
+    # The next access finds it without coming here.
+    found = globals()[name] = _find(name)
+    return found
+
+
+def _find(name: str) -> Any:
+    from importlib import import_module
+
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home, __package__), name)

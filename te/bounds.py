@@ -1,8 +1,9 @@
-"""The ranges of a schedule's loops: what part of its tensor each stage computes at its attach point.
+"""Bound inference: what part of its tensor each stage computes at its attach point, and how often its loops run.
 
-For views: nothing is built, so a schedule can be shown that cannot be lowered yet. A stage at the root covers its whole
-tensor. An attached one covers what one pass of its host's loop reads: the loops around that point are fixed, those
-inside it (and the reduce axes of readers) are free.
+A stage at the root covers its whole tensor. An attached one covers what one pass of its host's loop reads: the loops
+around that point stand still, those inside it (and the reduce axes of readers) run. Its start is then an affine
+function of the loops around it, its extent a number. Nothing is built, so that a schedule can be shown which cannot be
+lowered yet; lowering asks for the same bounds.
 """
 
 from __future__ import annotations
@@ -15,14 +16,23 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ..dialects import te
-from ..dialects.affine import ZERO, Linear, Range, linear, linear_bounds, substitute
+from ..dialects.affine import Range, linear, substitute
+from ..dialects.schedule_base import SCOPES
 from ..dialects.tir import UNBOUNDED
 from ..provenance.diagnostics import ScheduleError
+from .intervals import clip, interval_of, union
 from .itervar import Attach, IterVar
+from .opaque import opaque_range
 from .relations import Interval, axis_values, full_region, loop_extents
 from .schedule import Schedule
 from .spelling import index_text
 from .stage import Stage
+
+_BLOCK, _THREAD = SCOPES.index("global"), SCOPES.index("shared")
+"""A loop bound to blocks, and one bound to threads, runs for each buffer of scopes up to this one."""
+
+Reading: TypeAlias = tuple[Stage, tuple[AffineExpr, ...]]
+"""A stage that reads and the point it reads: dim i is its axis i, one more dim stands for all computed indices."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +46,18 @@ class LoopRange:
         return f"range(min={self.start}, ext={self.extent})"
 
 
-Reading: TypeAlias = tuple[Stage, tuple[AffineExpr, ...]]
-"""A stage that reads and the point it reads: dim i is its axis i, one more dim stands for all computed indices."""
+@dataclass(frozen=True)
+class Bounds:
+    """What a stage computes each time."""
+
+    around: tuple[IterVar, ...]
+    """The loops around the place where it is computed, outermost first; in a scan its steps come first."""
+    ranges: tuple[Range, ...]
+    """The values of each of them."""
+    region: list[Interval]
+    """The part of its tensor; dim i of a start is loop `around[i]`."""
+    extents: dict[IterVar, int]
+    """Of all its iteration variables."""
 
 
 def attach_axis(attach: Attach) -> IterVar | None:
@@ -47,9 +67,9 @@ def attach_axis(attach: Attach) -> IterVar | None:
 
 def readings(schedule: Schedule) -> dict[Stage, list[Reading]]:
     """Who reads each stage and where, through the stages that are inlined."""
-    stage_of = {stage.compute: stage for stage in schedule.stages}
+    stage_of = {stage.compute: stage for stage in schedule.computes}
     found: dict[Stage, list[Reading]] = {}
-    for stage in reversed(schedule.stages):
+    for stage in reversed(schedule.computes):
         mine: dict[Reading, None] = {}
         for use in (use for result in stage.compute.results for use in result.uses):
             read, compute = use.operation, use.operation.parent_op()
@@ -68,90 +88,141 @@ def readings(schedule: Schedule) -> dict[Stage, list[Reading]]:
     return found
 
 
-def infer_ranges(schedule: Schedule) -> dict[IterVar, LoopRange]:
-    """The range of every iteration variable of the stages that are not inlined.
+def infer_bounds(schedule: Schedule) -> dict[Stage, Bounds]:
+    """The bounds of every compute that is not inlined.
 
-    Raises ScheduleError when a stage is attached where it is not read, or in a loop that is no more.
+    Raises ScheduleError when a stage is attached where it is not read, or after that, or in a loop that is no more.
     """
     inference = _Inference(schedule)
-    for stage in reversed(schedule.stages):
+    for stage in reversed(schedule.computes):
         if not stage.inlined:
             inference.visit(stage)
     return inference.found
 
 
-class _Inference:
-    """Dim i of every expression is a loop (or an axis of a reader) that takes the values `ranges[i]`."""
-
-    def __init__(self, schedule: Schedule):
-        self.readings = readings(schedule)
-        self.found: dict[IterVar, LoopRange] = {}
-        self.regions: dict[Stage, list[Interval]] = {}
-        self.points: dict[Stage, list[AffineExpr]] = {}
-        """What each axis of a stage is, in terms of its loops, region start included."""
-        self.enclosing: dict[Stage, frozenset[int]] = {}
-        """The loops around the attach point of a stage."""
-        self.loops: dict[IterVar, int] = {}
-        self.names: list[str] = []
-        self.ranges: list[Range] = []
-
-    def _dim(self, name: str, values: Range) -> AffineDimExpr:
-        self.names.append(name)
-        self.ranges.append(values)
-        return AffineDimExpr(len(self.ranges) - 1)
-
-    def visit(self, stage: Stage) -> None:
-        if stage.attach is None:
-            region, fixed = full_region(stage.compute.shape), frozenset[int]()
-        else:
-            fixed = self._around(stage, stage.attach)
-            region = self._required(stage, fixed)
-        self.regions[stage], self.enclosing[stage] = region, fixed
-        extents = loop_extents(stage, region)
-        leaves: dict[IterVar, AffineExpr] = {}
-        for axis in stage.leaf:
-            leaves[axis] = dim = self._dim(axis.name, (0, max(0, extents[axis] - 1)))
-            self.loops[axis] = dim.position
-        values = axis_values(stage, extents, leaves)
-        starts = [interval.start for interval in region] + [ZERO] * len(stage.reduce_axes)
-        roots = [*stage.axes, *stage.reduce_axes]
-        self.points[stage] = [values[axis] + start for axis, start in zip(roots, starts, strict=True)]
-        texts: Mapping[IterVar, str] = {
-            axis: index_text(linear(start, tuple(self.ranges)).expr, self.names)
-            for axis, start in zip(roots, starts, strict=True)
+def infer_ranges(schedule: Schedule) -> dict[IterVar, LoopRange]:
+    """The range of every iteration variable of the stages that are not inlined, as text; raises as `infer_bounds`."""
+    others = [stage for stage in schedule.stages if not stage.is_compute]
+    found = {axis: LoopRange(*opaque_range(axis)) for stage in others for axis in stage.all_iter_vars}
+    for stage, bounds in infer_bounds(schedule).items():
+        names = [axis.name for axis in bounds.around]
+        texts = {
+            axis: index_text(linear(interval.start, bounds.ranges).expr, names)
+            for axis, interval in zip(stage.axes, bounds.region, strict=True)
         }
         for axis in stage.all_iter_vars:
-            self.found[axis] = LoopRange(texts.get(axis, "0"), extents[axis])
+            found[axis] = LoopRange(texts.get(axis, "0"), bounds.extents[axis])
+    return found
 
-    def _around(self, stage: Stage, attach: Attach) -> frozenset[int]:
+
+class _Inference:
+    def __init__(self, schedule: Schedule):
+        self.schedule = schedule
+        self.readings = readings(schedule)
+        scans = [stage.producer for stage in schedule.stages if isinstance(stage.producer, te.ScanOp)]
+        self.updates = {update.owner: scan for scan in scans for update in scan.updates}
+        self.found: dict[Stage, Bounds] = {}
+
+    def visit(self, stage: Stage) -> None:
+        """Readers and hosts come first."""
+        around: tuple[IterVar, ...] = ()
+        ranges: tuple[Range, ...] = ()
+        if stage.attach is not None:
+            around, ranges = self._around(stage, stage.attach)
+            region = self._required(stage, stage.attach.stage, around, ranges)
+        elif (scan := stage.scan or self.updates.get(stage.compute)) is not None:
+            around, ranges = (self.schedule[scan].axes[0],), ((scan.first, max(scan.first, scan.steps - 1)),)
+            region = [Interval(AffineDimExpr(0), 1), *full_region(stage.compute.shape[1:])]
+        else:
+            region = full_region(stage.compute.shape)
+        self.found[stage] = Bounds(around, ranges, region, loop_extents(stage, region))
+
+    def _around(self, stage: Stage, attach: Attach) -> tuple[tuple[IterVar, ...], tuple[Range, ...]]:
+        """The loops around the attach point, and their values."""
         host, axis = attach.stage, attach_axis(attach)
-        if axis is None or host not in self.regions:
+        if host.inlined:
             raise ScheduleError(
-                f"compute_at: expected a loop of a stage with loops that follows, "
+                f"compute_at: stage '{stage.label}' is computed inside '{host.label}', which is inlined"
+            )
+        if axis is None or host not in self.found:
+            raise ScheduleError(
+                f"compute_at: expected a loop of a stage that follows, "
                 f"got {attach.axis.name} of '{host.label}' (stage '{stage.label}')"
             )
-        outer = host.leaf[: host.leaf.index(axis) + 1]
-        return self.enclosing[host] | {self.loops[loop] for loop in outer}
+        outer, bounds = host.leaf[: host.leaf.index(axis) + 1], self.found[host]
+        counts = tuple((0, max(0, bounds.extents[loop] - 1)) for loop in outer)
+        return (*bounds.around, *outer), (*bounds.ranges, *counts)
 
-    def _required(self, stage: Stage, fixed: frozenset[int]) -> list[Interval]:
-        """The smallest region that holds every point read while the loops `fixed` stand still."""
-        assert stage.attach is not None
-        host, shape = stage.attach.stage, stage.compute.shape
+    def _required(
+        self, stage: Stage, host: Stage, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
+    ) -> list[Interval]:
+        """The smallest region that holds every point read while the loops around stand still."""
+        shape = stage.compute.shape
+        rank = SCOPES.index(stage.scope)
+        # All threads that reach the buffer find in it what they read.
+        fixed = frozenset(
+            i
+            for i, axis in enumerate(around)
+            if axis.thread is None or rank > (_BLOCK if axis.thread.is_block else _THREAD)
+        )
         needed: list[Interval] | None = None
         for reader, point in self.readings[stage]:
-            if not _inside(reader, host):
-                raise ScheduleError(
-                    f"compute_at: stage '{stage.label}' is computed inside '{host.label}', "
-                    f"but read outside by '{reader.label}'"
-                )
-            dims = [*self.points[reader], self._dim("?", UNBOUNDED)]
-            ranges = tuple(self.ranges)
-            found = [_interval(substitute(expr, dims), ranges, fixed) for expr in point]
+            self._check_order(stage, host, around, reader)
+            dims, everything = self._point(reader, around, ranges, fixed)
+            found = [interval_of(substitute(expr, dims), everything, fixed) for expr in point]
             whole = zip(needed or found, found, shape, strict=True)
-            needed = [_union(a, b, ranges, extent) for a, b, extent in whole]
+            needed = [union(a, b, ranges, extent) for a, b, extent in whole]
         if needed is None:
-            raise ScheduleError(f"compute_at: stage '{stage.label}' is computed inside '{host.label}', but never read")
-        return [_clip(i, tuple(self.ranges), extent) for i, extent in zip(needed, shape, strict=True)]
+            raise ScheduleError(
+                f"compute_at: stage '{stage.label}' is computed inside '{host.label}', which does not read it"
+            )
+        return [clip(interval, ranges, extent) for interval, extent in zip(needed, shape, strict=True)]
+
+    def _check_order(self, stage: Stage, host: Stage, around: tuple[IterVar, ...], reader: Stage) -> None:
+        if not _inside(reader, host):
+            raise ScheduleError(
+                f"compute_at: stage '{stage.label}' is computed inside '{host.label}', "
+                f"but read outside by '{reader.label}'"
+            )
+        if reader is not host and self.found[reader].around[: len(around)] != around:
+            raise ScheduleError(f"compute_at: stage '{stage.label}' is computed after '{reader.label}', which reads it")
+
+    def _point(
+        self, reader: Stage, around: tuple[IterVar, ...], ranges: tuple[Range, ...], fixed: frozenset[int]
+    ) -> tuple[list[AffineExpr], tuple[Range, ...]]:
+        """Each axis of a reader, and at last a computed index, over the loops around and dims of their own."""
+        bounds = self.found[reader]
+        everything = [*ranges, *bounds.ranges[len(ranges) :]]
+
+        def free(values: Range) -> AffineExpr:
+            everything.append(values)
+            return AffineDimExpr(len(everything) - 1)
+
+        roots = [*stage_axes(reader)]
+        values: Mapping[IterVar, AffineExpr] = {}
+        outside = around[len(bounds.around) :]
+        if outside:
+            # The host itself: some of its loops are around.
+            leaves: dict[IterVar, AffineExpr] = {
+                axis: AffineDimExpr(len(bounds.around) + i) for i, axis in enumerate(outside)
+            }
+            for axis in reader.leaf:
+                if axis not in leaves:
+                    leaves[axis] = free((0, max(0, bounds.extents[axis] - 1)))
+            values = axis_values(reader, bounds.extents, leaves)
+        points: list[AffineExpr] = []
+        for i, axis in enumerate(roots):
+            value = values.get(axis)
+            if value is None or fixed.isdisjoint(value.used_dims()):
+                # Exactly its range, even where its loops run past the end.
+                value = free((0, max(0, bounds.extents[axis] - 1)))
+            points.append(value + bounds.region[i].start if i < len(bounds.region) else value)
+        return [*points, free(UNBOUNDED)], tuple(everything)
+
+
+def stage_axes(stage: Stage) -> Sequence[IterVar]:
+    """The root axes, data axes first."""
+    return [*stage.axes, *stage.reduce_axes]
 
 
 def _inside(stage: Stage, host: Stage) -> bool:
@@ -159,31 +230,3 @@ def _inside(stage: Stage, host: Stage) -> bool:
     while at is not None and at is not host:
         at = at.attach.stage if at.attach is not None else None
     return at is host
-
-
-def _interval(expr: AffineExpr, ranges: tuple[Range, ...], fixed: frozenset[int]) -> Interval:
-    """What `expr` covers while the dims `fixed` stand still and the others run."""
-    form = linear(expr, ranges)
-    still = tuple(term for term in form.terms if term[0].used_dims() <= fixed)
-    low, high = linear_bounds(Linear(tuple(t for t in form.terms if t not in still), form.constant), ranges)
-    return Interval(Linear(still, low).expr, high - low + 1)
-
-
-def _union(a: Interval, b: Interval, ranges: tuple[Range, ...], extent: int) -> Interval:
-    """An interval that covers both; the whole dimension when their starts differ by no constant."""
-    shift = linear(b.start - a.start, ranges)
-    if shift.terms:
-        return Interval(ZERO, extent)
-    first = a.start if shift.constant >= 0 else b.start
-    return Interval(first, max(a.extent, shift.constant + b.extent) - min(0, shift.constant))
-
-
-def _clip(interval: Interval, ranges: Sequence[Range], extent: int) -> Interval:
-    """Never more than the dimension itself."""
-    form = linear(interval.start, tuple(ranges))
-    if interval.extent >= extent:
-        return Interval(ZERO, extent)
-    if form.terms:
-        return interval
-    start = max(0, form.constant)
-    return Interval(Linear((), start).expr, max(1, min(form.constant + interval.extent, extent) - start))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.arith import AndIOp, CmpiOp, ConstantOp, SelectOp
 from xdsl.dialects.builtin import (
+    AffineSetAttr,
     AnyFloat,
     FloatAttr,
     IndexType,
@@ -17,16 +19,24 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+)
 
 from ..dialects import te
 from ..dialects.affine import substitute
-from ..dialects.tir import SCOPES
+from ..dialects.schedule_base import SCOPES
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import ScheduleError
 from .itervar import IterVar, Split
-from .relations import axis_values, full_region, loop_extents
+from .relations import axis_values, full_region, loop_extents, loop_values
 from .stage import Stage
 
 if TYPE_CHECKING:
@@ -68,44 +78,129 @@ def _check_scope(primitive: str, scope: str) -> None:
 
 def _check_free(primitive: str, stage: Stage) -> None:
     """Fail when the loops of the stage cannot be given up, as other stages are computed in them."""
+    stage.the_compute(primitive)
     inside = [s.label for s in stage.schedule.stages if s.attach is not None and s.attach.stage is stage]
     if inside:
         stage.fail(primitive, f"expected no stage inside '{stage.label}', got {', '.join(inside)}")
-    if len(stage.compute.outputs) > 1:
-        stage.fail(primitive, f"expected a stage of one tensor, got {len(stage.compute.outputs)}")
 
 
 def _copy_of(
-    tensor: SSAValue, label: str, names: Sequence[str], location: LocationAttr
-) -> tuple[te.ComputeOp, te.ReadOp]:
-    """A compute of the same elements, and its read."""
-    type_ = cast(TensorType[Attribute], tensor.type)
-    copy = te.ComputeOp.make(label, type_.get_shape(), type_.element_type, names=names)
+    tensors: Sequence[SSAValue],
+    label: str,
+    shape: Sequence[int],
+    names: Sequence[str],
+    point: Sequence[AffineExpr],
+    location: LocationAttr,
+) -> tuple[te.ComputeOp, list[te.ReadOp]]:
+    """A compute of `shape` whose elements are those of `tensors` at `point`, and its reads."""
+    elements = [cast(TensorType[Attribute], tensor.type).element_type for tensor in tensors]
+    copy = te.ComputeOp.make(label, shape, elements, names=names)
     builder = LocatedBuilder(copy.block, location)
-    read = builder.add(te.ReadOp.make(tensor, AffineMap.identity(len(type_.get_shape())), list(copy.block.args)))
-    builder.add(te.YieldOp(read.result))
+    map = AffineMap(len(shape), 0, tuple(point))
+    reads = [builder.add(te.ReadOp.make(tensor, map, list(copy.block.args))) for tensor in tensors]
+    builder.add(te.YieldOp(*(read.result for read in reads)))
     copy.location = location
-    return copy, read
+    return copy, reads
 
 
 def cache_write(schedule: Schedule, stage: Stage, scope: str) -> Stage:
     _check_scope("cache_write", scope)
-    if stage.scheduled:
-        stage.fail("cache_write", f"expected stage '{stage.label}' unscheduled, got it changed before")
     _check_free("cache_write", stage)
+    layout = _relayout(stage)
     original = stage.compute
-    label = original.label.data
-    copy, read = _copy_of(original.result, label, [axis.name for axis in stage.axes], original.location)
+    label, location = original.label.data, original.location
+    cached = layout.compute if layout is not None else original
+    point = layout.point if layout is not None else [AffineDimExpr(i) for i in range(len(original.shape))]
+    names = [axis.name for axis in stage.axes]
+    copy, reads = _copy_of(cached.results, label, original.shape, names, point, location)
     block = cast(Block, original.parent)
-    original.result.replace_uses_with_if(copy.result, lambda use: use.operation is not read)
+    for result, mine in zip(original.results, copy.results, strict=True):
+        result.replace_uses_with_if(mine, lambda use: use.operation not in reads)
     block.insert_op_after(copy, original)
-    original.label = StringAttr(f"{label}.{scope}")
-    original.result.name_hint = original.label.data
-    cache = Stage(schedule, original)
+    if cached is not original:
+        block.insert_op_before(cached, original)
+        original.detach()
+        original.erase()
+    cached.label = StringAttr(f"{label}.{scope}")
+    for i, result in enumerate(cached.results):
+        result.name_hint = cached.label.data if len(cached.results) == 1 else f"{cached.label.data}.v{i}"
+    cache = Stage(schedule, cached)
     cache.scope, cache.group = scope, stage.group
+    if layout is not None:
+        cache.storage.predicate = layout.inside
     schedule.stages.insert(schedule.stages.index(stage), cache)
+    before = stage.axes
     stage.relayout(copy)
+    for axis, old in zip(stage.axes, before, strict=True):
+        axis.kind, axis.thread, axis.hints = old.kind, old.thread, old.hints
     return cache
+
+
+@dataclass(frozen=True)
+class _Relayout:
+    """A compute whose axes are the loops of a stage."""
+
+    compute: te.ComputeOp
+    point: list[AffineExpr]
+    """Where in it the element of the stage is; dim i is the stage's axis i."""
+    inside: AffineSetAttr | None
+    """Which of its points are elements of the stage; None: all of them."""
+
+
+def _relayout(stage: Stage) -> _Relayout | None:
+    """What a stage computes with its loops over data as axes; None where these are its axes.
+
+    Raises ScheduleError where loops of the reduction were changed, or what was done to loops would be lost.
+    """
+    data = [axis for axis in stage.leaf if not axis.reduce]
+    if any(axis.reduce and axis not in stage.reduce_axes for axis in stage.all_iter_vars):
+        stage.fail("cache_write", "Can only relayout with in data parallel dimensions")
+    for axis in stage.leaf:
+        if axis.intrin is not None:
+            stage.fail("cache_write", f"expected no tensorized loop, got {axis.name}")
+        if axis not in stage.axes and (axis.kind != "serial" or axis.thread is not None or axis.hints):
+            stage.fail("cache_write", f"expected a plain loop, as the cache gets others, got {axis}")
+    if data == stage.axes:
+        return None
+    original = stage.compute
+    extents = loop_extents(stage, full_region(original.shape))
+    rank = len(data)
+    made = te.ComputeOp.make(
+        original.label.data,
+        [extents[axis] for axis in data],
+        [output.type.element_type for output in original.outputs],
+        reduce_extents=original.reduce_shape,
+        reducer=original.reducer.data if original.reducer is not None else None,
+        identity=list(original.identity) if original.identity is not None else None,
+        names=[*(f"{axis.name}.c" for axis in data), *(axis.name for axis in stage.reduce_axes)],
+    )
+    made.attributes |= original.attributes
+    made.location = original.location
+    leaves: dict[IterVar, AffineExpr] = {axis: AffineDimExpr(i) for i, axis in enumerate(data)}
+    values = axis_values(stage, extents, leaves)
+    points: dict[SSAValue, AffineExpr] = {
+        argument: values[axis] for argument, axis in zip(original.axes, stage.axes, strict=True)
+    }
+    points |= {argument: AffineDimExpr(rank + i) for i, argument in enumerate(original.reduce_axes)}
+    _body(original, made, points, ())
+    if original.combiner is not None and made.combiner is not None:
+        same = dict[SSAValue, SSAValue](zip(original.combiner.block.args, made.combiner.block.args, strict=True))
+        for mine, theirs in zip(made.combiner.block.args, original.combiner.block.args, strict=True):
+            mine.name_hint = theirs.name_hint
+        made.combiner.block.add_ops([op.clone(same) for op in original.combiner.block.ops])
+    below = {axis: AffineDimExpr(i) for i, axis in enumerate(stage.axes)}
+    down = loop_values(stage, extents, below)
+    rooms = [
+        values[relation.parent] * -1 + (extents[relation.parent] - 1)
+        for relation in stage.relations
+        if isinstance(relation, Split) and extents[relation.outer] * extents[relation.inner] > extents[relation.parent]
+    ]
+    inside = AffineSetAttr(
+        AffineSet(
+            rank, 0, tuple(AffineConstraintExpr(AffineConstraintKind.ge, e, AffineConstantExpr(0)) for e in rooms)
+        )
+    )
+    return _Relayout(made, [down[axis] for axis in data], inside if rooms else None)
 
 
 def cache_read(schedule: Schedule, tensor: SSAValue, scope: str, readers: Sequence[Stage]) -> Stage:
@@ -113,17 +208,22 @@ def cache_read(schedule: Schedule, tensor: SSAValue, scope: str, readers: Sequen
     name = schedule.tensor_name(tensor)
     if not readers:
         raise ScheduleError(f"cache_read: expected the stages that read the copy of {name}, got none")
+    if isinstance(tensor.owner, te.StateOp):
+        readers[0].fail(
+            "cache_read", f"expected a tensor that is computed, got {name}, of which a scan knows past rows"
+        )
     for reader in readers:
-        if all(read.tensor is not tensor for read in reader.compute.reads):
+        if tensor not in reader.inputs:
             reader.fail("cache_read", f"Cannot find {name} in the inputs of {reader.label}")
     label = f"{name}.{scope}"
     labels = {stage.label for stage in schedule.stages}
     while label in labels:
         label = f"{label.removesuffix(f'.{scope}')}.d.{scope}"
     source = tensor.owner
-    names = [f"ax{i}" for i in range(len(cast(TensorType[Attribute], tensor.type).get_shape()))]
-    location = readers[0].compute.location if isinstance(source, Block) else source.location
-    copy, _ = _copy_of(tensor, label, names, location)
+    location = readers[0].location if isinstance(source, Block) else source.location
+    shape = cast(TensorType[Attribute], tensor.type).get_shape()
+    names = [f"ax{i}" for i in range(len(shape))]
+    copy, _ = _copy_of([tensor], label, shape, names, [AffineDimExpr(i) for i in range(len(shape))], location)
     if isinstance(source, Block):
         first = schedule.func.block.first_op
         assert first is not None
@@ -133,9 +233,11 @@ def cache_read(schedule: Schedule, tensor: SSAValue, scope: str, readers: Sequen
         schedule.func.block.insert_op_after(copy, source)
         position = schedule.stages.index(schedule[tensor]) + 1
     for reader in readers:
-        for read in reader.compute.reads:
-            if read.tensor is tensor:
-                read.operands[0] = copy.result
+        users: Sequence[Operation] = reader.compute.reads if reader.is_compute else [cast(Operation, reader.producer)]
+        for user in users:
+            for i, operand in enumerate(user.operands):
+                if operand is tensor:
+                    user.operands[i] = copy.result
     cache = Stage(schedule, copy)
     cache.scope = scope
     schedule.stages.insert(position, cache)
@@ -146,8 +248,12 @@ def check_rfactor(stage: Stage, axis: IterVar, factor_axis: int) -> None:
     """Raise ScheduleError when the stage cannot be factored so."""
     original, rank = stage.compute, len(stage.compute.shape)
     _check_free("rfactor", stage)
+    if len(original.outputs) > 1:
+        stage.fail("rfactor", f"expected a stage of one tensor, got {len(original.outputs)}")
     if original.reducer is None or original.reducer.data not in _IDENTITY:
         stage.fail("rfactor", f"expected a reduction by {', '.join(_IDENTITY)}, got none of these")
+    if original.inits:
+        stage.fail("rfactor", "expected a reduction that starts from what its reducer says, got one with init")
     if axis.stage is not stage or axis not in stage.leaf:
         stage.fail("rfactor", f"Operate on iter var {axis.name} that is no loop of the stage")
     if not axis.reduce:
@@ -187,6 +293,7 @@ def rfactor(schedule: Schedule, stage: Stage, axis: IterVar, factor_axis: int) -
     original.detach()
     original.erase()
     made = Stage(schedule, factored)
+    made.group = stage.group
     schedule.stages.insert(schedule.stages.index(stage), made)
     stage.relayout(again)
     return made
@@ -270,6 +377,9 @@ def _body(
         copy.location = op.location
         builder.add(copy)
         values.update(zip(op.results, copy.results, strict=True))
+    if not guards:
+        builder.add(te.YieldOp(*(values[value] for value in (*original.yields, *original.inits))))
+        return
     result = values[original.yielded]
     inside: SSAValue | None = None
     for value, limit in guards:

@@ -19,15 +19,15 @@ from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
 from .schedule import Schedule
-from .spelling import expression
-from .view import Loop, loops, place, shown_extents
+from .stage import Stage
+from .view import Loop, loops, place, shown_extents, what
 
 Sign: TypeAlias = Literal[" ", "-", "+"]
 
 
 @dataclass(frozen=True)
 class AttributeChange:
-    """A property of a stage (`place`, `scope`, `compute`) that changed; None on the side that has no such stage."""
+    """A property of a stage (`place`, `scope`, `compute`, `storage`) that changed; None on the side that lacks it."""
 
     name: str
     before: str | None
@@ -92,8 +92,8 @@ _ABSENT = _Side({}, ())
 def diff(a: Schedule, b: Schedule) -> ScheduleDiff:
     """What has to change in `a` to get `b`.
 
-    Stages are the same when their labels are. Loops are the same when name, kind and extent are, taken in order; so
-    two loops of one name are told apart. An inlined stage has no loops.
+    Stages are the same when their labels are. Loops are the same when name, kind, extent and notes are, taken in order;
+    so two loops of one name are told apart. An inlined stage has no loops.
     """
     before, after = _sides(a), _sides(b)
     labels = [*(label for label in before if label not in after), *after]
@@ -104,12 +104,15 @@ def diff(a: Schedule, b: Schedule) -> ScheduleDiff:
 def _sides(schedule: Schedule) -> dict[str, _Side]:
     extents = shown_extents(schedule)
     return {
-        stage.label: _Side(
-            {"place": place(stage), "scope": stage.scope, "compute": expression(stage.compute)},
-            () if stage.inlined else loops(stage, extents),
-        )
+        stage.label: _Side(_attributes(stage), () if stage.inlined else loops(stage, extents))
         for stage in schedule.stages
     }
+
+
+def _attributes(stage: Stage) -> dict[str, str]:
+    found = {"place": place(stage), "scope": stage.scope, "compute": what(stage)}
+    storage = str(stage.storage)
+    return found | {"storage": storage} if storage else found
 
 
 def _compare(label: str, before: _Side | None, after: _Side | None) -> StageDiff:
@@ -124,8 +127,8 @@ def _compare(label: str, before: _Side | None, after: _Side | None) -> StageDiff
 
 
 def _compare_loops(before: Sequence[Loop], after: Sequence[Loop]) -> tuple[LoopChange, ...]:
-    def keys(loops: Sequence[Loop]) -> list[tuple[str, str, bool, int]]:
-        return [(loop.name, loop.kind, loop.reduce, loop.extent) for loop in loops]
+    def keys(loops: Sequence[Loop]) -> list[tuple[str, str, bool, int, tuple[str, ...]]]:
+        return [(loop.name, loop.kind, loop.reduce, loop.extent, loop.notes) for loop in loops]
 
     changes: list[LoopChange] = []
     for tag, i, i_end, j, j_end in SequenceMatcher(None, keys(before), keys(after), autojunk=False).get_opcodes():

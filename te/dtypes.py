@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import NoReturn
 
 from ..dialects.relay.constants import DTYPES
@@ -24,6 +25,7 @@ def check_dtype(dtype: str, what: str) -> str:
     return dtype
 
 
+@cache
 def is_float(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
 

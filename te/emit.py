@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
 from ..dialects import te
 from ..dialects.relay.constants import DTYPES
-from ..provenance.builder import LocatedBuilder
-from ..provenance.span import fuse, is_known, layer_location
+from ..provenance.builder import LocatedBuilder, fill
+from ..provenance.span import fuse
 from .dtypes import fail, is_float, limits
 from .expr import Const, Reduce, Var
 from .externs import Buffer, ExternOp
 from .hybrid import HybridOp
 from .hybrid_body import hybrid_body
+from .prim_func_calls import PrimFuncCallOp
 from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type, size_of
 from .scans import ScanOp
 from .tensor import ComputeOp, PlaceholderOp, Tensor
@@ -52,10 +55,6 @@ def build_function(
     return _FunctionEmitter(outputs, inputs, name, sizes or {}).run()
 
 
-def _location(op: TeOperation):
-    return op.location if is_known(op.location) else layer_location(op.name, "te", 0)
-
-
 class _FunctionEmitter:
     def __init__(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor] | None, name: str, sizes: Sizes):
         self.outputs = outputs
@@ -70,7 +69,7 @@ class _FunctionEmitter:
         if wrong := [tensor.name for tensor in self.arguments if not isinstance(tensor.op, PlaceholderOp)]:
             fail(f"te: expected placeholders as arguments, got {', '.join(wrong)}")
         self.func = te.FuncOp(name, [self._type(t) for t in self.arguments], [self._type(t) for t in outputs])
-        self.func.location = fuse([_location(op) for op in self.operations])
+        self.func.location = fuse([op.location for op in self.operations])
         self.values: dict[Tensor, SSAValue] = {}
         self.builder = LocatedBuilder(self.func.block)
         self.labels: set[str] = set()
@@ -78,11 +77,11 @@ class _FunctionEmitter:
     def run(self) -> tuple[te.FuncOp, dict[Tensor, SSAValue]]:
         for tensor, argument in zip(self.arguments, self.func.block.args, strict=True):
             argument.name_hint = tensor.name if SSAValue.is_valid_name(tensor.name) else None
-            argument.location = _location(tensor.op)
+            argument.location = tensor.op.location
             self.values[tensor] = argument
         names = {op.name for op in self.operations}
         for op in self.operations:
-            with self.builder.located(_location(op)):
+            with self.builder.located(op.location):
                 match op:
                     case ComputeOp():
                         self._compute(op, self._label(op.name, names))
@@ -92,6 +91,8 @@ class _FunctionEmitter:
                         self._scan(op, names)
                     case HybridOp():
                         self._hybrid(op, self._label(op.name, names))
+                    case PrimFuncCallOp():
+                        self._prim_func(op, self._label(op.name, names))
                     case ExternOp():
                         self._extern(op, self._label(op.name, names))
                     case _:
@@ -101,7 +102,7 @@ class _FunctionEmitter:
         return self.func, self.values
 
     def _type(self, tensor: Tensor) -> TensorType[Attribute]:
-        return TensorType(DTYPES[tensor.dtype], [extent_value(extent, self.sizes) for extent in tensor.shape])
+        return _tensor_type(tensor.dtype, tuple(extent_value(extent, self.sizes) for extent in tensor.shape))
 
     def _label(self, name: str, names: set[str]) -> str:
         """`name`, or `name_1` and so on when another stage has it."""
@@ -130,16 +131,14 @@ class _FunctionEmitter:
             identity=identity,
             names=[axis.name for axis in axes],
         )
-        if op.tag:
-            compute.attributes["tag"] = StringAttr(op.tag)
-        for key, value in op.attrs.items():
-            compute.attributes[key] = StringAttr(str(value))
+        compute.attributes.update(_attributes(op.tag, op.attrs))
         with self.builder.at(compute.block):
             emitter = ScalarEmitter(self.builder, self.values, self.sizes, op.name, axes, compute.block.args)
             if reduce is None:
-                self.builder.add(te.YieldOp(*[emitter.value(expr) for expr in op.body]))
+                self.builder.add(te.YieldOp.create(operands=[emitter.value(expr) for expr in op.body]))
             else:
-                self.builder.add(te.YieldOp(*self._terms(emitter, reduce)))
+                terms = self._terms(emitter, reduce)
+                self.builder.add(te.YieldOp.create(operands=[*terms, *(emitter.value(e) for e in reduce.init)]))
         if combiner is not None and compute.combiner is not None:
             block = compute.combiner.block
             scalars = dict(zip((*combiner.lhs, *combiner.rhs), block.args, strict=True))
@@ -164,6 +163,7 @@ class _FunctionEmitter:
                 self._state(tensor, names)
         groups = (op.state_placeholder, op.init, op.update)
         scan = te.ScanOp(self._label(op.name, names), *([self.values[t] for t in tensors] for tensors in groups))
+        scan.attributes.update(_attributes(op.tag, op.attrs))
         self.builder.add(scan)
         scan.verify_()
         self.values.update(zip(op.outputs, scan.outputs, strict=True))
@@ -172,8 +172,18 @@ class _FunctionEmitter:
         types = [self._type(tensor) for tensor in op.outputs]
         inputs = [self.values[tensor] for tensor in op.input_tensors]
         hybrid = te.HybridOp.make(label, inputs, types, Region(hybrid_body(op, self.sizes)))
+        hybrid.attributes.update(_attributes(op.tag, op.attrs))
         self.builder.add(hybrid)
         self.values.update(zip(op.outputs, hybrid.outputs, strict=True))
+
+    def _prim_func(self, op: PrimFuncCallOp, label: str) -> None:
+        types = [self._type(tensor) for tensor in op.outputs]
+        call = te.HybridOp.make(label, [self.values[tensor] for tensor in op.inputs], types, op.func.body.clone())
+        call.attributes.update(_attributes(op.tag, op.attrs))
+        for inner in call.walk():
+            fill(inner, self.builder.location)
+        self.builder.add(call)
+        self.values.update(zip(op.outputs, call.outputs, strict=True))
 
     def _extern(self, op: ExternOp, label: str) -> None:
         inputs: list[SSAValue] = []
@@ -197,6 +207,7 @@ class _FunctionEmitter:
         arguments = [IntAttr(len(inputs) - 1 - n if n < 0 else n) if isinstance(n, int) else n for n in numbers]
         types = [self._type(tensor) for tensor in op.outputs]
         extern = te.ExternOp.make(label, op.call.callee, arguments, inputs, types, packed=op.call.packed)
+        extern.attributes.update(_attributes(op.tag, op.attrs))
         self.builder.add(extern)
         self.values.update(zip(op.outputs, extern.outputs, strict=True))
 
@@ -214,6 +225,22 @@ class _FunctionEmitter:
                 emitter.builder.add(arith.SelectOp(condition, term, emitter.number(neutral, term.type))).result
             )
         return terms
+
+
+@lru_cache(1024)
+def _tensor_type(dtype: str, shape: tuple[int, ...]) -> TensorType[Attribute]:
+    return TensorType(DTYPES[dtype], shape)
+
+
+def _attributes(tag: str, attrs: Mapping[str, Any]) -> dict[str, Attribute]:
+    """Tag and attrs of an operation as attributes of its stage; True is a flag, False none."""
+    found: dict[str, Attribute] = {"tag": StringAttr(tag)} if tag else {}
+    for key, value in attrs.items():
+        if value is not False:
+            found[key] = (
+                UnitAttr() if value is True else value if isinstance(value, Attribute) else StringAttr(f"{value}")
+            )
+    return found
 
 
 def _identity(reduce: Reduce) -> list[float]:

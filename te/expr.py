@@ -6,14 +6,16 @@ and other index arithmetic are `int32`. `==` builds a node, too: as a truth valu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard
 
 from .dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote
 from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import LocationAttr
+
     from .tensor import Tensor
 
 
@@ -21,6 +23,8 @@ class Expr:
     """A scalar expression."""
 
     dtype: str
+    over_axes: bool = False
+    """Whether it is arithmetic of axes and whole numbers, as indices are."""
 
     def __add__(self, other: ExprLike) -> Expr:
         return binary("add", self, other)
@@ -92,6 +96,8 @@ class Expr:
         return Not(self) if self.dtype == BOOL else binary("xor", self, _ones(self.dtype))
 
     def __neg__(self) -> Expr:
+        if is_float(self.dtype):
+            return Const(-self.value, self.dtype) if _folds(self) else Call("negative", self)
         return binary("sub", 0, self) if is_unsigned(self.dtype) else binary("mul", self, -1)
 
     def __lt__(self, other: ExprLike) -> Expr:
@@ -140,6 +146,7 @@ class Axis(Expr):
     """An iteration variable: `extent` values from `start`; equal only to itself."""
 
     dtype = INT
+    over_axes = True
 
     def __init__(self, name: str, extent: Extent, *, start: Extent = 0, reduce: bool = False):
         self.name = name
@@ -164,11 +171,17 @@ class Var(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Const(Expr):
+    """A number. With a location it is there wherever it is used, else where what uses it is."""
+
     value: int | float | bool
     dtype: str
+    location: LocationAttr | None = None
 
     def __repr__(self) -> str:
         return str(self.value)
+
+
+_INDEX_ARITHMETIC = frozenset({"add", "sub", "mul", "max", "min", "floordiv", "floormod"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +191,20 @@ class Binary(Expr):
     op: str
     a: Expr
     b: Expr
+    dtype: str = field(init=False)
 
-    @property
-    def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.a.dtype
+    def __post_init__(self) -> None:
+        # Asked for when a parent is made: properties would walk down the whole expression each time.
+        object.__setattr__(self, "dtype", self.a.dtype)
+        object.__setattr__(self, "over_axes", self.op in _INDEX_ARITHMETIC and combines_axes(self))
+
+
+def combines_axes(expr: Binary | Compare) -> bool:
+    """Whether both operands are arithmetic of axes, or one is and the other a whole number."""
+    a, b = expr.a, expr.b
+    if not (a.over_axes or b.over_axes):
+        return False
+    return (a.over_axes or isinstance(a, Const)) and (b.over_axes or isinstance(b, Const))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,10 +236,10 @@ class Select(Expr):
     then: Expr
     otherwise: Expr
     guarded: bool
+    dtype: str = field(init=False)
 
-    @property
-    def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.then.dtype
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.then.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,20 +250,23 @@ class Cast(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Call(Expr):
-    """A function of one number of the math dialect: `exp`, or `abs` and `popcount`."""
+    """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
 
     name: str
     a: Expr
+    dtype: str = field(init=False)
 
-    @property
-    def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.a.dtype
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.a.dtype)
 
 
 @dataclass(frozen=True, eq=False)
 class Read(Expr):
+    """An element of a tensor; with `otherwise`, that number where the point lies outside."""
+
     tensor: Tensor
     indices: tuple[Expr, ...]
+    otherwise: Const | None = None
 
     @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -280,6 +306,8 @@ class Reduce(Expr):
     condition: Expr | None = None
     combiner: Combiner | None = None
     index: int = 0
+    init: tuple[Expr, ...] = ()
+    """What it starts from, if that is not what its reducer says: numbers, or elements at the data axes."""
 
     @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -334,13 +362,27 @@ def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
 
 def _pair(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Two expressions of one dtype."""
-    left, right = _number_beside(a, b), _number_beside(b, a)
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        left, right = a.scalar(), b.scalar()
+        if left.dtype == right.dtype:
+            return left, right
+    else:
+        left, right = _number_beside(a, b), _number_beside(b, a)
     dtype = promote(op, left.dtype, right.dtype)
     return left.astype(dtype), right.astype(dtype)
 
 
+def _folds(value: Expr) -> TypeGuard[Const]:
+    """Whether a node is a number that nothing else asks for by its location."""
+    return isinstance(value, Const) and value.location is None
+
+
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}
+"""What leaves an integer as it is."""
+
+
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
-    """An arithmetic node; constants fold.
+    """An arithmetic node; constants fold, and what leaves an integer as it is goes.
 
     Raises ScheduleError when the operator has no meaning on the operands' dtype.
     """
@@ -350,9 +392,17 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     if left.dtype != BOOL and op not in (FLOATS if is_float(left.dtype) else INTEGERS):
         wanted = "integers" if op in BITWISE or op in INTEGERS else "floats"
         fail(f"te.{op}: expected {wanted}, got {left.dtype}; use astype")
-    if isinstance(left, Const) and isinstance(right, Const) and op in ("add", "sub", "mul"):
+    if op in ("add", "sub", "mul") and _folds(left) and _folds(right):
         x, y = left.value, right.value
         return constant({"add": x + y, "sub": x - y, "mul": x * y}[op], left.dtype)
+    if (
+        op in _NEUTRAL
+        and left.dtype != BOOL
+        and not is_float(left.dtype)
+        and _folds(right)
+        and right.value == _NEUTRAL[op]
+    ):
+        return left
     return Binary(op, left, right)
 
 
@@ -372,21 +422,19 @@ def compare(op: str, a: ExprLike, b: ExprLike) -> Compare:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside one."""
-    match expr:
-        case Binary(a=a, b=b) | Compare(a=a, b=b):
-            return a, b
-        case Select():
-            return expr.condition, expr.then, expr.otherwise
-        case Not(a=a) | Cast(a=a) | Call(a=a):
-            return (a,)
-        case Read():
-            return expr.indices
-        case CallExtern():
-            return expr.arguments
-        case Reduce():
-            return expr.values if expr.condition is None else (*expr.values, expr.condition)
-        case _:
-            return ()
+    found = _CHILDREN.get(type(expr))
+    return () if found is None else found(expr)
+
+
+_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    Binary: lambda e: (e.a, e.b),
+    Compare: lambda e: (e.a, e.b),
+    Select: lambda e: (e.condition, e.then, e.otherwise),
+    **dict.fromkeys((Not, Cast, Call), lambda e: (e.a,)),
+    Read: lambda e: e.indices,
+    CallExtern: lambda e: e.arguments,
+    Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),
+}
 
 
 def walk(roots: Sequence[Expr]) -> list[Expr]:

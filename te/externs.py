@@ -46,20 +46,26 @@ class Buffer:
     shape: tuple[Extent, ...]
     dtype: str
 
+    def access_ptr(self, access_mask: str = "r") -> Buffer:
+        """The buffer as an argument of a call."""
+        del access_mask
+        return self
+
 
 @dataclass(frozen=True)
 class ExternCall:
     """What an extern operation calls."""
 
     callee: str
-    arguments: tuple[Buffer | Expr, ...]
+    arguments: tuple[Buffer | Tensor | Expr, ...]
+    """Tensors are the tiles of an intrinsic."""
     packed: bool
 
 
-def _arguments(what: str, given: Sequence[object]) -> tuple[Buffer | Expr, ...]:
-    found = [value if isinstance(value, Buffer) else convert(cast(Any, value)) for value in given]
+def _arguments(what: str, given: Sequence[object]) -> tuple[Buffer | Tensor | Expr, ...]:
+    found = [value if isinstance(value, Buffer | Tensor) else convert(cast(Any, value)) for value in given]
     for value in found:
-        if not isinstance(value, Buffer | Const | Var):
+        if not isinstance(value, Buffer | Tensor | Const | Var):
             fail(f"te.{what}: expected buffers and numbers as arguments, got {type(value).__name__}")
     return tuple(found)
 
@@ -140,5 +146,7 @@ def extern(
     call = fcompute(ins, outs)
     if not isinstance(call, ExternCall):  # pyright: ignore[reportUnnecessaryIsInstance]
         fail(f"te.extern: expected call_packed(..) or call_extern(..), got {type(call).__name__} (stage '{name}')")
+    if any(isinstance(argument, Tensor) for argument in call.arguments):
+        fail(f"te.extern: expected the buffers of inputs and outputs as arguments, got a tensor (stage '{name}')")
     op = ExternOp(name, inputs, call, shapes, dtypes, tag or current_tag(), dict(attrs or {}))
     return op.output(0) if single else op.outputs

@@ -19,16 +19,21 @@ if TYPE_CHECKING:
     from .stage import Stage
 
 
+SCAN_UPDATE = "Cannot specify compute_at for scan updates"
+
+
 class Group:
     """The stages that lie between given inputs and outputs.
 
     `g.compute_at(s[C], axis)` moves those of them that are not inside others.
     """
 
-    def __init__(self, schedule: Schedule, members: Sequence[Stage]):
+    def __init__(self, schedule: Schedule, members: Sequence[Stage], scan: te.ScanOp | None = None):
         self.schedule = schedule
         self.members = list(members)
         self.attach: Attach | None = None
+        self.scan = scan
+        """The scan whose steps the members are; such a group cannot be moved."""
 
     @property
     def label(self) -> str:
@@ -40,11 +45,16 @@ class Group:
             if stage.attach is before and not stage.inlined:
                 stage.attach = attach
 
+    def _movable(self, primitive: str) -> None:
+        if self.scan is not None:
+            raise ScheduleError(f"{primitive}: {SCAN_UPDATE} ({self.label})")
+
     def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
         """`for i {a} for i {b} for i {c}` -> `for i {a b c}`: the members are computed inside a loop of `consumer`.
 
         Raises ScheduleError for a consumer in a group, an axis that is no loop of it, and a member that is an output.
         """
+        self._movable("compute_at")
         axis = consumer.axis_of(axis)
         if axis not in consumer.leaf:
             raise ScheduleError(
@@ -69,6 +79,7 @@ class Group:
 
     def compute_root(self) -> None:
         """`for i {a b c}` -> `for i {a} for i {b} for i {c}`: the members are computed before their consumers."""
+        self._movable("compute_root")
         self._move(None)
         self.schedule.record(ops.ComputeRootOp(self.schedule.group_handle(self)), self.members[0])
 
@@ -85,18 +96,30 @@ def between(
         if tensor in behind or (tensor in stop and not include_inputs):
             continue
         behind.add(tensor)
-        if tensor not in stop and isinstance(compute := tensor.owner, te.ComputeOp):
-            stack += [read.tensor for read in compute.reads]
+        if tensor not in stop and isinstance(op := tensor.owner, te.STAGES):
+            stack += te.inputs_of(op)
     reached: set[SSAValue] = set(inputs)
     members: list[Stage] = []
     for stage in schedule.stages:
-        results = stage.compute.outputs
-        if any(read.tensor in reached for read in stage.compute.reads):
+        results = stage.outputs
+        if any(tensor in reached for tensor in stage.inputs):
             reached.update(results)
         wanted = any(result in behind for result in results)
         if wanted and any(result in reached for result in results):
             members.append(stage)
     return members
+
+
+def group_scans(schedule: Schedule) -> list[Group]:
+    """A group per scan of what its updates read that depends on its states; the stages are told."""
+    found: list[Group] = []
+    for op in [stage.producer for stage in schedule.stages if isinstance(stage.producer, te.ScanOp)]:
+        members = [stage for stage in between(schedule, op.updates, op.states, False) if stage.is_compute]
+        group = Group(schedule, members, op)
+        for stage in members:
+            stage.group = group
+        found.append(group)
+    return found
 
 
 def make_group(schedule: Schedule, members: Sequence[Stage]) -> Group:
@@ -118,7 +141,11 @@ def make_group(schedule: Schedule, members: Sequence[Stage]) -> Group:
             "it is computed at the root now",
             stacklevel=3,
         )
-        stage.compute_root()
+        # What a group placed there moves with the group.
+        if stage.group is None:
+            stage.compute_root()
+        elif stage.group.attach is not None:
+            stage.group.compute_root()
     group = Group(schedule, members)
     for stage in members:
         stage.group = group

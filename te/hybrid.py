@@ -28,7 +28,7 @@ from typing import Any
 
 from .dtypes import fail
 from .expr import Expr, Extent
-from .tensor import Operation, Tensor
+from .tensor import Operation, Tensor, current_tag
 
 KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
 """Loops by the function that they iterate over."""
@@ -52,6 +52,8 @@ class HybridOp(Operation):
         self, name: str, script: Script, inputs: Sequence[object], outputs: Sequence[tuple[tuple[Extent, ...], str]]
     ):
         super().__init__(name, [shape for shape, _ in outputs], [dtype for _, dtype in outputs])
+        self.tag = current_tag()
+        self.attrs: dict[str, Any] = {}
         self.script = script
         self.arguments = list(inputs)
         """What the function was called with: tensors, numbers and sizes."""

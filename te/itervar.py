@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from .stage import Stage
 
 Kind = Literal["serial", "parallel", "vectorized", "unrolled", "tensorized"]
+Sort = Literal["data", "reduce", "ordered", "opaque", "thread"]
+"""What an iteration variable runs over: elements, terms of a reduction, steps of a scan, what a stage keeps to itself,
+or the threads around a scan."""
+TYPES: dict[Sort, str] = {
+    "data": "DataPar",
+    "reduce": "CommReduce",
+    "ordered": "Ordered",
+    "opaque": "Opaque",
+    "thread": "ThreadIndex",
+}
+"""TVM's names of these, as it says them in errors."""
 
 
 class ThreadAxis:
@@ -49,11 +60,12 @@ def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", n
 class IterVar:
     """One iteration variable of a stage."""
 
-    def __init__(self, stage: Stage, name: str, extent: int, reduce: bool):
+    def __init__(self, stage: Stage, name: str, extent: int, sort: Sort = "data"):
         self.stage = stage
         self.name = name
         self.extent = extent
-        self.reduce = reduce
+        self.sort: Sort = sort
+        self.reduce = sort == "reduce"
         """Whether it runs over a reduction."""
         self.kind: Kind = "serial"
         self.thread: ThreadAxis | None = None

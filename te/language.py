@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import BlockArgument
 
-from ..dialects.te import ComputeOp
+from ..dialects.te import STAGES
 from .emit import build_function
 from .schedule import Schedule
 from .tensor import Operation, Tensor
+from .tensor_compute import TensorComputeOp
 
 
 def create_schedule(
@@ -28,10 +29,13 @@ def create_schedule(
     outputs = [tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs)]
     func, values = build_function(outputs, inputs, name, sizes)
     schedule = Schedule(func)
-    stage_of = {stage.compute: stage for stage in schedule.stages}
+    stage_of = {stage.producer: stage for stage in schedule.stages}
     for tensor, value in values.items():
         if isinstance(value, BlockArgument):
             schedule.arguments[tensor] = value
-        if isinstance(value.owner, ComputeOp):
+        if isinstance(value.owner, STAGES):
             schedule.operations.setdefault(tensor.op, stage_of[value.owner])
+    for operation, stage in schedule.operations.items():
+        if isinstance(operation, TensorComputeOp):
+            stage.tensor_compute(operation.intrin, operation.schedulable_ndim)
     return schedule

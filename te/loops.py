@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
@@ -11,8 +11,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ..dialects import schedule as ops
+from ..dialects import te
+from ..provenance.diagnostics import ScheduleError
 from .expr import Axis
-from .itervar import Fuse, IterVar, Kind, Singleton, Split, ThreadAxis
+from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, ThreadAxis
 from .stage_state import StageState
 
 if TYPE_CHECKING:
@@ -22,9 +24,24 @@ if TYPE_CHECKING:
 _PRIMITIVE: dict[Kind, str] = {"vectorized": "vectorize", "unrolled": "unroll", "parallel": "parallel"}
 
 
-def _kind(axis: IterVar) -> str:
-    """What an axis is now, in words."""
-    return "thread" if axis.thread is not None else axis.kind
+_MARKED: dict[Kind, str] = {
+    "vectorized": "Vectorized",
+    "unrolled": "Unrolled",
+    "parallel": "Parallelized",
+    "tensorized": "Tensorized",
+}
+_ITERATED: tuple[Sort, ...] = ("data", "reduce", "ordered")
+"""What has loops of its own to change."""
+
+
+def _type(axis: IterVar) -> str:
+    """TVM's name of what an axis is now."""
+    return TYPES["thread"] if axis.thread is not None else _MARKED.get(axis.kind, TYPES[axis.sort])
+
+
+def _plain(axis: IterVar) -> bool:
+    """Whether an axis is a serial loop."""
+    return axis.kind == "serial" and axis.thread is None and axis.sort in _ITERATED
 
 
 class LoopPrimitives(StageState):
@@ -33,9 +50,17 @@ class LoopPrimitives(StageState):
     def _serial(self, primitive: str, axis: IterVar) -> int:
         """The position of a loop of this stage that nothing was made of yet."""
         position = self.position(primitive, axis)
-        if axis.kind != "serial" or axis.thread is not None:
-            self.fail(primitive, f"Cannot {primitive} on {_kind(axis)} axis {axis.name}")
+        if not _plain(axis):
+            self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
         return position
+
+    def _looped(self, primitive: str, axis: IterVar | Axis) -> IterVar:
+        """A loop of this stage that hints can be given to."""
+        axis = self.axis_of(axis)
+        self.position(primitive, axis)
+        if axis.sort not in _ITERATED:
+            self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
+        return axis
 
     def split(
         self, axis: IterVar | Axis, factor: int | None = None, *, nparts: int | None = None
@@ -54,8 +79,8 @@ class LoopPrimitives(StageState):
         # The factor as given, not as the axis allows: where the stage computes a part, so does the axis.
         draft = Split(axis, axis, axis, factor or 0, nparts)
         counts = draft.extents(axis.extent)
-        outer = IterVar(axis.stage, f"{axis.name}.outer", counts[0], axis.reduce)
-        inner = IterVar(axis.stage, f"{axis.name}.inner", counts[1], axis.reduce)
+        outer = IterVar(axis.stage, f"{axis.name}.outer", counts[0], axis.sort)
+        inner = IterVar(axis.stage, f"{axis.name}.inner", counts[1], axis.sort)
         self.leaf[position : position + 1] = [outer, inner]
         self.relations.append(Split(axis, outer, inner, counts[1] if factor is not None else 0, nparts))
         handle = self.schedule.handle(axis)
@@ -79,7 +104,7 @@ class LoopPrimitives(StageState):
             position = self.position("fuse", axis)
             if axis is not given[0] and position not in (low - 1, high + 1):
                 self.fail("fuse", "Can only fuse iterations that are consecutive between each other")
-            if axis.reduce != given[0].reduce or _kind(axis) != "serial":
+            if axis.sort != given[0].sort or not _plain(axis):
                 self.fail("fuse", f"expected serial axes of one sort, got {', '.join(map(str, given))}")
             low, high = min(low, position), max(high, position)
         fused = given[0]
@@ -89,7 +114,8 @@ class LoopPrimitives(StageState):
         return fused
 
     def _singleton(self) -> IterVar:
-        axis = IterVar(self.stage, "singleton", 1, False)
+        self.the_compute("fuse")
+        axis = IterVar(self.stage, "singleton", 1)
         self.leaf.insert(0, axis)
         self.relations.append(Singleton(axis))
         op = self.schedule.record(ops.SingletonOp(self.schedule.stage_handle(self.stage)), self.stage)
@@ -101,11 +127,11 @@ class LoopPrimitives(StageState):
         first, second = self.position("fuse", outer), self.position("fuse", inner)
         if abs(second - first) != 1:
             self.fail("fuse", "Can only fuse iterations that are consecutive between each other")
-        if outer.reduce != inner.reduce or _kind(outer) != "serial" or _kind(inner) != "serial":
+        if outer.sort != inner.sort or not _plain(outer) or not _plain(inner):
             self.fail("fuse", f"expected serial axes of one sort, got {outer}, {inner}")
         if second < first:
             outer, inner, first, second = inner, outer, second, first
-        fused = IterVar(outer.stage, f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.reduce)
+        fused = IterVar(outer.stage, f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
         self.leaf[first : second + 1] = [fused]
         self.relations.append(Fuse(outer, inner, fused))
         op = self.schedule.record(ops.FuseOp(self.schedule.handle(outer), self.schedule.handle(inner)), self.stage)
@@ -126,8 +152,8 @@ class LoopPrimitives(StageState):
         positions = [self.position("reorder", axis) for axis in axes]
         if len(set(axes)) != len(axes):
             self.fail("reorder", "Same axis can not appear more than once")
-        if marked := [axis for axis in axes if axis.kind == "tensorized"]:
-            self.fail("reorder", f"Cannot reorder on {_kind(marked[0])} axis {marked[0].name}")
+        if fixed := [axis for axis in axes if axis.kind == "tensorized" or axis.sort not in ("data", "reduce")]:
+            self.fail("reorder", f"Cannot reorder on {_type(fixed[0])} axis {fixed[0].name}")
         for position, axis in zip(sorted(positions), axes, strict=True):
             self.leaf[position] = axis
         self.schedule.record(ops.ReorderOp([self.schedule.handle(axis) for axis in axes]), self.stage)
@@ -155,10 +181,10 @@ class LoopPrimitives(StageState):
         primitive = _PRIMITIVE[kind]
         axis = self.axis_of(axis)
         self.position(primitive, axis)
-        if axis.reduce and kind != "unrolled":
-            self.fail(primitive, f"Cannot {primitive} on CommReduce axis {axis.name}")
+        if axis.sort not in (_ITERATED if kind == "unrolled" else ("data",)):
+            self.fail(primitive, f"Cannot {primitive} on {TYPES[axis.sort]} axis {axis.name}")
         if axis.thread is not None or axis.kind == "tensorized":
-            self.fail(primitive, f"Cannot {primitive} on {_kind(axis)} axis {axis.name}")
+            self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
         axis.kind = kind
         self.schedule.record(op(self.schedule.handle(axis)), self.stage)
 
@@ -191,18 +217,37 @@ class LoopPrimitives(StageState):
         self.position("bind", axis)
         if not isinstance(thread, ThreadAxis):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("bind", f"Cannot rebase by {thread}, only thread axis is allowed so far")
-        if axis.kind != "serial":
-            self.fail("bind", f"Cannot bind {_kind(axis)} axis {axis.name}, only DataPar and CommReduce")
+        if axis.kind != "serial" or axis.sort not in ("data", "reduce"):
+            self.fail("bind", f"Cannot bind {_type(axis)} axis {axis.name}, only DataPar and CommReduce")
         if axis.reduce and thread.is_block:
             self.fail("bind", f"Cannot bind CommReduce axis {axis.name} to {thread.tag}, whose passes run in parallel")
-        if axis.thread is not None:
+        if axis.thread is not None and not self.schedule.quiet:
             warnings.warn(f"bind: {axis.name} was bound to {axis.thread.tag}, is now to {thread.tag}", stacklevel=2)
         axis.thread = thread
         self.schedule.record(ops.BindOp(self.schedule.handle(axis), self.schedule.thread_handle(thread)), self.stage)
 
-    def env_threads(self, threads: ThreadAxis | list[ThreadAxis]) -> None:
-        """Threads around the steps of a scan; raises ScheduleError, as no stage here is one."""
-        self.fail("env_threads", f"Only ScanOp can have env_threads, got {threads}")
+    def env_threads(self, threads: ThreadAxis | Sequence[ThreadAxis]) -> None:
+        """`for t {for i {..}}` -> `for thread {for t {..}}`: the steps of a scan run in each of the threads.
+
+        Loops of the update that are bound to one of them run in it; on a CPU one after the other in each step. Raises
+        ScheduleError for a stage that is no scan, and the second time.
+        """
+        given = [threads] if isinstance(threads, ThreadAxis) else list(threads)
+        if not isinstance(self.producer, te.ScanOp):
+            self.fail("env_threads", "env_threads is only valid for composite ops such as ScanOp")
+        if self.threads:
+            self.fail("env_threads", "Already set env_threads")
+        if not given or any(not isinstance(thread, ThreadAxis) for thread in given):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("env_threads", f"expected threads, got {threads}")
+        for thread in given:
+            axis = IterVar(self.stage, thread.name, 1 if thread.extent is None else thread.extent, "thread")
+            axis.thread = thread
+            self.threads.append(axis)
+        self.leaf[:0] = self.threads
+        handles = [self.schedule.thread_handle(thread) for thread in given]
+        op = self.schedule.record(ops.EnvThreadsOp(self.schedule.stage_handle(self.stage), handles), self.stage)
+        for axis, value in zip(self.threads, op.axes, strict=True):
+            self.schedule.name(axis, value)
 
     def tensorize(self, axis: IterVar | Axis, intrin: TensorIntrin) -> None:
         """`for i in 4 { for j in 8 { .. }}` -> the body of an intrinsic that computes a tile of 4x8.
@@ -211,12 +256,39 @@ class LoopPrimitives(StageState):
         """
         from .tensorize import match_tile
 
+        self.the_compute("tensorize")
         axis = self.axis_of(axis)
         self._serial("tensorize", axis)
         match_tile(axis, intrin)
         axis.kind, axis.intrin = "tensorized", intrin
         name = self.schedule.intrinsic(intrin)
         self.schedule.record(ops.TensorizeOp(self.schedule.handle(axis), name), self.stage)
+
+    def tensor_compute(self, intrin: TensorIntrin, outer: int) -> None:
+        """`for i { for j in 16 { .. }}` -> `for i { intrinsic }` with outer 1: what the stage is from its beginning.
+
+        Its axes from number `outer` on, and the last of a reduction, as many as the intrinsic has, are the intrinsic's:
+        nothing can be done to them. Not in the record. Raises ScheduleError when they do not compute what it does.
+        """
+        from .tensorize import match_tile
+
+        self.the_compute("tensor_compute")
+        cut = len(self.reduce_axes) - len(intrin.compute.reduce_axes)
+        inner = [*self.axes[outer:], *self.reduce_axes[max(0, cut) :]]
+        if self.scheduled or cut < 0 or not inner:
+            self.fail("tensor_compute", f"expected an unscheduled stage with axes of '{intrin.name}'")
+        before = self.leaf
+        self.leaf = [*self.axes[:outer], *self.reduce_axes[:cut], *inner]
+        try:
+            match_tile(inner[0], intrin)
+        except ScheduleError:
+            self.leaf = before
+            raise
+        for axis in inner:
+            axis.sort = "opaque"
+        inner[0].kind, inner[0].intrin = "tensorized", intrin
+        name = self.schedule.intrinsic(intrin)
+        self.schedule.record(ops.TensorComputeOp(self.schedule.stage_handle(self.stage), name, outer), self.stage)
 
     def pragma(self, axis: IterVar | Axis, key: str, value: int | str | Attribute | None = None) -> None:
         """`for i` -> `for i attributes {pragma_KEY = value}`; "unroll" and "vectorize" are those primitives.
@@ -227,8 +299,7 @@ class LoopPrimitives(StageState):
             return self.unroll(axis)
         if key == "vectorize":
             return self.vectorize(axis)
-        axis = self.axis_of(axis)
-        self.position("pragma", axis)
+        axis = self._looped("pragma", axis)
         if not SSAValue.is_valid_name(key):
             self.fail("pragma", f"expected the name of a pragma, got {key!r}")
         if isinstance(value, int):
@@ -243,8 +314,7 @@ class LoopPrimitives(StageState):
 
         Raises ScheduleError for a tensor that is none of the function's, or an axis that is no loop of this stage.
         """
-        axis = self.axis_of(axis)
-        self.position("prefetch", axis)
+        axis = self._looped("prefetch", axis)
         source = self.schedule.tensor_of(tensor)
         known = axis.hints.get("prefetch")
         entry = ArrayAttr[Attribute]([StringAttr(self.schedule.tensor_name(source)), IntegerAttr(offset, i64)])

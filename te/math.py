@@ -95,8 +95,10 @@ def abs(x: ExprLike) -> Expr:
 
 
 def sigmoid(x: ExprLike) -> Expr:
-    """`1 / (1 + exp(-x))`."""
-    return 1.0 / (1.0 + FUNCTIONS["exp"](-convert(x)))
+    """`1 / (1 + exp(-x))`, or, below 0, `exp(x) / (1 + exp(x))`, which is right where `exp(-x)` is infinite."""
+    value = convert(x)
+    power = FUNCTIONS["exp"](-abs(value))
+    return select(value < 0, power, 1.0) / (1.0 + power)
 
 
 def power(x: ExprLike, y: ExprLike) -> Expr:
@@ -208,11 +210,14 @@ def isnan(x: ExprLike) -> Expr:
 
 
 def isinf(x: ExprLike) -> Expr:
-    return compare("eq", abs(x), float("inf")) if is_float(convert(x).dtype) else Const(False, BOOL)
+    # The largest number, unlike infinity, has a text in vectors, too.
+    value = convert(x)
+    return compare("gt", abs(value), max_value(value.dtype)) if is_float(value.dtype) else Const(False, BOOL)
 
 
 def isfinite(x: ExprLike) -> Expr:
-    return compare("lt", abs(x), float("inf")) if is_float(convert(x).dtype) else Const(True, BOOL)
+    value = convert(x)
+    return compare("le", abs(value), max_value(value.dtype)) if is_float(value.dtype) else Const(True, BOOL)
 
 
 def cast(dtype: str, x: ExprLike) -> Expr:

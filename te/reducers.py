@@ -46,17 +46,45 @@ def _where(name: str, where: ExprLike | None) -> Expr | None:
     return condition
 
 
+def _starts(name: str, init: Values | None, values: Sequence[Expr]) -> tuple[Expr, ...]:
+    """What a reduction starts from, none without `init`."""
+    if init is None:
+        return ()
+    given = cast(Sequence[ExprLike], init if isinstance(init, tuple | list) else (init,))
+    if len(given) != len(values):
+        fail(f"te.{name}: expected {len(values)} values as init, got {len(given)}")
+    starts = [convert(start, value.dtype) for start, value in zip(given, values, strict=True)]
+    for start, value in zip(starts, values, strict=True):
+        if start.dtype != value.dtype:
+            fail(f"te.{name}: expected init of {value.dtype}, got {start.dtype}")
+        if not isinstance(start, Read | Const):
+            fail(f"te.{name}: expected a number or an element of a tensor as init, got {type(start).__name__}")
+    for node in walk(starts):
+        if isinstance(node, Axis) and node.reduce:
+            fail(f"te.{name}: expected init to depend on data axes only, got {node.name}")
+    return tuple(starts)
+
+
 def _known(kind: str, operator: str) -> Callable[..., Expr]:
-    def reduce(expr: ExprLike, axis: Axis | Sequence[Axis] | ExprLike, where: ExprLike | None = None) -> Expr:
+    def reduce(
+        expr: ExprLike,
+        axis: Axis | Sequence[Axis] | ExprLike,
+        where: ExprLike | None = None,
+        init: ExprLike | None = None,
+    ) -> Expr:
         if isinstance(axis, int | float) or (isinstance(axis, Expr) and not isinstance(axis, Axis)):
             return binary(operator, expr, axis)
         value = convert(expr)
         if value.dtype == BOOL:
             fail(f"te.{kind}: expected numbers, got bool; use astype")
-        return Reduce(kind, (value,), _reduce_axes(kind, axis), _where(kind, where))
+        axes, condition = _reduce_axes(kind, axis), _where(kind, where)
+        return Reduce(kind, (value,), axes, condition, init=_starts(kind, init, (value,)))
 
     reduce.__name__ = kind
-    reduce.__doc__ = f"The {kind} of an expression over reduce axes, where a condition holds; or of two expressions."
+    reduce.__doc__ = (
+        f"The {kind} of an expression over reduce axes, where a condition holds; or of two expressions. "
+        "init: what it starts from, a number or an element at the data axes."
+    )
     return reduce
 
 
@@ -70,20 +98,23 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
     """A reducer of one's own: commutative and associative, of numbers or of tuples of them.
 
     fcombine: two operands (of a tuple reduction: two lists) -> the combination. fidentity: a dtype per operand -> the
-    constants it starts from. The result is called as `te.sum` is: `(expr or tuple, axis, where)`; of a tuple it gives
-    a tuple, which is the whole body of a compute. Raises ScheduleError when the parts do not fit together.
+    constants it starts from. The result is called as `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it
+    gives a tuple, which is the whole body of a compute. Raises ScheduleError when the parts do not fit together.
 
         argmax = te.comm_reducer(
             lambda x, y: (te.select(x[1] >= y[1], x[0], y[0]), te.select(x[1] >= y[1], x[1], y[1])),
             lambda t0, t1: (te.const(-1, t0), te.min_value(t1)), name="argmax")
     """
 
-    def reduce(expr: Values, axis: Axis | Sequence[Axis], where: ExprLike | None = None) -> Any:
+    def reduce(
+        expr: Values, axis: Axis | Sequence[Axis], where: ExprLike | None = None, init: Values | None = None
+    ) -> Any:
         several = isinstance(expr, tuple | list)
         values = tuple(convert(e) for e in (cast(Sequence[ExprLike], expr) if several else (cast(ExprLike, expr),)))
         axes, condition = _reduce_axes(name, axis), _where(name, where)
         combiner = _combiner(name, [value.dtype for value in values], fcombine, fidentity, several)
-        found = tuple(Reduce(name, values, axes, condition, combiner, index) for index in range(len(values)))
+        starts = _starts(name, init, values)
+        found = tuple(Reduce(name, values, axes, condition, combiner, index, starts) for index in range(len(values)))
         return found if several else found[0]
 
     reduce.__name__ = name

@@ -55,3 +55,22 @@ def axis_values(
             case Singleton():
                 pass
     return values
+
+
+def loop_values(
+    stage: Stage, extents: Mapping[IterVar, int], roots: Mapping[IterVar, AffineExpr]
+) -> dict[IterVar, AffineExpr]:
+    """The value of every iteration variable that some of the root axes decide, given theirs."""
+    values = dict(roots)
+    for relation in stage.relations:
+        match relation:
+            case Split(parent=parent) if parent in values:
+                width = extents[relation.inner]
+                values[relation.outer], values[relation.inner] = values[parent] // width, values[parent] % width
+            case Fuse(outer=outer, inner=inner) if outer in values and inner in values:
+                values[relation.fused] = values[outer] * extents[inner] + values[inner]
+            case Singleton(axis=axis):
+                values[axis] = ZERO
+            case _:
+                pass
+    return values

@@ -27,13 +27,17 @@ def replay(
     intrinsics: what the names that it tensorizes by mean. Raises ScheduleError when a primitive does not fit.
     """
     run = _Replay(Schedule(func), intrinsics or {})
+    # What it warns of was said when it was recorded.
+    run.schedule.quiet = True
     left = count
     for op in sequence.block.ops:
-        if left == 0:
+        if left == 0 and not isinstance(op, ops.StageOp | ops.TensorComputeOp):
+            # What a stage is from its beginning comes first.
             break
         run.apply(op)
         if left is not None and isinstance(op, ops.Primitive) and op.title() is not None:
             left -= 1
+    run.schedule.quiet = False
     return run.schedule
 
 
@@ -48,9 +52,9 @@ class _Replay:
         self.groups: dict[SSAValue, Group] = {}
 
     def _tensor(self, handle: SSAValue) -> SSAValue:
-        return self.arguments[handle] if handle in self.arguments else self.stages[handle].compute.outputs[0]
+        return self.arguments[handle] if handle in self.arguments else self.stages[handle].outputs[0]
 
-    def _intrinsic(self, op: ops.TensorizeOp) -> TensorIntrin:
+    def _intrinsic(self, op: ops.TensorizeOp | ops.TensorComputeOp) -> TensorIntrin:
         found = self.intrinsics.get(op.intrin.data)
         if found is None:
             known = ", ".join(self.intrinsics) or "none"
@@ -104,6 +108,8 @@ class _Replay:
                 axes[op.axis].stage.bind(axes[op.axis], self.threads[op.thread])
             case ops.TensorizeOp():
                 axes[op.axis].stage.tensorize(axes[op.axis], self._intrinsic(op))
+            case ops.TensorComputeOp():
+                stages[op.stage].tensor_compute(self._intrinsic(op), op.outer.value.data)
             case ops.PragmaOp():
                 axes[op.axis].stage.pragma(axes[op.axis], op.key.data, op.value)
             case ops.PrefetchOp():
@@ -135,6 +141,10 @@ class _Replay:
             case ops.CreateGroupOp():
                 ends, starts = ([self._tensor(one) for one in side] for side in (op.outputs, op.inputs))
                 self.groups[op.group] = schedule.create_group(ends, starts, op.include_inputs is not None)
+            case ops.EnvThreadsOp():
+                stage = stages[op.stage]
+                stage.env_threads([self.threads[thread] for thread in op.threads])
+                self.axes.update(zip(op.axes, stage.threads, strict=True))
             case ops.DoubleBufferOp():
                 stages[op.stage].double_buffer()
             case ops.RollingBufferOp():

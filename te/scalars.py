@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import arith, math
@@ -16,7 +17,23 @@ from ..dialects.relay.constants import DTYPES
 from ..dialects.tir import CallExternOp
 from ..provenance.builder import LocatedBuilder
 from .dtypes import BOOL, bits, fail, is_float, is_unsigned
-from .expr import Axis, Binary, Call, CallExtern, Cast, Compare, Const, Expr, Extent, Not, Read, Select, Var
+from .expr import (
+    Axis,
+    Binary,
+    Call,
+    CallExtern,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Extent,
+    Not,
+    Read,
+    Select,
+    Var,
+    children,
+    combines_axes,
+)
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
 from .tensor import Tensor
 
@@ -39,7 +56,7 @@ def size_of(var: Var, sizes: Sizes) -> float:
 
 def extent_value(extent: Extent, sizes: Sizes) -> int:
     """A size as a number; raises ScheduleError when a variable has no value or the size is negative."""
-    value = _evaluate(extent, sizes)
+    value = extent if isinstance(extent, int) else _evaluate(extent, sizes)
     if value < 0:
         fail(f"te: expected a size of at least 0, got {value}")
     return value
@@ -80,6 +97,13 @@ def scalar_type(dtype: str) -> Attribute:
     return te.stored_type(DTYPES[dtype])
 
 
+@lru_cache(1024)
+def _pick(dims: tuple[int, ...]) -> tuple[AffineMap, tuple[int, ...]]:
+    """The map to `dims` over just those, and which they are in order."""
+    used = sorted(set(dims))
+    return AffineMap(len(used), 0, tuple(AffineDimExpr(used.index(dim)) for dim in dims)), tuple(used)
+
+
 class ScalarEmitter:
     """Emits scalar ops at the builder's place; each node becomes one op, however often it is used.
 
@@ -102,10 +126,12 @@ class ScalarEmitter:
         self.stage = stage
         self.indices: list[SSAValue] = list(indices)
         self.dims: dict[Axis, AffineExpr] = {
-            axis: AffineDimExpr(i) + _evaluate(axis.start, sizes) for i, axis in enumerate(axes)
+            axis: AffineDimExpr(i) + start if (start := _evaluate(axis.start, sizes)) else AffineDimExpr(i)
+            for i, axis in enumerate(axes)
         }
         self.scalars = scalars or {}
         self.done: dict[int, SSAValue] = {}
+        self.numbers: dict[int, SSAValue] = {}
 
     def _add(self, op: Operation) -> SSAValue:
         return self.builder.add(op).results[0]
@@ -146,7 +172,7 @@ class ScalarEmitter:
         """`expr` as an index; what is not affine is computed and becomes an index operand."""
         if (found := self.affine(expr)) is not None:
             return found
-        value = self.value(expr)
+        value = self._index_number(expr) if expr.over_axes else self.value(expr)
         if not isinstance(value.type, IndexType):
             if is_unsigned(expr.dtype) and bits(expr.dtype) < 64:
                 value = self._cast(value, expr.dtype, "int64")
@@ -154,8 +180,25 @@ class ScalarEmitter:
         self.indices.append(value)
         return AffineDimExpr(len(self.indices) - 1)
 
+    def _index_number(self, expr: Expr) -> SSAValue:
+        """The value, an `index`, of arithmetic of axes and whole numbers."""
+        if (known := self.numbers.get(id(expr))) is None:
+            self.numbers[id(expr)] = known = self._new_index_number(expr)
+        return known
+
+    def _new_index_number(self, expr: Expr) -> SSAValue:
+        if isinstance(expr, Const):
+            return self.number(expr.value, te.INDEX)
+        if (found := self.affine(expr)) is not None:
+            return self.index_value(found)
+        assert isinstance(expr, Binary)
+        return self._binary(expr, self._index_number(expr.a), self._index_number(expr.b))
+
     def access(self, exprs: Sequence[AffineExpr]) -> tuple[AffineMap, list[SSAValue]]:
         """A map over just the index values that `exprs` use."""
+        if all(isinstance(expr, AffineDimExpr) for expr in exprs):
+            map, used = _pick(tuple(cast(AffineDimExpr, expr).position for expr in exprs))
+            return map, [self.indices[dim] for dim in used]
         used = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
         dims: list[AffineExpr] = [AffineConstantExpr(0)] * len(self.indices)
         for position, dim in enumerate(used):
@@ -167,28 +210,56 @@ class ScalarEmitter:
 
     def value(self, expr: Expr, guarded: bool = False) -> SSAValue:
         """The value of `expr`. guarded: it may be evaluated where its reads lie outside; they give 0 there."""
-        key = id(expr) * 2 + guarded
-        if key not in self.done:
-            self.done[key] = self._value(expr, guarded)
-        return self.done[key]
+        # Operands first, without recursion: a concatenation of many tensors is a deep expression.
+        stack = [(expr, guarded)]
+        while stack:
+            node, inner = stack[-1]
+            if id(node) * 2 + inner in self.done:
+                stack.pop()
+            elif missing := [o for o in self._operands(node, inner) if id(o[0]) * 2 + o[1] not in self.done]:
+                stack += reversed(missing)
+            else:
+                self.done[id(node) * 2 + inner] = self._value(node, inner)
+        return self.done[id(expr) * 2 + guarded]
+
+    def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
+        """The expressions whose values the op of `expr` takes, and whether they are guarded."""
+        match expr:
+            case Select():
+                inner = guarded or expr.guarded
+                return [(expr.condition, guarded), (expr.then, inner), (expr.otherwise, inner)]
+            case Read():
+                return []
+            case Binary() if expr.over_axes:
+                return []
+            case Compare() if combines_axes(expr):
+                return []
+            case _:
+                return [(child, guarded) for child in children(expr)]
 
     def _value(self, expr: Expr, guarded: bool) -> SSAValue:
         match expr:
             case Const():
-                return self.number(expr.value, scalar_type(expr.dtype))
+                if expr.location is None:
+                    return self.number(expr.value, scalar_type(expr.dtype))
+                with self.builder.located(expr.location):
+                    return self.number(expr.value, scalar_type(expr.dtype))
             case Var():
                 if expr in self.scalars:
                     return self.scalars[expr]
                 return self.number(size_of(expr, self.sizes), scalar_type(expr.dtype))
-            case Axis() | Binary(a=Axis()) if (found := self.affine(expr)) is not None:
-                return self._add(arith.IndexCastOp(self.index_value(found), scalar_type(expr.dtype)))
+            case Axis() | Binary() if expr.over_axes:
+                return self._add(arith.IndexCastOp(self._index_number(expr), scalar_type(expr.dtype)))
             case Read():
                 return self.read(expr, guarded)
             case Binary():
                 return self._binary(expr, self.value(expr.a, guarded), self.value(expr.b, guarded))
             case Compare():
-                a, b = self.value(expr.a, guarded), self.value(expr.b, guarded)
-                kind = arith.CmpiOp if te.is_integer(a.type) else arith.CmpfOp
+                if combines_axes(expr):
+                    a, b = self._index_number(expr.a), self._index_number(expr.b)
+                else:
+                    a, b = self.value(expr.a, guarded), self.value(expr.b, guarded)
+                kind = arith.CmpfOp if is_float(expr.a.dtype) else arith.CmpiOp
                 return self._add(kind(a, b, PREDICATES[expr.op][_sort(expr.a.dtype)]))
             case Not():
                 a = self.value(expr.a, guarded)
@@ -202,6 +273,8 @@ class ScalarEmitter:
                 return self._cast(self.value(expr.a, guarded), expr.a.dtype, expr.dtype)
             case Call():
                 a = self.value(expr.a, guarded)
+                if expr.name == "negative":
+                    return self.make(arith.NegfOp, a)
                 if expr.name == "abs":
                     return self.make(math.AbsIOp if te.is_integer(a.type) else math.AbsFOp, a)
                 return self.make((MATH | BITS)[expr.name], a)
@@ -216,10 +289,13 @@ class ScalarEmitter:
         return self._add(te.IndexOp.make(*self.access([expr])))
 
     def read(self, expr: Read, guarded: bool) -> SSAValue:
-        """An element of a tensor. guarded: 0 where it lies outside."""
+        """An element of a tensor. guarded: 0 where it lies outside, unless the read says another number."""
         tensor = self.tensors[expr.tensor]
         point = [self.index(index) for index in expr.indices]
-        otherwise = number_attribute(0, scalar_type(expr.dtype)) if guarded else None
+        otherwise = None
+        if expr.otherwise is not None or guarded:
+            number = 0 if expr.otherwise is None else expr.otherwise.value
+            otherwise = number_attribute(number, scalar_type(expr.dtype))
         return self._add(te.ReadOp.make(tensor, *self.access(point), otherwise))
 
     def _binary(self, expr: Binary, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -253,7 +329,8 @@ class ScalarEmitter:
             kind = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
         elif to_int:
             kind = arith.FPToUIOp if is_unsigned(dtype) else arith.FPToSIOp
-        elif bits(dtype) == bits(source):
+        elif bits(dtype) == bits(source) or ("bfloat16" in (source, dtype) and "float32" not in (source, dtype)):
+            # LLVM converts bfloat16 to and from float32 only, without a library.
             return self._cast(self._cast(value, source, "float32"), "float32", dtype)
         else:
             kind = arith.ExtFOp if bits(dtype) > bits(source) else arith.TruncFOp

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .dtypes import fail
+from .expr import Axis
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor, current_tag
 
 
@@ -29,6 +30,15 @@ class ScanOp(Operation):
         self.inputs = list(inputs)
         self.tag = tag
         self.attrs = attrs
+        first, steps = init[0].shape[0], state[0].shape[0]
+        self.scan_axis = Axis(f"{name}.idx", steps - first, start=first)
+        """The steps that are computed."""
+        self.spatial_axis = [
+            Axis(f"{name}.out{i}.i{k}", extent)
+            for i, tensor in enumerate(state)
+            for k, extent in enumerate(tensor.shape[1:], 2)
+        ]
+        self.axis = [self.scan_axis, *self.spatial_axis]
 
     @property
     def input_tensors(self) -> list[Tensor]:

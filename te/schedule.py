@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, TypeVar, cast
 
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ..dialects import schedule as ops
@@ -23,16 +24,17 @@ from ..provenance.context import PassContext
 from ..provenance.diagnostics import ScheduleError
 from . import dataflow
 from .expr import Axis
-from .group import Group, between, make_group
+from .group import Group, between, group_scans, make_group
 from .intrin import TensorIntrin
 from .itervar import IterVar, ThreadAxis
 from .stage import Stage
+from .stage_state import Producer
 from .tensor import Operation as TeOperation
 from .tensor import Tensor
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
-Key: TypeAlias = str | te.ComputeOp | SSAValue | Stage | Tensor | TeOperation
-"""What names a stage: its label, its compute, its tensor, itself; in the te language its tensor or operation."""
+Key: TypeAlias = str | Producer | SSAValue | Stage | Tensor | TeOperation
+"""What names a stage: its label, its op, its tensor, itself; in the te language its tensor or operation."""
 
 
 def _several(keys: Key | Sequence[Key]) -> Sequence[Key]:
@@ -40,7 +42,7 @@ def _several(keys: Key | Sequence[Key]) -> Sequence[Key]:
 
 
 class Schedule:
-    """The stages of a te.func, producers first, and the record of what was done to them.
+    """The stages of a te.func, one per operation, producers first, and the record of what was done to them.
 
     `func` is changed by cache_write; hand in a clone to keep it.
     """
@@ -50,7 +52,9 @@ class Schedule:
         self._origin = func.clone()
         self.operations: dict[TeOperation, Stage] = {}
         """The stages of the te language's operations, when the function was built from them."""
-        self.stages = [Stage(self, compute) for compute in func.computes]
+        self._places: dict[Axis, tuple[Stage, int]] = {}
+        self.stages = [Stage(self, op) for op in func.block.ops if isinstance(op, te.STAGES)]
+        self._placeholders: dict[BlockArgument, Stage] = {}
         self.sequence = ops.SequenceOp(func.sym_name.data)
         self.sequence.location = func.location
         self._builder = LocatedBuilder(self.sequence.block, func.location)
@@ -59,28 +63,64 @@ class Schedule:
         self._threads: dict[ThreadAxis, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
         self._groups: dict[Group, SSAValue] = {}
+        self.scan_groups = group_scans(self)
+        """The stages that run in the steps of each scan."""
         self.arguments: dict[Tensor, SSAValue] = {}
         """The function's arguments by their placeholders, when it was built from them."""
         self.intrinsics: dict[str, TensorIntrin] = {}
         """What the names of intrinsics in the sequence mean."""
+        self.quiet = False
+        """Whether primitives do not warn."""
         self.keep_schedule_record = bool(PassContext.current().option("te.keep_schedule_record"))
 
+    @property
+    def computes(self) -> list[Stage]:
+        """The stages that are computes, producers first."""
+        return [stage for stage in self.stages if stage.is_compute]
+
     def __getitem__(self, key: Key) -> Stage:
-        """The stage of a label, a compute, its tensor or a stage; raises ScheduleError when there is none."""
+        """The stage of a label, an op, its tensor or a stage; raises ScheduleError when there is none.
+
+        That of an argument is not among `stages`, and nothing can be done to it.
+        """
         if not isinstance(key, Key):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ScheduleError(f"Expect schedule key to be Tensor or Operation, got {type(key).__name__}")
+        if isinstance(key, Tensor) and key in self.arguments:
+            key = self.arguments[key]
         if isinstance(key, Tensor):
             key = key.op
         if isinstance(key, TeOperation):
             found = self.operations.get(key)
             key = found if found is not None else key.name
+        if isinstance(key, Stage) and key in self.stages:
+            return key
         for stage in self.stages:
-            if key is stage or key in (stage.label, stage.compute) or key in stage.compute.outputs:
+            if key in (stage.label, stage.producer) or key in stage.outputs:
                 return stage
         for stage in self.stages:
             if key == stage.origin:
                 return stage
+        for argument in self.func.block.args:
+            if key is argument or (key == argument.name_hint and isinstance(key, str)):
+                return self._placeholder(argument)
+        if isinstance(key, Stage) and key in self._placeholders.values():
+            return key
         raise ScheduleError(f"Cannot find the operation {key} in schedule of {self.func.sym_name.data}")
+
+    def place_of(self, axis: Axis) -> tuple[Stage, int] | None:
+        """The stage of the te operation that has this axis, and which of the operation's axes it is."""
+        if not self._places:
+            self._places = {
+                axis: (stage, i)
+                for op, stage in self.operations.items()
+                for i, axis in enumerate([*op.axis, *op.reduce_axis])
+            }
+        return self._places.get(axis)
+
+    def _placeholder(self, argument: BlockArgument) -> Stage:
+        if argument not in self._placeholders:
+            self._placeholders[argument] = Stage(self, argument)
+        return self._placeholders[argument]
 
     def __str__(self) -> str:
         from .view import show
@@ -89,13 +129,17 @@ class Schedule:
 
     def is_output(self, stage: Stage) -> bool:
         """Whether a tensor of the stage is used as a whole: returned, or handed to an operation that is no compute."""
-        uses = (use for output in stage.compute.outputs for use in output.uses)
-        return any(not isinstance(use.operation, te.ReadOp) for use in uses)
+        return self.whole_use(stage) is not None
+
+    def whole_use(self, stage: Stage) -> Operation | None:
+        """What uses a tensor of the stage as a whole: the return, or an operation that is no compute."""
+        uses = (use.operation for output in stage.outputs for use in output.uses)
+        return next((user for user in uses if not isinstance(user, te.ReadOp)), None)
 
     def stage_handle(self, stage: Stage) -> SSAValue:
         """The value that stands for a stage in the sequence."""
         if stage not in self._stages:
-            with self._builder.located(stage.compute.location):
+            with self._builder.located(stage.location):
                 handle = self._builder.add(ops.StageOp(stage.label)).stage
             handle.name_hint = stage.label if SSAValue.is_valid_name(stage.label) else None
             self._stages[stage] = handle
@@ -106,7 +150,7 @@ class Schedule:
         if axis not in self._axes:
             roots = [*axis.stage.axes, *axis.stage.reduce_axes]
             stage = self.stage_handle(axis.stage)
-            with self._builder.located(axis.stage.compute.location):
+            with self._builder.located(axis.stage.location):
                 op = self._builder.add(ops.AxesOp(stage, len(roots)))
             for root, value in zip(roots, op.axes, strict=True):
                 self.name(root, value)
@@ -117,7 +161,7 @@ class Schedule:
         self._axes[axis] = value
 
     def record(self, op: OpT, stage: Stage) -> OpT:
-        with self._builder.located(stage.compute.location):
+        with self._builder.located(stage.location):
             return self._builder.add(op)
 
     def thread_handle(self, thread: ThreadAxis) -> SSAValue:
@@ -141,15 +185,15 @@ class Schedule:
         if named and isinstance(key, str) and all(key != stage.label for stage in self.stages):
             return named[0]
         stage = self[key]
-        return stage.compute.outputs[key.value_index if isinstance(key, Tensor) else 0]
+        return stage.outputs[key.value_index if isinstance(key, Tensor) else 0]
 
     def tensor_name(self, tensor: SSAValue) -> str:
         """The label of a stage, `.v<i>` added where it has several tensors; the name of an argument."""
         if isinstance(tensor, BlockArgument):
             return tensor.name_hint or f"p{tensor.index}"
         stage = self[tensor]
-        several = len(stage.compute.outputs) > 1
-        return f"{stage.label}.v{stage.compute.outputs.index(tensor)}" if several else stage.label
+        several = len(stage.outputs) > 1
+        return f"{stage.label}.v{stage.outputs.index(tensor)}" if several else stage.label
 
     def tensor_handle(self, tensor: SSAValue) -> SSAValue:
         """The value that stands for a tensor in the sequence."""
@@ -185,12 +229,20 @@ class Schedule:
         for axis in [axis for axis in self._axes if axis.stage is stage]:
             del self._axes[axis]
 
-    def cache_write(self, stage: Key, scope: str) -> Stage:
-        """`c = f(a)` -> `c.local = f(a); c = c.local`: a new stage computes what `stage` did, which becomes its copy.
+    def cache_write(self, tensor: Key | Sequence[Key], scope: str) -> Stage:
+        """`c = f(a)` -> `c.local = f(a); c = c.local`: a new stage computes what a stage did, which becomes its copy.
 
-        Returns the new stage, `LABEL.SCOPE`. Raises ScheduleError when the stage is scheduled already.
+        Where the stage's loops over data were split, fused or reordered, they are the axes of the new stage: split by 4
+        `c[i]` -> `c.local[i.outer.c, i.inner.c] = f(a); c[i] = c.local[i // 4, i % 4]`, and the copy has plain loops.
+        tensor: with several of one stage, all of them. Returns the new stage, `LABEL.SCOPE`. Raises ScheduleError when
+        loops of the reduction were changed, or loops that vanish were marked or have stages inside.
         """
-        stage = self[stage]
+        keys = _several(tensor)
+        stage = self[keys[0]]
+        if any(self[key] is not stage for key in keys):
+            stage.fail("cache_write", "expected tensors of one stage")
+        if len(keys) > 1 and len(set(keys)) != len(stage.outputs):
+            stage.fail("cache_write", f"expected all of the stage's {len(stage.outputs)} tensors, got {len(set(keys))}")
         cache = dataflow.cache_write(self, stage, scope)
         handle = self.stage_handle(stage)
         self._forget(stage)
@@ -215,6 +267,7 @@ class Schedule:
         the end add nothing. Raises ScheduleError for what is no loop of the reduction, or no known reduction.
         """
         stage = self[tensor]
+        stage.the_compute("rfactor")
         axis = stage.axis_of(axis)
         dataflow.check_rfactor(stage, axis, factor_axis)
         handle = self.handle(axis)
@@ -241,7 +294,29 @@ class Schedule:
 
     @property
     def groups(self) -> list[Group]:
-        return list(self._groups)
+        """Those of the scans, then what `create_group` made."""
+        return [*self.scan_groups, *self._groups]
+
+    def text_of(self, name: str | None = None) -> list[Operation]:
+        """The function as it was at first and what was done to it, under a name of their own if one is given."""
+        func, sequence = self._origin.clone(), self.sequence.clone()
+        if name is not None:
+            func.sym_name = sequence.target = StringAttr(name)
+        return [func, sequence]
+
+    def module(self) -> ModuleOp:
+        """All of the schedule as text: the intrinsics that it uses, its function, and what is done to it.
+
+        The pass `schedule-apply` makes of it what lowering makes of the schedule.
+        """
+        intrinsics: list[Operation] = []
+        for name, intrin in self.intrinsics.items():
+            op = intrin.op()
+            op.label = StringAttr(name)
+            intrinsics.append(op)
+        module = ModuleOp([*intrinsics, *self.text_of()])
+        module.location = self.func.location
+        return module
 
     @property
     def primitives(self) -> list[ops.Primitive]:
@@ -262,8 +337,15 @@ class Schedule:
 
         return replay(self._origin.clone(), self.sequence, count, self.intrinsics)
 
+    def copy(self) -> Schedule:
+        """A schedule that stands for itself, with the same record."""
+        return self.snapshot()
+
     def normalize(self) -> Schedule:
-        """A copy as it is lowered: stages inlined, each attached to the loop that its axis is now."""
+        """`b inlined; c @ d.i, i split` -> `c = ..b's..; c @ d.i.inner`: a copy as it is lowered.
+
+        Stages marked so are inlined, each other one is attached to the loop that its axis is now. Not recorded.
+        """
         from .normalize import normalize
 
         return normalize(self.snapshot())

@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ..dialects import te
 from ..dialects.affine import spell
 from ..dialects.relay.constants import dtype_name
+from ..dialects.te_stages import tensor_number
 
 _ATOM, _UNARY, _PRODUCT, _SUM, _SHIFT, _COMPARE, _LOGIC, _ELSE = 8, 7, 6, 5, 4, 3, 2, 1
 _SHORT, _TINY = 20, 8
@@ -61,7 +62,7 @@ def tensor_name(tensor: SSAValue) -> str:
     An argument without a name is `p0`, `p1`, ...
     """
     owner = tensor.owner
-    if isinstance(owner, te.ComputeOp):
+    if isinstance(owner, te.STAGES):
         return owner.label.data + (f".v{owner.results.index(tensor)}" if len(owner.results) > 1 else "")
     return tensor.name_hint or (f"p{tensor.index}" if isinstance(tensor, BlockArgument) else "value")
 
@@ -84,6 +85,34 @@ def statements(compute: te.ComputeOp) -> list[str]:
 def expression(compute: te.ComputeOp) -> str:
     """The formula of a compute in one line."""
     return "; ".join(statements(compute))
+
+
+def formula(op: Operation) -> list[str]:
+    """What an operation computes: `statements` of a compute; of others what they are called with.
+
+    `total = scan(state from init next update)`, `c = matmul(a, b, c, 2)`; of a state what it is a state of.
+    """
+    match op:
+        case te.ComputeOp():
+            return statements(op)
+        case te.StateOp():
+            scan = next(use.operation for use in op.result.uses if isinstance(use.operation, te.ScanOp))
+            return [f"{op.label.data} = the steps of {scan.label.data} so far"]
+        case te.ScanOp():
+            names = [[tensor_name(tensor) for tensor in side] for side in (op.states, op.inits, op.updates)]
+            parts = [f"{state} from {init} next {update}" for state, init, update in zip(*names, strict=True)]
+            call = f"scan({', '.join(parts)})"
+        case te.ExternOp():
+            tensors = [tensor_name(tensor) for tensor in (*op.inputs, *op.outputs)]
+            numbers = [tensor_number(argument) for argument in op.arguments]
+            arguments = zip(numbers, op.arguments, strict=True)
+            texts = [_number(argument) if number is None else tensors[number] for number, argument in arguments]
+            call = f"{op.callee.data}({', '.join(texts)})"
+        case te.HybridOp():
+            call = f"hybrid({', '.join(map(tensor_name, op.inputs))})"
+        case _:
+            return []
+    return [f"{', '.join(map(tensor_name, op.results))} = {call}"]
 
 
 def _number(attribute: Attribute) -> str:
@@ -123,9 +152,11 @@ class _Speller:
             return [*self.lines, *(f"{target} = {term}" for target, term in zip(targets, terms, strict=True))]
         target, term = _tuple(targets), _tuple(terms)
         reducer = compute.reducer.data
+        starts = [self.values[value].text for value in compute.inits]
+        begin = f" from {_tuple(starts)}" if starts else ""
         if compute.combiner is None and reducer in _UPDATES:
-            return [*self.lines, f"{target} {_UPDATES[reducer]} {term}"]
-        return [*self.lines, f"{target} = {reducer}({target}, {term})"]
+            return [*self.lines, f"{target} {_UPDATES[reducer]} {term}{begin}"]
+        return [*self.lines, f"{target} = {reducer}({target}, {term}){begin}"]
 
     def _define(self, value: SSAValue, text: _Text) -> None:
         if len(text.text) > (_SHORT if text.binding == _ATOM else _TINY) and value.uses.get_length() > 1:

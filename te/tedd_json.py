@@ -16,15 +16,13 @@ from ..dialects import te
 from ..dialects.relay.constants import dtype_name
 from ..provenance.diagnostics import ScheduleError
 from .bounds import LoopRange, attach_axis, infer_ranges
-from .itervar import Fuse, IterVar, Kind, Relation, Singleton, Split
+from .itervar import Fuse, IterVar, Kind, Relation, Singleton, Sort, Split
 from .schedule import Schedule
 from .spelling import expression, tensor_name
 from .stage import Stage
+from .stage_state import Producer
 
 Path: TypeAlias = list[int]
-Producer: TypeAlias = te.ComputeOp | BlockArgument
-"""What a stage stands for: a compute, or an argument of the function."""
-
 ITER_TYPES = (
     ("kDataPar", "#FFFFFF"),
     ("kThreadIndex", "#2980B9"),
@@ -39,7 +37,10 @@ ITER_TYPES = (
 """TVM's iteration types: number -> name and colour."""
 
 KIND_TYPES: dict[Kind, int] = {"serial": 0, "unrolled": 5, "vectorized": 6, "parallel": 7, "tensorized": 8}
-"""The kind of a loop -> its iteration type; a serial loop over a reduction is a kCommReduce."""
+"""The kind of a loop -> its iteration type; of a serial one `SORT_TYPES` says more."""
+
+SORT_TYPES: dict[Sort, int] = {"data": 0, "thread": 1, "reduce": 2, "ordered": 3, "opaque": 4}
+"""What an iteration variable runs over -> its iteration type, while it is a serial loop."""
 
 
 class IterVarProperties(TypedDict):
@@ -120,19 +121,19 @@ def dump_json(sch: Schedule) -> ScheduleEntry:
 
 
 def sources(producer: Producer) -> list[SSAValue]:
-    """The tensors that a compute reads, each once, in order of first read; an argument reads none."""
-    return [] if isinstance(producer, BlockArgument) else list(dict.fromkeys(read.tensor for read in producer.reads))
+    """The tensors that an operation reads, in order of first read; an argument reads none."""
+    return [] if isinstance(producer, BlockArgument) else te.inputs_of(producer)
 
 
 def _producer(tensor: SSAValue) -> Producer:
     made_by = tensor if isinstance(tensor, BlockArgument) else tensor.owner
-    assert isinstance(made_by, BlockArgument | te.ComputeOp)
+    assert isinstance(made_by, (BlockArgument, *te.STAGES))
     return made_by
 
 
 def producers(sch: Schedule) -> list[Producer]:
-    """Computes and arguments that are read, in the order in which a depth-first walk from the outputs leaves them."""
-    roots = [*map(_producer, sch.func.return_op.values), *(stage.compute for stage in sch.stages)]
+    """Operations and arguments that are read, in the order in which a depth-first walk from the outputs leaves them."""
+    roots = [*map(_producer, sch.func.return_op.values), *(stage.producer for stage in sch.stages)]
     done: dict[Producer, None] = {}
     stack = [(root, False) for root in reversed(roots)]
     while stack:
@@ -147,8 +148,8 @@ def producers(sch: Schedule) -> list[Producer]:
 
 def _type(axis: IterVar) -> int:
     if axis.thread is not None:
-        return 1
-    return 2 if axis.reduce and axis.kind == "serial" else KIND_TYPES[axis.kind]
+        return SORT_TYPES["thread"]
+    return SORT_TYPES[axis.sort] if axis.kind == "serial" or axis.sort == "opaque" else KIND_TYPES[axis.kind]
 
 
 class _Dump:
@@ -156,7 +157,7 @@ class _Dump:
         self.sch = sch
         self.number = {producer: i for i, producer in enumerate(producers(sch))}
         self.paths: dict[IterVar, Path] = {
-            axis: [self.number[stage.compute], i] for stage in sch.stages for i, axis in enumerate(stage.all_iter_vars)
+            axis: [self.number[stage.producer], i] for stage in sch.stages for i, axis in enumerate(stage.all_iter_vars)
         }
         self.ranges: dict[IterVar, LoopRange] = {}
 
@@ -166,7 +167,7 @@ class _Dump:
         except ScheduleError as error:
             text = f"Ranges are not available, because InferBound fails with the following error:\n{error}"
             warnings.warn(text, stacklevel=4)
-        stage_of: dict[Producer, Stage] = {stage.compute: stage for stage in self.sch.stages}
+        stage_of: dict[Producer, Stage] = {stage.producer: stage for stage in self.sch.stages}
         stages = [self._stage(producer, stage_of.get(producer)) for producer in self.number]
         return {"type": "Schedule", "stages": stages}
 
@@ -192,7 +193,7 @@ class _Dump:
             "type": "Stage",
             "name": tensor_name(producer) if isinstance(producer, BlockArgument) else producer.label.data,
             "attaching_to": None if axis is None else self.paths[axis],
-            "compute": None if stage is None else expression(stage.compute),
+            "compute": expression(stage.compute) if stage is not None and stage.is_compute else None,
             "properties": {"scope": "global" if stage is None else stage.scope},
             "all_itervars": [] if stage is None else [self._itervar(axis) for axis in stage.all_iter_vars],
             "relations": [] if stage is None else [self._relation(relation) for relation in stage.relations],

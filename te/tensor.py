@@ -7,12 +7,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from types import FunctionType
+from typing import Any, NoReturn, TypeAlias, cast
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.dialects.builtin import LocationAttr
 
 from .dtypes import check_dtype, fail, is_float
-from .expr import Axis, Expr, ExprLike, Extent, Read, Reduce, convert, walk
+from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, constant, convert, walk
+from .locations import here
 
 # One case per rank, so that type checkers know the arguments of a lambda.
 Body: TypeAlias = (
@@ -42,7 +44,7 @@ class Operation:
 
     def __init__(self, name: str, shapes: Sequence[Sequence[Extent]], dtypes: Sequence[str]):
         self.name = name
-        self.location = UNKNOWN_LOC
+        self.location = here(name)
         outputs = enumerate(zip(shapes, dtypes, strict=True))
         self.outputs = [Tensor(self, index, tuple(shape), dtype) for index, (shape, dtype) in outputs]
         self.axis: list[Axis] = []
@@ -87,14 +89,28 @@ class ComputeOp(Operation):
         first = body[0]
         if isinstance(first, Reduce):
             self.reduce_axis = list(first.axes)
+        nodes = walk(self.body)
+        _check_reductions(name, self.body, nodes)
+        self._inputs = tuple(dict.fromkeys(node.tensor for node in nodes if isinstance(node, Read)))
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        return list(dict.fromkeys(node.tensor for node in walk(self.body) if isinstance(node, Read)))
+        return list(self._inputs)
+
+
+class FullOp(ComputeOp):
+    """One number at every point. It is spelled where it is read, so that only an output of a function is a stage."""
+
+    def __init__(self, name: str, axes: Sequence[Axis], number: Const):
+        super().__init__(name, axes, [number], "", {})
+        self.number = Const(number.value, number.dtype, self.location)
 
 
 class Tensor:
-    """One output of an operation. `T[i, j]` and `T(i, j)` read an element; fewer indices give a slice."""
+    """One output of an operation. `T[i, j]` and `T(i, j)` read an element; fewer indices give a slice.
+
+    `T(i - 1, j, otherwise=0.0)` reads a padded tensor: the number where the point lies outside.
+    """
 
     def __init__(self, op: Operation, value_index: int, shape: tuple[Extent, ...], dtype: str):
         self.op = op
@@ -111,12 +127,17 @@ class Tensor:
         """The operation's name, with `.v<index>` when it has several outputs."""
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}.v{self.value_index}"
 
-    def __call__(self, *indices: ExprLike | slice) -> Expr:
+    def __call__(self, *indices: ExprLike | slice, otherwise: float | None = None) -> Expr:
         if len(indices) != self.ndim:
             fail(f"Need to provide {self.ndim} index in tensor but {len(indices)} was provided (tensor '{self.name}')")
-        return Read(self, tuple(self._index(index) for index in indices))
+        if isinstance(self.op, FullOp):
+            return self.op.number
+        default = None if otherwise is None else constant(otherwise, self.dtype)
+        return Read(self, tuple(self._index(index) for index in indices), default)
 
     def _index(self, index: ExprLike | slice) -> Expr:
+        if isinstance(index, Axis):
+            return index
         if isinstance(index, slice):
             fail(f"te: expected one index per dimension of tensor '{self.name}', got {index}; ranges are not indices")
         expr = convert(index)
@@ -126,7 +147,8 @@ class Tensor:
 
     def __getitem__(self, indices: ExprLike | slice | tuple[ExprLike | slice, ...]) -> Any:
         given = indices if isinstance(indices, tuple) else (indices,)
-        return self(*given) if len(given) >= self.ndim else TensorSlice(self, given)
+        whole = len(given) >= self.ndim and not any(isinstance(index, slice) for index in given)
+        return self(*given) if whole else TensorSlice(self, given)
 
     def __iter__(self) -> Iterator[Any]:
         fail(f"te: tensor '{self.name}' cannot be iterated; index it")
@@ -137,7 +159,7 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False)
 class TensorSlice(Expr):
-    """A tensor with its first indices given; more indices make it an element."""
+    """A tensor with its first indices given; more indices make it an element. Ranges make it an intrinsic's region."""
 
     tensor: Tensor
     indices: tuple[ExprLike | slice, ...]
@@ -176,6 +198,16 @@ def placeholder(shape: Sequence[Extent] | Extent, dtype: str = "float32", name: 
     return PlaceholderOp(name, [check_shape(shape, "te.placeholder")], [dtype]).output(0)
 
 
+def full(shape: Sequence[Extent] | Extent, fill_value: float, dtype: str = "float32", name: str = "full") -> Tensor:
+    """A tensor of one number. What reads it has the number itself, at the location of this operation.
+
+    Raises ScheduleError when the dtype cannot hold the number.
+    """
+    check_dtype(dtype, "te.full")
+    axes = [Axis(f"i{k}", extent) for k, extent in enumerate(check_shape(shape, "te.full"))]
+    return FullOp(name, axes, constant(fill_value, dtype)).output(0)
+
+
 def compute(
     shape: Sequence[Extent] | Extent,
     fcompute: Body,
@@ -186,46 +218,81 @@ def compute(
 ) -> Any:
     """A tensor whose element at `(i, j, ..)` is `fcompute(i, j, ..)`; several, as a list, when that is a tuple.
 
-    `lambda *i` gets all axes, called i0, i1, .. or as `varargs_names` says.
+    Fewer arguments than dimensions are the outer axes of a call of a tensor intrinsic, which computes the others.
+    `lambda *i` gets all axes, called i0, i1, .. or as `varargs_names` says. attrs: become attributes of the stage; True
+    a flag, as in {"keep": True}, False none, and what is no attribute its text.
     Raises ScheduleError when the lambda's arguments do not match the shape.
     """
+    from .tensor_compute import IntrinCall, tensor_compute
+
     extents = check_shape(shape, "te.compute")
-    axes = [Axis(n, e) for n, e in zip(_argument_names(fcompute, len(extents), varargs_names), extents, strict=True)]
+    names = _argument_names(fcompute, len(extents), varargs_names)
+    axes = [Axis(n, e) for n, e in zip(names, extents, strict=False)]
     result = fcompute(*axes)
+    if isinstance(result, IntrinCall):
+        tagged = _tagged("te.compute", tag)
+        return tensor_compute(name, axes, extents[len(axes) :], result, tagged, dict(attrs or {})).output(0)
+    if len(axes) != len(extents):
+        _wrong_count(len(axes), len(extents))
     several = isinstance(result, tuple | list)
     body = [convert(expr) for expr in (cast(Sequence[ExprLike], result) if several else (result,))]
     if not body:
         fail(f"te.compute: expected at least one value, got an empty tuple (stage '{name}')")
-    _check_reductions(name, body)
-    scope = current_tag()
-    if scope and tag:
-        fail("te.compute: nested tag is not allowed for now")
-    op = ComputeOp(name, axes, body, tag or scope, dict(attrs or {}))
+    op = ComputeOp(name, axes, body, _tagged("te.compute", tag), dict(attrs or {}))
     return op.outputs if several else op.output(0)
 
 
+def _tagged(what: str, tag: str) -> str:
+    """The tag of an operation that is made now."""
+    scope = current_tag()
+    if scope and tag:
+        fail(f"{what}: nested tag is not allowed for now")
+    return tag or scope
+
+
+def _wrong_count(arguments: int, rank: int) -> NoReturn:
+    fail(f"Number of args to fcompute does not match dimension, args={arguments}, dimension={rank}")
+
+
 def _argument_names(fcompute: Callable[..., Any], rank: int, varargs_names: Sequence[str] | None) -> list[str]:
-    parameters = list(inspect.signature(fcompute).parameters.values())
-    plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if any(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.default is not p.empty for p in parameters):
-        fail("te.compute: expected a function of plain arguments, got keyword or default arguments")
-    names = [p.name for p in plain]
+    names, more = _parameters(fcompute)
     rest = rank - len(names)
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters) and rest >= 0:
+    if more and rest >= 0:
         if varargs_names is not None and len(varargs_names) != rest:
             fail(f"te.compute: expected {rest} varargs_names, got {len(varargs_names)}")
         names += list(varargs_names) if varargs_names is not None else [f"i{k}" for k in range(len(names), rank)]
-    if len(names) != rank:
-        fail(f"Number of args to fcompute does not match dimension, args={len(names)}, dimension={rank}")
+    if len(names) > rank:
+        _wrong_count(len(names), rank)
     return names
 
 
-def _check_reductions(name: str, body: Sequence[Expr]) -> None:
-    if any(isinstance(node, Reduce) for expr in body for node in walk([expr])[1:]):
-        fail(f"te.compute: Reductions are only allowed at the top level of compute (stage '{name}')")
-    tops = [expr for expr in body if isinstance(expr, Reduce)]
-    if not tops:
+def _parameters(fcompute: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The names of a function's plain arguments, and whether it takes more of them."""
+    if isinstance(fcompute, Tensor):
+        return [], True
+    if isinstance(fcompute, FunctionType) and not hasattr(fcompute, "__wrapped__"):
+        # As `inspect.signature` says, in a tenth of the time.
+        code = fcompute.__code__
+        plain = not (fcompute.__defaults__ or code.co_kwonlyargcount or code.co_flags & inspect.CO_VARKEYWORDS)
+        names, more = list(code.co_varnames[: code.co_argcount]), bool(code.co_flags & inspect.CO_VARARGS)
+    else:
+        parameters = list(inspect.signature(fcompute).parameters.values())
+        odd = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        plain = all(p.kind not in odd and p.default is p.empty for p in parameters)
+        names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if not plain:
+        fail("te.compute: expected a function of plain arguments, got keyword or default arguments")
+    return names, more
+
+
+def _check_reductions(name: str, body: Sequence[Expr], nodes: Sequence[Expr]) -> None:
+    reductions = [node for node in nodes if isinstance(node, Reduce)]
+    if not reductions:
         return
+    tops = [expr for expr in body if isinstance(expr, Reduce)]
+    if len(reductions) > len(set(tops)):
+        fail(f"te.compute: Reductions are only allowed at the top level of compute (stage '{name}')")
     first = tops[0]
     same = all(top.values is first.values for top in tops)
     if not same or [top.index for top in tops] != list(range(len(first.values))) or len(tops) != len(body):

@@ -71,11 +71,11 @@ class _Match:
         if len(mine.outputs) > 1 or mine.reducer != theirs.reducer:
             found, wanted = (c.reducer.data if c.reducer is not None else "no reduction" for c in (mine, theirs))
             self.fail(f"expected {wanted}, got {found}")
-        last = self.intrin.body.func.return_op.values[0].owner
-        if any(leaf.reduce for leaf in self.stage.leaf[: self.outer]) and not (
-            isinstance(last, te.ComputeOp) and last.reducer == mine.reducer
-        ):
-            self.fail("expected a replacement that ends in the reduction, as a loop of it stays outside the tile")
+        partial = any(leaf.reduce for leaf in self.stage.leaf[: self.outer])
+        if partial and not self.intrin.accumulates:
+            self.fail("Reduction update op is not defined, and a loop of the reduction stays outside the tile")
+        if not partial and self.intrin.body is None:
+            self.fail("Normal body op is not defined, and no loop of the reduction stays outside the tile")
         output = self._axes(list(mine.axes), list(theirs.axes))
         self._axes(list(mine.reduce_axes), list(theirs.reduce_axes))
         tile = Tile(output)
@@ -86,6 +86,8 @@ class _Match:
             self.fail(f"expected a body of {len(right)} operations, got {len(left)}")
         for a, b in zip(left, right, strict=True):
             self._operation(a, b, same, tile)
+        if mine.inits or theirs.inits:
+            self.fail("expected reductions that start from what their reducers say, got one with init")
         if same.get(mine.yielded) is not theirs.yielded:
             self.fail("expected the intrinsic's result, got another value")
         return tile

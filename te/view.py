@@ -17,13 +17,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import BlockArgument
+
 from ..provenance.diagnostics import ScheduleError
 from ..provenance.span import layer_names
 from .bounds import attach_axis, infer_ranges
 from .itervar import IterVar
 from .schedule import Schedule
 from .spelling import expression as expression
-from .spelling import statements
+from .spelling import formula
 from .stage import Stage
 
 _WIDTH = 120
@@ -40,10 +43,12 @@ class Loop:
     reduce: bool
     computes: tuple[str, ...]
     """The stages computed in it."""
+    notes: tuple[str, ...] = ()
+    """Its thread, intrinsic, pragmas and prefetches."""
 
     @property
     def marks(self) -> str:
-        kind = () if self.kind == "serial" else (self.kind,)
+        kind = (*(() if self.kind == "serial" else (self.kind,)), *self.notes)
         inner = (f"computes {', '.join(self.computes)}",) if self.computes else ()
         return ", ".join((*kind, *inner))
 
@@ -62,25 +67,45 @@ def shown_extents(schedule: Schedule) -> Mapping[IterVar, int]:
 
 
 def loops(stage: Stage, extents: Mapping[IterVar, int]) -> list[Loop]:
-    """The loops of a stage, outermost first; those of one pass too."""
+    """The loops of a stage, outermost first; those of one pass too, but not what no compute has."""
     inside: dict[IterVar, list[str]] = {}
     for other in stage.schedule.stages:
         if other.attach is not None and other.attach.stage is stage:
             axis = attach_axis(other.attach)
             if axis is not None:
                 inside.setdefault(axis, []).append(other.label)
-    return [Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ()))) for axis in stage.leaf]
+    shown = [axis for axis in stage.leaf if stage.is_compute or axis.sort != "opaque"]
+    steps = [axis for axis in shown if axis.sort == "ordered"]
+    if steps:
+        groups = [group for group in stage.schedule.scan_groups if group.scan is stage.producer]
+        inside[steps[-1]] = [s.label for group in groups for s in group.members if s.attach is None and not s.inlined]
+    return [
+        Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ())), _notes(axis))
+        for axis in shown
+    ]
+
+
+def _notes(axis: IterVar) -> tuple[str, ...]:
+    thread = (axis.thread.tag,) if axis.thread is not None else ()
+    intrin = (axis.intrin.name,) if axis.intrin is not None else ()
+    hints = (key if isinstance(value, UnitAttr) else f"{key} = {value}" for key, value in axis.hints.items())
+    return (*thread, *intrin, *hints)
+
+
+def what(stage: Stage) -> str:
+    """What a stage computes, in one line."""
+    return "" if isinstance(stage.producer, BlockArgument) else "; ".join(formula(stage.producer))
 
 
 def place(stage: Stage) -> str:
-    """Where a stage is computed: `root`, `inlined` or `@ relu.i.outer`.
+    """Where a stage is computed: `root`, `inlined`, `@ relu.i.outer`, or `@ total.idx` in the steps of a scan.
 
     A loop whose name the host has twice is told by its position: `@ relu.i#1`.
     """
     if stage.inlined:
         return "inlined"
     if stage.attach is None:
-        return "root"
+        return "root" if stage.scan is None else f"@ {stage.scan.label.data}.idx"
     host = stage.attach.stage
     axis = attach_axis(stage.attach) or stage.attach.axis
     twins = [loop.name for loop in host.leaf].count(axis.name) > 1
@@ -106,11 +131,12 @@ def show(schedule: Schedule) -> str:
 def _head(stage: Stage) -> tuple[str, str, str]:
     if stage.inlined:
         return f"stage {stage.label}", "inlined", ""
-    return f"stage {stage.label}", f"({stage.scope})", "" if stage.attach is None else place(stage)
+    where = place(stage)
+    return f"stage {stage.label}", f"({stage.scope})", "" if where == "root" else where
 
 
 def _layers(stage: Stage) -> str:
-    names = layer_names(stage.compute.location)
+    names = layer_names(stage.location)
     if not names:
         return ""
     more = f", and {len(names) - _LAYERS} more" if len(names) > _LAYERS else ""
@@ -125,7 +151,8 @@ def _tree(stage: Stage, extents: Mapping[IterVar, int]) -> list[str]:
         f"{head.ljust(width)}  # {loop.marks}" if loop.marks else head for head, loop in zip(heads, shown, strict=True)
     ]
     indent = "  " * (len(shown) + 1)
-    return lines + [indent + _cut(line, _WIDTH - len(indent)) for line in statements(stage.compute)]
+    assert not isinstance(stage.producer, BlockArgument)
+    return lines + [indent + _cut(line, _WIDTH - len(indent)) for line in formula(stage.producer)]
 
 
 def _cut(text: str, width: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import IntegerType, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
@@ -31,6 +31,49 @@ class AbsOp(Unary):
 
 
 @irdl_op_definition
+class AcosOp(Unary):
+    name = "relay.acos"
+
+
+@irdl_op_definition
+class AcoshOp(Unary):
+    name = "relay.acosh"
+
+
+@irdl_op_definition
+class AsinOp(Unary):
+    name = "relay.asin"
+
+
+@irdl_op_definition
+class AsinhOp(Unary):
+    name = "relay.asinh"
+
+
+@irdl_op_definition
+class AtanOp(Unary):
+    name = "relay.atan"
+
+
+@irdl_op_definition
+class AtanhOp(Unary):
+    name = "relay.atanh"
+
+
+@irdl_op_definition
+class BitwiseNotOp(Unary):
+    """Of integers and booleans."""
+
+    name = "relay.bitwise_not"
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if not isinstance(sig.types[0].element_type, IntegerType):
+            sig.fail("an operand of integers or booleans", str(sig.types[0]))
+        return [sig.types[0]]
+
+
+@irdl_op_definition
 class CeilOp(Unary):
     name = "relay.ceil"
 
@@ -38,6 +81,16 @@ class CeilOp(Unary):
 @irdl_op_definition
 class CopyOp(Unary):
     name = "relay.copy"
+
+
+@irdl_op_definition
+class CosOp(Unary):
+    name = "relay.cos"
+
+
+@irdl_op_definition
+class CoshOp(Unary):
+    name = "relay.cosh"
 
 
 @irdl_op_definition
@@ -61,8 +114,36 @@ class LogOp(Unary):
 
 
 @irdl_op_definition
+class Log10Op(Unary):
+    name = "relay.log10"
+
+
+@irdl_op_definition
+class Log2Op(Unary):
+    name = "relay.log2"
+
+
+@irdl_op_definition
+class LogicalNotOp(Unary):
+    """Of booleans."""
+
+    name = "relay.logical_not"
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if sig.types[0].element_type != i1:
+            sig.fail("a boolean operand", str(sig.types[0]))
+        return [sig.types[0]]
+
+
+@irdl_op_definition
 class NegativeOp(Unary):
     name = "relay.negative"
+
+
+@irdl_op_definition
+class OnesLikeOp(Unary):
+    name = "relay.ones_like"
 
 
 @irdl_op_definition
@@ -88,13 +169,70 @@ class SigmoidOp(Unary):
 
 
 @irdl_op_definition
+class SignOp(Unary):
+    """-1, 0 or 1; NaN stays."""
+
+    name = "relay.sign"
+
+
+@irdl_op_definition
+class SinOp(Unary):
+    name = "relay.sin"
+
+
+@irdl_op_definition
+class SinhOp(Unary):
+    name = "relay.sinh"
+
+
+@irdl_op_definition
 class SqrtOp(Unary):
     name = "relay.sqrt"
 
 
 @irdl_op_definition
+class TanOp(Unary):
+    name = "relay.tan"
+
+
+@irdl_op_definition
 class TanhOp(Unary):
     name = "relay.tanh"
+
+
+@irdl_op_definition
+class TruncOp(Unary):
+    """Round towards zero."""
+
+    name = "relay.trunc"
+
+
+@irdl_op_definition
+class ZerosLikeOp(Unary):
+    name = "relay.zeros_like"
+
+
+class Predicate(Unary):
+    """A unary operator whose result is boolean."""
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        return [TensorType(i1, sig.shape(0))]
+
+
+@irdl_op_definition
+class IsFiniteOp(Predicate):
+    name = "relay.isfinite"
+
+
+@irdl_op_definition
+class IsInfOp(Predicate):
+    name = "relay.isinf"
+
+
+@irdl_op_definition
+class IsNanOp(Predicate):
+    name = "relay.isnan"
 
 
 @irdl_op_definition
@@ -218,19 +356,41 @@ class GreaterOp(Compare):
 
 OPERATORS: list[type[Operator]] = [
     AbsOp,
+    AcosOp,
+    AcoshOp,
+    AsinOp,
+    AsinhOp,
+    AtanOp,
+    AtanhOp,
+    BitwiseNotOp,
     CeilOp,
     CopyOp,
+    CosOp,
+    CoshOp,
     ErfOp,
     ExpOp,
     FloorOp,
     LogOp,
+    Log10Op,
+    Log2Op,
+    LogicalNotOp,
     NegativeOp,
+    OnesLikeOp,
     ReluOp,
     RoundOp,
     RsqrtOp,
     SigmoidOp,
+    SignOp,
+    SinOp,
+    SinhOp,
     SqrtOp,
+    TanOp,
     TanhOp,
+    TruncOp,
+    ZerosLikeOp,
+    IsFiniteOp,
+    IsInfOp,
+    IsNanOp,
     ClipOp,
     LeakyReluOp,
     CastOp,

@@ -230,6 +230,32 @@ class BatchNormOp(Operator):
 
 
 @irdl_op_definition
+class LayerNormOp(Operator):
+    """`(data - mean) / sqrt(variance + epsilon) * gamma + beta`, of every row along `axis`; TVM's LayerNormAttrs."""
+
+    name = "relay.nn.layer_norm"
+    data = operand_def(TensorType)
+    gamma = operand_def(TensorType)
+    beta = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = integer(-1)
+    epsilon = real(1e-5)
+    center = boolean(True)
+    scale = boolean(True)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        shape = sig.shape(0)
+        axis = sig.axis(sig.int("axis"), len(shape))
+        for index in (1, 2):
+            if sig.rank(index, 1) != (shape[axis],):
+                sig.fail(f"operand {index} of {shape[axis]} elements", str(sig.types[index]))
+        sig.same_element()
+        return [sig.types[0]]
+
+
+@irdl_op_definition
 class DropoutOp(Operator):
     """Results: the data and the mask. Inference lets the data through."""
 
@@ -358,6 +384,7 @@ OPERATORS: list[type[Operator]] = [
     BatchMatmulOp,
     BiasAddOp,
     BatchNormOp,
+    LayerNormOp,
     DropoutOp,
     LRNOp,
     SoftmaxOp,

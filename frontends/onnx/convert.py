@@ -15,7 +15,7 @@ from ...dialects.relay import transform as tr
 from ...dialects.relay.constants import Array
 from . import fold, layers, padding, pooling, shaping
 from .context import Context
-from .elementwise import cast, clip, elementwise, identity, leaky_relu, power, reduction, variadic
+from .elementwise import cast, clip, elementwise, identity, isinf, leaky_relu, power, reduction, variadic
 from .fold import Fold
 
 Result: TypeAlias = SSAValue | Array
@@ -34,10 +34,19 @@ class Converter:
 CONVERTERS: dict[str, Converter] = {
     # Elementwise
     "Abs": Converter(elementwise(ew.AbsOp)),
+    "Acos": Converter(elementwise(ew.AcosOp)),
+    "Acosh": Converter(elementwise(ew.AcoshOp)),
     "Add": Converter(elementwise(ew.AddOp), fold.binary(np.add)),
+    "Asin": Converter(elementwise(ew.AsinOp)),
+    "Asinh": Converter(elementwise(ew.AsinhOp)),
+    "Atan": Converter(elementwise(ew.AtanOp)),
+    "Atanh": Converter(elementwise(ew.AtanhOp)),
+    "BitwiseNot": Converter(elementwise(ew.BitwiseNotOp)),
     "Cast": Converter(cast, fold.to_dtype),
     "Ceil": Converter(elementwise(ew.CeilOp)),
     "Clip": Converter(clip),
+    "Cos": Converter(elementwise(ew.CosOp)),
+    "Cosh": Converter(elementwise(ew.CoshOp)),
     "Div": Converter(elementwise(ew.DivideOp), fold.binary(fold.divide)),
     "Equal": Converter(elementwise(ew.EqualOp)),
     "Erf": Converter(elementwise(ew.ErfOp)),
@@ -45,6 +54,8 @@ CONVERTERS: dict[str, Converter] = {
     "Floor": Converter(elementwise(ew.FloorOp)),
     "Greater": Converter(elementwise(ew.GreaterOp)),
     "Identity": Converter(identity),
+    "IsInf": Converter(isinf),
+    "IsNaN": Converter(elementwise(ew.IsNanOp)),
     "LeakyRelu": Converter(leaky_relu),
     "Less": Converter(elementwise(ew.LessOp)),
     "Log": Converter(elementwise(ew.LogOp)),
@@ -52,13 +63,18 @@ CONVERTERS: dict[str, Converter] = {
     "Min": Converter(variadic(ew.MinimumOp), fold.binary(np.minimum)),
     "Mul": Converter(elementwise(ew.MultiplyOp), fold.binary(np.multiply)),
     "Neg": Converter(elementwise(ew.NegativeOp), fold.negative),
+    "Not": Converter(elementwise(ew.LogicalNotOp)),
     "Pow": Converter(power),
     "Relu": Converter(elementwise(ew.ReluOp)),
     "Round": Converter(elementwise(ew.RoundOp)),
     "Sigmoid": Converter(elementwise(ew.SigmoidOp)),
+    "Sign": Converter(elementwise(ew.SignOp)),
+    "Sin": Converter(elementwise(ew.SinOp)),
+    "Sinh": Converter(elementwise(ew.SinhOp)),
     "Sqrt": Converter(elementwise(ew.SqrtOp)),
     "Sub": Converter(elementwise(ew.SubtractOp), fold.binary(np.subtract)),
     "Sum": Converter(variadic(ew.AddOp), fold.binary(np.add)),
+    "Tan": Converter(elementwise(ew.TanOp)),
     "Tanh": Converter(elementwise(ew.TanhOp)),
     # Layers
     "BatchNormalization": Converter(layers.batch_norm),
@@ -66,6 +82,7 @@ CONVERTERS: dict[str, Converter] = {
     "Dropout": Converter(layers.dropout),
     "Gemm": Converter(layers.gemm),
     "LRN": Converter(layers.lrn),
+    "LayerNormalization": Converter(layers.layer_norm),
     "LogSoftmax": Converter(layers.softmax(nn.LogSoftmaxOp)),
     "MatMul": Converter(layers.matmul),
     "Softmax": Converter(layers.softmax(nn.SoftmaxOp)),

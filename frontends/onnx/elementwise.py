@@ -13,6 +13,8 @@ from ...dialects.relay.elementwise import (
     CastOp,
     ClipOp,
     CopyOp,
+    EqualOp,
+    IsInfOp,
     LeakyReluOp,
     MaximumOp,
     MinimumOp,
@@ -48,6 +50,16 @@ def identity(ctx: Context) -> SSAValue | Array:
     """A copy; of a known tensor the tensor itself."""
     known = ctx.known(0)
     return _copy(ctx) if known is None else known
+
+
+def isinf(ctx: Context) -> SSAValue:
+    """Infinities of one sign only are found by comparing; of none, by comparing with what nothing equals."""
+    below, above = (bool(ctx.int(name, 1)) for name in ("detect_negative", "detect_positive"))
+    data = ctx.value(0)
+    if below and above:
+        return ctx.emit(IsInfOp, data)
+    sought = np.inf if above else -np.inf if below else np.nan
+    return ctx.emit(EqualOp, data, ctx.scalar(sought, data))
 
 
 def leaky_relu(ctx: Context) -> SSAValue:

@@ -6,11 +6,21 @@ from collections.abc import Callable
 from math import prod
 
 import numpy as np
+from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.constants import Array
 from ...dialects.relay.elementwise import AddOp, MultiplyOp
-from ...dialects.relay.nn import BatchMatmulOp, BatchNormOp, BiasAddOp, Conv2DOp, DenseOp, DropoutOp, LRNOp
+from ...dialects.relay.nn import (
+    BatchMatmulOp,
+    BatchNormOp,
+    BiasAddOp,
+    Conv2DOp,
+    DenseOp,
+    DropoutOp,
+    LayerNormOp,
+    LRNOp,
+)
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from .context import Context, shape_of
@@ -45,6 +55,31 @@ def batch_norm(ctx: Context) -> SSAValue:
     if not ctx.int("spatial", 1):
         ctx.fail("spatial=1 (one mean and variance per channel)", "spatial=0")
     return ctx.emit(BatchNormOp, *ctx.values(), epsilon=ctx.float("epsilon", 1e-5))
+
+
+def layer_norm(ctx: Context) -> SSAValue:
+    """nn.layer_norm along the last axis; several normalised axes become one and come back. Y is the one output."""
+    if any(ctx.node.output[1:]):
+        ctx.fail("one output", f"outputs {list(ctx.node.output)}")
+    if (stash := ctx.int("stash_type", 1)) != TensorProto.FLOAT:
+        ctx.fail("stash_type 1 (statistics in float32)", str(stash))
+    shape, axis = ctx.shape(0), ctx.int("axis", -1)
+    if not -len(shape) <= axis < len(shape):
+        ctx.fail(f"axis in [{-len(shape)}, {len(shape)})", str(axis))
+    rows, row = shape[: axis % len(shape)], shape[axis % len(shape) :]
+    flat = (prod(row),)
+    data = _reshaped(ctx, ctx.value(0), (*rows, *flat))
+    gamma = _affine(ctx, ctx.value(1), row)
+    beta = _affine(ctx, ctx.value(2), row) if ctx.has(2) else gamma
+    result = ctx.emit(LayerNormOp, data, gamma, beta, epsilon=ctx.float("epsilon", 1e-5), center=ctx.has(2))
+    return _reshaped(ctx, result, shape)
+
+
+def _affine(ctx: Context, value: SSAValue, row: tuple[int, ...]) -> SSAValue:
+    """A scale or bias that broadcasts to the normalised axes, as a vector."""
+    if shape_of(value) != row:
+        value = ctx.emit(BroadcastToOp, value, shape=row)
+    return _reshaped(ctx, value, (prod(row),))
 
 
 def lrn(ctx: Context) -> SSAValue:

@@ -177,6 +177,11 @@ def _gep(w: Writer, op: Operation) -> None:
     w.put(f"{w.names[op.results[0]]} = getelementptr{inbounds} {type_text(element)}, {place}")
 
 
+def _addresses(w: Writer, op: Operation) -> None:
+    assert isinstance(op, llvm_ext.AddressesOp)
+    w.put(f"{w.names[op.result]} = getelementptr {type_text(op.element)}, {_typed(w, op.operands)}")
+
+
 def _alloca(w: Writer, op: Operation) -> None:
     element = type_text(op.properties["elem_type"])
     w.put(f"{w.names[op.results[0]]} = alloca {element}, {_typed(w, op.operands)}{_alignment(op)}")
@@ -289,6 +294,7 @@ INSTRUCTIONS: dict[type[Operation], Spelling] = {
     llvm.LoadOp: _load,
     llvm.StoreOp: _store,
     llvm.GEPOp: _gep,
+    llvm_ext.AddressesOp: _addresses,
     llvm.AllocaOp: _alloca,
     llvm.BrOp: _br,
     llvm.CondBrOp: _cond_br,

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr
-
+from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, Signature, shape_of
 from ...passes.relay.blocking import largest_divisor, vector_block
-from .body import Body, TeBuilder, Tensor, element, shape
-from .elementwise import label
-from .nn import product
+from ...te import Expr, Tensor
+from .stages import compute, label, rounded, shape, wide
 from .transform import blocked_point
 
 LANES = 16
@@ -48,183 +45,128 @@ def _windows(sig: Signature, kernel: tuple[int, int]) -> tuple[_Window, _Window]
     return _Window(kernel[0], sh, dh, top, bottom), _Window(kernel[1], sw, dw, left, right)
 
 
-def _padded(builder: TeBuilder, data: Tensor, extents: tuple[int, int], before: tuple[int, int]) -> Tensor:
+def _window_axes(kernel: tuple[int, int]) -> tuple[Expr, Expr]:
+    return te.reduce_axis((0, kernel[0]), name="ky"), te.reduce_axis((0, kernel[1]), name="kx")
+
+
+def _padded(data: Tensor, extents: tuple[int, int], before: tuple[int, int]) -> Tensor:
     """NCHW[x]c data in a buffer of image `extents`, zeros around it; the data itself when nothing is added."""
-    n, chunks, height, width, lanes = shape(data)
+    batch, chunks, height, width, lanes = shape(data)
     if extents == (height, width) and before == (0, 0):
         return data
+    top, left = before
+    return te.compute(
+        (batch, chunks, *extents, lanes),
+        lambda n, c, y, x, ci: data(n, c, y - top, x - left, ci, otherwise=0),
+        name="data_pad",
+        attrs={"keep": True},
+    )
 
-    def body(b: Body) -> SSAValue:
-        i, c, y, x, lane = b.axes
-        return b.read(data, [i, c, y - before[0], x - before[1], lane], 0)
 
-    names = ("n", "c", "y", "x", "ci")
-    return builder.compute("data_pad", (n, chunks, *extents, lanes), element(data), body, names=names, keep=True)
-
-
-def blocked_convolution(
-    builder: TeBuilder, sig: Signature, name: str, data: Tensor, weight: Tensor, result: tuple[int, ...]
-) -> SSAValue:
+def _blocked_convolution(sig: Signature, name: str, data: Tensor, weight: Tensor, result: tuple[int, ...]) -> Tensor:
     """NCHW[x]c data, OIHW[x]i[y]o weight -> NCHW[y]c of shape `result`, whose rows may come out wider than asked.
 
     The row is widened to whole register tiles; the columns beyond it are never read.
     """
-    n, chunks, out_height, out_width, lanes = result
+    batch, chunks, out_height, out_width, lanes = result
     o_chunks, i_chunks, kh, kw, i_lanes, _ = shape(weight)
     groups = sig.int("groups")
     rows, columns = _windows(sig, (kh, kw))
     tile = tile_width(out_width)
-    wide = -(-out_width // tile) * tile
+    widened = -(-out_width // tile) * tile
     _, _, height, width, _ = shape(data)
     need = (
         max(height + rows.before, (out_height - 1) * rows.stride + (kh - 1) * rows.dilation + 1),
-        max(width + columns.before, (wide - 1) * columns.stride + (kw - 1) * columns.dilation + 1),
+        max(width + columns.before, (widened - 1) * columns.stride + (kw - 1) * columns.dilation + 1),
     )
-    padded = _padded(builder, data, need, (rows.before, columns.before))
+    padded = _padded(data, need, (rows.before, columns.before))
     per_group = o_chunks // groups
+    number = wide(data.dtype)
+    ic, (ky, kx), il = te.reduce_axis((0, i_chunks), "ic"), _window_axes((kh, kw)), te.reduce_axis((0, i_lanes), "il")
 
-    def body(b: Body) -> SSAValue:
-        i, oc, y, x, lane = b.axes
-        ic, dy, dx, il = b.reduce
-        chunk = ic if groups == 1 else (oc // per_group) * i_chunks + ic
-        point = [
-            i,
-            chunk,
-            y * rows.stride + dy * rows.dilation,
-            x * columns.stride + dx * columns.dilation,
-            il,
-        ]
-        return product(b, b.read(padded, point), b.read(weight, [oc, ic, dy, dx, il, lane]))
+    def product(n: Expr, oc: Expr, y: Expr, x: Expr, ol: Expr) -> Expr:
+        chunk = ic if groups == 1 else oc // per_group * i_chunks + ic
+        iy, ix = y * rows.stride + ky * rows.dilation, x * columns.stride + kx * columns.dilation
+        value = padded(n, chunk, iy, ix, il).astype(number) * weight(oc, ic, ky, kx, il, ol).astype(number)
+        return te.sum(value, axis=[ic, ky, kx, il])
 
-    return builder.compute(
-        name,
-        (n, chunks, out_height, wide, lanes),
-        element(data),
-        body,
-        reduce=(i_chunks, kh, kw, i_lanes),
-        reducer="sum",
-        names=("n", "oc", "y", "x", "ol", "ic", "ky", "kx", "il"),
-        tag="conv2d_NCHWc",
-    )
+    extents = (batch, chunks, out_height, widened, lanes)
+    return rounded(te.compute(extents, product, name=name, tag="conv2d_NCHWc"), data.dtype)
 
 
-def _trimmed(builder: TeBuilder, name: str, wide: SSAValue, result: SSAValue) -> SSAValue:
-    """The first columns of a convolution that came out wider than its result."""
-    if shape_of(wide) == shape_of(result):
-        return wide
-    return builder.compute(name, shape_of(result), element(result), lambda b: b.read(wide, b.axes))
+def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    extents = shape_of(op.results[0])
+    widened = _blocked_convolution(op.signature, label(op), data, weight, extents)
+    # The first columns of a convolution that came out wider than its result.
+    return widened if shape(widened) == extents else compute(extents, lambda *i: widened(*i), label(op))
 
 
-def lower_conv2d_nchwc(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    result = op.results[0]
-    wide = blocked_convolution(builder, op.signature, label(op), inputs[0], inputs[1], shape_of(result))
-    return [_trimmed(builder, label(op), wide, result)]
+def _repacked(x: Tensor, src: str, dst: str, extents: tuple[int, ...], name: str) -> Tensor:
+    return compute(extents, lambda *i: x(*blocked_point(i, src, dst)), name, keep=True)
 
 
-def _repacked(builder: TeBuilder, name: str, x: Tensor, src: str, dst: str, extents: tuple[int, ...]) -> SSAValue:
-    axes: list[AffineExpr] = [AffineExpr.dimension(i) for i in range(len(extents))]
-    point = blocked_point(axes, src, dst)
-    return builder.compute(name, extents, element(x), lambda b: b.read(x, point), keep=True)
-
-
-def lower_conv2d(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
+def conv2d(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     sig = op.signature
-    data, weight = inputs
     layouts = (sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or sig.str("data_layout"))
     if layouts != ("NCHW", "OIHW", "NCHW"):
         sig.fail("layouts NCHW, OIHW and NCHW", ", ".join(layouts))
-    n, channels, height, width = shape(data)
+    batch, channels, height, width = shape(data)
     outputs, depth, kh, kw = shape(weight)
     groups = sig.int("groups")
-    result = op.results[0]
-    _, _, out_height, out_width = shape_of(result)
     if groups == channels == outputs:
-        return [_depthwise_nchw(builder, op, data, weight)]
+        return _depthwise_nchw(op, data, weight)
+    extents = shape_of(op.results[0])
     ib, ob = vector_block(depth, LANES), vector_block(outputs // groups, LANES)
-    packed = _repacked(builder, "data_vec", data, "NCHW", f"NCHW{ib}c", (n, channels // ib, height, width, ib))
-    kernel = _repacked(
-        builder,
-        "kernel_vec",
-        weight,
-        "OIHW",
-        f"OIHW{ib}i{ob}o",
-        (outputs // ob, depth // ib, kh, kw, ib, ob),
-    )
-    blocked = (n, outputs // ob, out_height, out_width, ob)
-    wide = blocked_convolution(builder, sig, "conv2d_NCHWc", packed, kernel, blocked)
-    extents = shape_of(result)
+    packed = _repacked(data, "NCHW", f"NCHW{ib}c", (batch, channels // ib, height, width, ib), "data_vec")
+    blocks = (outputs // ob, depth // ib, kh, kw, ib, ob)
+    kernel = _repacked(weight, "OIHW", f"OIHW{ib}i{ob}o", blocks, "kernel_vec")
+    blocked = _blocked_convolution(sig, "conv2d_NCHWc", packed, kernel, (batch, outputs // ob, *extents[2:], ob))
 
-    def body(b: Body) -> SSAValue:
-        i, c, y, x = b.axes
-        return b.read(wide, [i, c // ob, y, x, c % ob])
+    def unpacked(*i: Expr) -> Expr:
+        n, c, y, x = i
+        return blocked(n, c // ob, y, x, c % ob)
 
-    return [builder.compute(label(op), extents, element(result), body)]
+    return compute(extents, unpacked, label(op))
 
 
-def _depthwise_nchw(builder: TeBuilder, op: Operator, data: Tensor, weight: Tensor) -> SSAValue:
+def _depthwise_nchw(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     _, _, kh, kw = shape(weight)
     rows, columns = _windows(op.signature, (kh, kw))
+    number = wide(data.dtype)
+    ky, kx = _window_axes((kh, kw))
 
-    def body(b: Body) -> SSAValue:
-        i, c, y, x = b.axes
-        dy, dx = b.reduce
-        iy = y * rows.stride + dy * rows.dilation - rows.before
-        ix = x * columns.stride + dx * columns.dilation - columns.before
-        zero = AffineExpr.constant(0)
-        return product(b, b.read(data, [i, c, iy, ix], 0), b.read(weight, [c, zero, dy, dx]))
+    def product(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
+        iy = y * rows.stride + ky * rows.dilation - rows.before
+        ix = x * columns.stride + kx * columns.dilation - columns.before
+        value = data(n, c, iy, ix, otherwise=0).astype(number) * weight(c, 0, ky, kx).astype(number)
+        return te.sum(value, axis=[ky, kx])
 
-    result = op.results[0]
-    return builder.compute(
-        "depthwise_conv2d",
-        shape_of(result),
-        element(result),
-        body,
-        reduce=(kh, kw),
-        reducer="sum",
-        names=("n", "c", "y", "x", "ky", "kx"),
-    )
+    return rounded(te.compute(shape_of(op.results[0]), product, name="depthwise_conv2d"), data.dtype)
 
 
-def lower_depthwise_nchwc(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    data, weight = inputs
+def depthwise_conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     sig = op.signature
-    result = op.results[0]
-    extents = shape_of(result)
     _, _, kh, kw, *_ = shape(weight)
     if [axis.letter for axis in parse_layout(sig.str("kernel_layout"))] != list("OIHWIO"):
         sig.fail("a kernel_layout such as OIHW1i16o", sig.str("kernel_layout"))
     rows, columns = _windows(sig, (kh, kw))
     _, _, height, width, _ = shape(data)
-    padded = _padded(
-        builder,
-        data,
-        (rows.before + height + rows.after, columns.before + width + columns.after),
-        (rows.before, columns.before),
-    )
+    need = (rows.before + height + rows.after, columns.before + width + columns.after)
+    padded = _padded(data, need, (rows.before, columns.before))
+    number = wide(data.dtype)
+    ky, kx = _window_axes((kh, kw))
 
-    def body(b: Body) -> SSAValue:
-        i, c, y, x, lane = b.axes
-        dy, dx = b.reduce
-        iy, ix = y * rows.stride + dy * rows.dilation, x * columns.stride + dx * columns.dilation
-        zero = AffineExpr.constant(0)
-        return product(b, b.read(padded, [i, c, iy, ix, lane]), b.read(weight, [c, zero, dy, dx, zero, lane]))
+    def product(n: Expr, c: Expr, y: Expr, x: Expr, cl: Expr) -> Expr:
+        iy, ix = y * rows.stride + ky * rows.dilation, x * columns.stride + kx * columns.dilation
+        value = padded(n, c, iy, ix, cl).astype(number) * weight(c, 0, ky, kx, 0, cl).astype(number)
+        return te.sum(value, axis=[ky, kx])
 
-    return [
-        builder.compute(
-            label(op),
-            extents,
-            element(result),
-            body,
-            reduce=(kh, kw),
-            reducer="sum",
-            names=("n", "c", "y", "x", "cl", "ky", "kx"),
-            tag="depthwise_conv2d_NCHWc",
-        )
-    ]
+    total = te.compute(shape_of(op.results[0]), product, name=label(op), tag="depthwise_conv2d_NCHWc")
+    return rounded(total, data.dtype)
 
 
 TABLE = {
-    relay.Conv2DOp: lower_conv2d,
-    relay.ContribConv2DNCHWcOp: lower_conv2d_nchwc,
-    relay.ContribDepthwiseConv2DNCHWcOp: lower_depthwise_nchwc,
+    relay.Conv2DOp: conv2d,
+    relay.ContribConv2DNCHWcOp: conv2d_nchwc,
+    relay.ContribDepthwiseConv2DNCHWcOp: depthwise_conv2d_nchwc,
 }

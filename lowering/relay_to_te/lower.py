@@ -1,61 +1,67 @@
-"""relay -> te: one primitive function becomes one te.func and its schedule.
+"""relay -> te: one primitive function becomes one te.func.
 
-Every stage, scalar ops inside included, is located at the operator it came from.
+Each operator is a function from the te tensors of its operands to that of its result, in the te language. Every stage,
+scalar ops inside included, is located at the operator it came from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from ...dialects import te
-from ...dialects.relay.constants import literal_value
+from ... import te
+from ...dialects.relay.constants import dtype_name, literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
-from . import convolution, elementwise, nn, transform
-from .body import Scalar, TeBuilder, Tensor
+from ...te import Tensor
+from ...te.emit import build_function
+from ...te.tensor import FullOp, PlaceholderOp
+from . import convolution, elementwise, nn, normalization, transform
+from .stages import compute, shape
 
-Lowering = Callable[[TeBuilder, Operator, list[Tensor]], list[SSAValue]]
+Lowering = Callable[..., Tensor]
+"""(operator, tensor of each operand) -> tensor of the result."""
 
 TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
     **nn.TABLE,
+    **normalization.TABLE,
 }
-"""Operator -> how it becomes stages."""
+"""Operator -> what it computes."""
 
 
-def lower_function(func: FuncOp) -> te.FuncOp:
+def lower_function(func: FuncOp) -> TeFuncOp:
     """The te.func of a primitive relay function, with its name.
 
     Raises VerifyException for operators that have no lowering; inference passes rewrite those before.
     """
-    type_ = func.function_type
-    out = te.FuncOp(func.sym_name.data, list(type_.inputs), list(type_.outputs))
-    out.location = func.location
-    values: dict[SSAValue, Tensor] = {}
-    for index, (mine, theirs) in enumerate(zip(out.block.args, func.block.args, strict=True)):
-        mine.name_hint = f"p{index}"
-        mine.location = theirs.location
-        values[theirs] = mine
-    builder = TeBuilder(out)
+    tensors: dict[SSAValue, Tensor] = {}
+    for index, argument in enumerate(func.block.args):
+        with te.located(argument.location):
+            dtype = dtype_name(element_of(argument))
+            tensors[argument] = te.placeholder(shape_of(argument), dtype, name=f"p{index}")
+    arguments = list(tensors.values())
+    results: list[Tensor] = []
     for op in func.block.ops:
-        with builder.builder.located(op.location):
+        with te.located(op.location):
             match op:
                 case ConstantOp():
-                    values[op.result] = _scalar(op)
+                    tensors[op.result] = _scalar(op)
                 case Operator():
-                    lowered = _lowering(op)(builder, op, [values[operand] for operand in op.operands])
-                    values.update(zip(op.results, lowered, strict=True))
+                    tensors[op.results[0]] = _lowering(op)(op, *(tensors[operand] for operand in op.operands))
                 case ReturnOp():
-                    results = [_result(builder, values[value], op.location) for value in op.values]
-                    builder.builder.add(te.ReturnOp(*results))
+                    results = _results([tensors[value] for value in op.values])
                 case _:
                     fail(op, "an operator inside a primitive function", op.name)
+    out, _ = build_function(results, arguments, func.sym_name.data)
+    out.location = func.location
+    if func.block.last_op is not None:
+        out.return_op.location = func.block.last_op.location
     return out
 
 
@@ -68,13 +74,13 @@ def _lowering(op: Operator) -> Lowering:
 def _scalar(op: ConstantOp) -> Tensor:
     if op.literal is None or (value := literal_value(op.literal)).size != 1:
         fail(op, "constants of one element inside a primitive function", str(op.result.type))
-    return Scalar(value, op.result.type.element_type, op.result.type.get_shape(), op.location)
+    return te.full(shape_of(op.result), value.reshape(-1)[0].item(), dtype_name(element_of(op.result)))
 
 
-def _result(builder: TeBuilder, value: Tensor, location: LocationAttr) -> SSAValue:
+def _results(tensors: Sequence[Tensor]) -> list[Tensor]:
     """A result has to be a stage of its own: an argument or constant returned as it is gets copied."""
-    if isinstance(value, SSAValue) and isinstance(value.owner, Operation):
-        return value
-    extents = value.shape if isinstance(value, Scalar) else elementwise.shape_of(value)
-    kind = value.element if isinstance(value, Scalar) else elementwise.element(value)
-    return builder.compute("copy", extents, kind, lambda b: b.read(value, b.axes))
+    return [_copied(t) if isinstance(t.op, PlaceholderOp | FullOp) else t for t in tensors]
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    return compute(shape(tensor), lambda *i: tensor(*i), "copy")

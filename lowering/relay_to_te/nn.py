@@ -2,255 +2,224 @@
 
 from __future__ import annotations
 
-from math import inf, prod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
 
-from xdsl.dialects import arith, math
-from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
-
-from ...dialects import te
+from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
-from .body import Body, TeBuilder, Tensor, element, shape
-from .elementwise import convert, label
-from .transform import divided, quotient
-
-ZERO = AffineConstantExpr(0)
+from ...te import Expr, Tensor
+from ...te.dtypes import limits
+from .stages import compute, divided, dtype_of, label, of_row, reduced_rows, rounded, shape, wide
 
 
-def product(b: Body, left: SSAValue, right: SSAValue) -> SSAValue:
-    return b.apply(arith.MuliOp, left, right) if te.is_integer(left.type) else b.apply_fast(arith.MulfOp, left, right)
+def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    """`data` (m, k) times the rows of `weight` (n, k)."""
+    (rows, depth), (columns, _) = shape(data), shape(weight)
+    k = te.reduce_axis((0, depth), name="k")
+    dtype = dtype_of(op)
+    number = wide(dtype)
+    total = te.compute(
+        (rows, columns),
+        lambda m, n: te.sum(data(m, k).astype(number) * weight(n, k).astype(number), axis=k),
+        name="dense",
+        tag="dense",
+    )
+    return rounded(total, dtype)
 
 
-def lower_dense(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    """`dense` with its weight as (n, k), and `dense_pack` with panels of (n / block, k, block)."""
-    data, weight = inputs
-    result = op.results[0]
-    packed = isinstance(op, relay.ContribDensePackOp)
-    block = shape(weight)[2] if packed else 1
-    name = "dense_pack" if packed else "dense"
-
-    def body(b: Body) -> SSAValue:
-        (m, n), (k,) = b.axes, b.reduce
-        place = [n // block, k, n % block] if packed else [n, k]
-        return product(b, b.read(data, [m, k]), b.read(weight, place))
-
-    return [
-        builder.compute(
-            name,
-            shape_of(result),
-            element(result),
-            body,
-            reduce=[shape(data)[1]],
-            reducer="sum",
-            names=("m", "n", "k"),
-            tag=name,
-        )
-    ]
+def dense_pack(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    """`dense` with its weight in panels of (n / block, k, block)."""
+    (rows, depth), (panels, _, block) = shape(data), shape(weight)
+    k = te.reduce_axis((0, depth), name="k")
+    dtype = dtype_of(op)
+    number = wide(dtype)
+    total = te.compute(
+        (rows, panels * block),
+        lambda m, n: te.sum(data(m, k).astype(number) * weight(n // block, k, n % block).astype(number), axis=k),
+        name="dense_pack",
+        tag="dense_pack",
+    )
+    return rounded(total, dtype)
 
 
-def lower_batch_matmul(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    x, y = inputs
-    result = op.results[0]
+def batch_matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
+    """(b, m, k) times (b, n, k), each transposed or not; a batch of 1 serves all of the other."""
     flip_x, flip_y = op.signature.get("transpose_a"), op.signature.get("transpose_b")
-    depth = shape(x)[1 if flip_x else 2]
+    k = te.reduce_axis((0, shape(x)[1 if flip_x else 2]), name="k")
+    dtype = dtype_of(op)
+    number = wide(dtype)
 
-    def body(b: Body) -> SSAValue:
-        (i, m, n), (k,) = b.axes, b.reduce
-        bx, by = (ZERO if shape(t)[0] == 1 else i for t in (x, y))
-        left = b.read(x, [bx, k, m] if flip_x else [bx, m, k])
-        return product(b, left, b.read(y, [by, n, k] if flip_y else [by, k, n]))
+    def product(b: Expr, m: Expr, n: Expr) -> Expr:
+        bx, by = (0 if shape(tensor)[0] == 1 else b for tensor in (x, y))
+        left = x(bx, k, m) if flip_x else x(bx, m, k)
+        right = y(by, n, k) if flip_y else y(by, k, n)
+        return te.sum(left.astype(number) * right.astype(number), axis=k)
 
-    return [
-        builder.compute(
-            "batch_matmul",
-            shape_of(result),
-            element(result),
-            body,
-            reduce=[depth],
-            reducer="sum",
-            names=("b", "m", "n", "k"),
-            tag="dense",
-        )
-    ]
+    return rounded(te.compute(shape_of(op.results[0]), product, name="batch_matmul", tag="dense"), dtype)
 
 
-def lower_softmax(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    (x,) = inputs
-    result = op.results[0]
-    extents, kind = shape_of(result), element(result)
+def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr]) -> Tensor:
+    """`element(shifted, exp, sum)` of: x less the largest of its row, e to that, and the row's sum of those."""
+    extents, number = shape(x), wide(x.dtype)
     axis = op.signature.int("axis") % len(extents)
-    rest = [extent for i, extent in enumerate(extents) if i != axis]
 
-    def outer(axes: list[AffineExpr]) -> list[AffineExpr]:
-        return [expr for i, expr in enumerate(axes) if i != axis]
+    def shifted(*i: Expr) -> Expr:
+        return x(*i) - of_row(largest, axis, i)
 
-    def along(axes: list[AffineExpr], k: AffineExpr) -> list[AffineExpr]:
-        return [*axes[:axis], k, *axes[axis:]]
+    def reduced(source: Tensor, reducer: Callable[..., Expr], name: str) -> Tensor:
+        return rounded(reduced_rows(lambda *i: source(*i).astype(number), extents, axis, reducer, name), x.dtype)
 
-    def reduced(name: str, source: Tensor, reducer: str) -> SSAValue:
-        def body(b: Body) -> SSAValue:
-            return b.read(source, along(b.axes, b.reduce[0]))
-
-        return builder.compute(name, rest, kind, body, reduce=[extents[axis]], reducer=reducer)
-
-    def shifted(b: Body) -> SSAValue:
-        return b.add(arith.SubfOp(b.read(x, b.axes), b.read(largest, outer(b.axes)))).result
-
-    largest = reduced("softmax_maxelem", x, "max")
-    exp = builder.compute("softmax_exp", extents, kind, lambda b: b.apply_fast(math.ExpOp, shifted(b)), keep=True)
-    total = reduced("softmax_expsum", exp, "sum")
-
-    def norm(b: Body) -> SSAValue:
-        return b.add(arith.DivfOp(b.read(exp, b.axes), b.read(total, outer(b.axes)))).result
-
-    def log_norm(b: Body) -> SSAValue:
-        return b.add(arith.SubfOp(shifted(b), b.apply_fast(math.LogOp, b.read(total, outer(b.axes))))).result
-
-    body = log_norm if isinstance(op, relay.LogSoftmaxOp) else norm
-    return [builder.compute("softmax_norm", extents, kind, body)]
+    largest = reduced(x, te.max, "softmax_maxelem")
+    exp = compute(extents, lambda *i: te.exp(shifted(*i)), "softmax_exp", keep=True)
+    total = reduced(exp, te.sum, "softmax_expsum")
+    return compute(extents, lambda *i: element(shifted(*i), exp(*i), of_row(total, axis, i)), "softmax_norm")
 
 
-def lower_lrn(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    (x,) = inputs
+def softmax(op: Operator, x: Tensor) -> Tensor:
+    # A row is divided once: as many divisions as elements would take as long as the rest.
+    return _softmax(op, x, lambda shifted, exp, total: exp * (1.0 / total))
+
+
+def log_softmax(op: Operator, x: Tensor) -> Tensor:
+    return _softmax(op, x, lambda shifted, exp, total: shifted - te.log(total))
+
+
+def lrn(op: Operator, x: Tensor) -> Tensor:
     sig = op.signature
-    result = op.results[0]
-    extents, kind = shape_of(result), element(result)
+    extents, number = shape(x), wide(x.dtype)
     axis, size = sig.int("axis") % len(extents), sig.int("size")
+    alpha, beta, bias = (sig.get(name) for name in ("alpha", "beta", "bias"))
+    k = te.reduce_axis((0, size), name="k0")
 
-    def squares(b: Body) -> SSAValue:
-        point = list(b.axes)
-        point[axis] = point[axis] + b.reduce[0] - (size - 1) // 2
-        value = b.read(x, point, 0)
-        return b.apply_fast(arith.MulfOp, value, value)
+    def square(*i: Expr) -> Expr:
+        value = x(*i[:axis], i[axis] + k - (size - 1) // 2, *i[axis + 1 :], otherwise=0).astype(number)
+        return te.sum(value * value, axis=k)
 
-    total = builder.compute("sqr_sum", extents, kind, squares, reduce=[size], reducer="sum", narrow=False)
-    wide = element(total)
+    total = compute(extents, square, "sqr_sum")
 
-    def body(b: Body) -> SSAValue:
-        square_sum = b.read(total, b.axes)
-        scale = b.constant(sig.get("alpha") / size, square_sum.type)
-        bias = b.constant(sig.get("bias"), square_sum.type)
-        base = b.add(arith.AddfOp(bias, b.add(arith.MulfOp(scale, square_sum)).result)).result
-        if sig.get("beta") == 0.75:
+    def norm(*i: Expr) -> Expr:
+        base = bias + alpha / size * total(*i)
+        if beta == 0.75:
             # base ** 0.75 without a call of pow, the exponent that all networks use.
-            root = b.apply_fast(math.SqrtOp, base)
-            power = b.add(arith.MulfOp(root, b.apply_fast(math.SqrtOp, root))).result
+            root = te.sqrt(base)
+            power = root * te.sqrt(root)
         else:
-            power = b.apply_fast(math.PowFOp, base, b.constant(sig.get("beta"), base.type))
-        value = convert(b, b.read(x, b.axes), kind, wide)
-        return convert(b, b.add(arith.DivfOp(value, power)).result, wide, kind)
+            power = te.power(base, beta)
+        return (x(*i).astype(number) / power).astype(x.dtype)
 
-    return [builder.compute("lrn", extents, kind, body)]
-
-
-def least(element: Attribute) -> float | int:
-    """The number below all others of an element type."""
-    if not te.is_integer(element):
-        return -inf
-    return 0 if te.is_unsigned(element) else -(1 << (te.bit_width(element) - 1))
+    return compute(extents, norm, "lrn")
 
 
-def _image(sig_op: Operator, axes: list[AffineExpr], y: AffineExpr, x: AffineExpr) -> list[AffineExpr]:
-    """The point of a pooling's input at image position (y, x)."""
-    assert isinstance(sig_op, relay.Pool2D)
-    height, width = relay.Pool2D.image_axes(sig_op.signature)
-    point = list(axes)
-    point[height], point[width] = y, x
-    return point
+def _reduced_image(
+    op: Operator, x: Tensor, window: tuple[int, int], read: Callable[..., Expr], reducer: Callable[..., Expr]
+) -> Tensor:
+    """The reduction of `read(point, k0, k1)` over a window, in wide numbers."""
+    number = wide(x.dtype)
+    k = [te.reduce_axis((0, extent), name=f"k{axis}") for axis, extent in enumerate(window)]
+    return compute(shape_of(op.results[0]), lambda *i: reducer(read(list(i), *k).astype(number), axis=k), label(op))
 
 
-def lower_global_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    (x,) = inputs
-    result = op.results[0]
-    height, width = (shape(x)[axis] for axis in relay.Pool2D.image_axes(op.signature))
-    average = isinstance(op, relay.GlobalAvgPool2DOp)
-    pooled = builder.compute(
-        label(op),
-        shape_of(result),
-        element(result),
-        lambda b: b.read(x, _image(op, b.axes, b.reduce[0], b.reduce[1])),
-        reduce=[height, width],
-        reducer="sum" if average else "max",
-        narrow=not average,
-    )
-    return [divided(builder, label(op), pooled, height * width, element(result)) if average else pooled]
+def _global_pool(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
+    height, width = relay.Pool2D.image_axes(op.signature)
+
+    def element(point: list[Expr], y: Expr, column: Expr) -> Expr:
+        point[height], point[width] = y, column
+        return x(*point)
+
+    return _reduced_image(op, x, (shape(x)[height], shape(x)[width]), element, reducer)
 
 
-def lower_pool(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    (x,) = inputs
+def global_max_pool(op: Operator, x: Tensor) -> Tensor:
+    return rounded(_global_pool(op, x, te.max), x.dtype)
+
+
+def global_avg_pool(op: Operator, x: Tensor) -> Tensor:
+    count = prod(shape(x)[axis] for axis in relay.Pool2D.image_axes(op.signature))
+    return divided(_global_pool(op, x, te.sum), count, x.dtype)
+
+
+def _pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], outside: float) -> Tensor:
     sig = op.signature
-    result = op.results[0]
-    h_axis, w_axis = relay.Pool2D.image_axes(sig)
-    (kh, kw), (sh, sw), (dh, dw) = sig.ints("pool_size"), sig.ints("strides"), sig.ints("dilation")
+    height, width = relay.Pool2D.image_axes(sig)
+    (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
+    top, left, _, _ = relay.expand_padding(sig, sig.ints("padding"))
+
+    def element(point: list[Expr], y: Expr, column: Expr) -> Expr:
+        point[height] = point[height] * sh + y * dh - top
+        point[width] = point[width] * sw + column * dw - left
+        return x(*point, otherwise=outside)
+
+    return _reduced_image(op, x, sig.pair("pool_size"), element, reducer)
+
+
+def max_pool(op: Operator, x: Tensor) -> Tensor:
+    return rounded(_pool(op, x, te.max, limits(x.dtype)[0]), x.dtype)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """What a pooling takes along an image axis: of its elements, those at positions in [low, high) count."""
+
+    axis: int
+    kernel: int
+    stride: int
+    dilation: int
+    low: int
+    high: int
+
+    def always_full(self, extent: int) -> bool:
+        """Whether all elements count, wherever among `extent` positions the window lies."""
+        return self.low == 0 and (extent - 1) * self.stride + (self.kernel - 1) * self.dilation < self.high
+
+    def count(self, position: Expr) -> Expr:
+        """How many elements of the window at a position count."""
+        start = position * self.stride
+        first = (start * -1 + (self.low + self.dilation - 1)) // self.dilation
+        past = (start * -1 + (self.high + self.dilation - 1)) // self.dilation
+        return te.minimum(past, self.kernel) - te.maximum(first, 0)
+
+
+def _windows(op: Operator, extents: tuple[int, ...]) -> list[_Window]:
+    """In coordinates that begin with the padding, which counts if `count_include_pad` is set."""
+    sig = op.signature
     top, left, bottom, right = relay.expand_padding(sig, sig.ints("padding"))
-    average = isinstance(op, relay.AvgPool2DOp)
-    outside = 0 if average else least(element(x))
-
-    def body(b: Body) -> SSAValue:
-        y = b.axes[h_axis] * sh + b.reduce[0] * dh - top
-        column = b.axes[w_axis] * sw + b.reduce[1] * dw - left
-        return b.read(x, _image(op, b.axes, y, column), outside)
-
-    name = label(op)
-    extents = shape_of(result)
-    pooled = builder.compute(
-        name,
-        extents,
-        element(result),
-        body,
-        reduce=[kh, kw],
-        reducer="sum" if average else "max",
-        narrow=not average,
-    )
-    if not average:
-        return [pooled]
-    height, width = shape(x)[h_axis], shape(x)[w_axis]
     include = bool(sig.get("count_include_pad"))
-    spans = [
-        (extents[h_axis], kh, sh, dh, top, height, bottom),
-        (extents[w_axis], kw, sw, dw, left, width, right),
-    ]
-    limits = [(0, before + size + after) if include else (before, before + size) for *_, before, size, after in spans]
-    if all(
-        low == 0 and (out - 1) * stride + (kernel - 1) * dilation < high
-        for (out, kernel, stride, dilation, *_), (low, high) in zip(spans, limits, strict=True)
-    ):
-        return [divided(builder, name, pooled, prod((kh, kw)), element(result))]
+    sizes = zip(*map(sig.pair, ("pool_size", "strides", "dilation")), (top, left), (bottom, right), strict=True)
+    windows: list[_Window] = []
+    for axis, (kernel, stride, dilation, before, after) in zip(relay.Pool2D.image_axes(sig), sizes, strict=True):
+        end = before + extents[axis]
+        low, high = (0, end + after) if include else (before, end)
+        windows.append(_Window(axis, kernel, stride, dilation, low, high))
+    return windows
 
-    def inside(b: Body, axis: int, kernel: int, stride: int, dilation: int, low: int, high: int) -> SSAValue:
-        """How many of a window's elements count: positions start + i * dilation in [low, high)."""
-        start = b.axes[axis] * stride
-        # First counted i: ceil((low - start) / dilation); one past the last: ceil((high - start) / dilation).
-        first = b.index((start * -1 + low + dilation - 1) // dilation)
-        past = b.index((start * -1 + high + dilation - 1) // dilation)
-        first = b.add(arith.MaxSIOp(first, b.constant(0, te.INDEX))).result
-        past = b.add(arith.MinSIOp(past, b.constant(kernel, te.INDEX))).result
-        return b.add(arith.SubiOp(past, first)).result
 
-    def mean(b: Body) -> SSAValue:
-        counts = [
-            inside(b, axis, kernel, stride, dilation, *limit)
-            for axis, (_, kernel, stride, dilation, *_), limit in zip((h_axis, w_axis), spans, limits, strict=True)
-        ]
+def avg_pool(op: Operator, x: Tensor) -> Tensor:
+    """The mean of the elements of each window that count."""
+    total = _pool(op, x, te.sum, 0)
+    extents = shape(total)
+    rows, columns = _windows(op, shape(x))
+    if all(window.always_full(extents[window.axis]) for window in (rows, columns)):
+        return divided(total, rows.kernel * columns.kernel, x.dtype)
+
+    def mean(*i: Expr) -> Expr:
         # With ceil_mode a window may lie outside altogether: its mean is 0.
-        count = b.add(arith.MaxSIOp(b.add(arith.MuliOp(counts[0], counts[1])).result, b.constant(1, te.INDEX))).result
-        total = b.read(pooled, b.axes)
-        divisor = convert(b, b.add(arith.IndexCastOp(count, te.I32)).result, te.I32, element(pooled))
-        return convert(b, quotient(b, total, divisor, element(result)), element(pooled), element(result))
+        count = te.maximum(rows.count(i[rows.axis]) * columns.count(i[columns.axis]), 1)
+        return te.div(total(*i), count.astype(total.dtype)).astype(x.dtype)
 
-    return [builder.compute(name, extents, element(result), mean)]
+    return compute(extents, mean, label(op))
 
 
 TABLE = {
-    relay.DenseOp: lower_dense,
-    relay.ContribDensePackOp: lower_dense,
-    relay.BatchMatmulOp: lower_batch_matmul,
-    relay.SoftmaxOp: lower_softmax,
-    relay.LogSoftmaxOp: lower_softmax,
-    relay.LRNOp: lower_lrn,
-    relay.MaxPool2DOp: lower_pool,
-    relay.AvgPool2DOp: lower_pool,
-    relay.GlobalMaxPool2DOp: lower_global_pool,
-    relay.GlobalAvgPool2DOp: lower_global_pool,
+    relay.DenseOp: dense,
+    relay.ContribDensePackOp: dense_pack,
+    relay.BatchMatmulOp: batch_matmul,
+    relay.SoftmaxOp: softmax,
+    relay.LogSoftmaxOp: log_softmax,
+    relay.LRNOp: lrn,
+    relay.MaxPool2DOp: max_pool,
+    relay.AvgPool2DOp: avg_pool,
+    relay.GlobalMaxPool2DOp: global_max_pool,
+    relay.GlobalAvgPool2DOp: global_avg_pool,
 }

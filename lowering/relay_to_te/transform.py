@@ -2,108 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
-
-from ...dialects import te
+from ... import te
 from ...dialects.relay import transform as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
-from .body import Body, Scalar, TeBuilder, Tensor, element, flat_index, shape, unflatten
-from .elementwise import convert, label
+from ...te import Expr, Tensor
+from ...te.expr import Const
+from .stages import compute, divided, dtype_of, label, rounded, shape, wide
 
 
-def _moved(builder: TeBuilder, op: Operator, x: Tensor, point: list[AffineExpr] | None = None) -> list[SSAValue]:
-    """A compute that reads `x` at `point`, by default at the same row-major position."""
-    result = op.results[0]
-    extents = shape_of(result)
-
-    def body(b: Body) -> SSAValue:
-        where = point if point is not None else unflatten(flat_index(b.axes, extents), shape(x))
-        return b.read(x, where)
-
-    return [builder.compute(label(op), extents, element(result), body)]
+def reshape(op: Operator, x: Tensor) -> Tensor:
+    """The elements in row-major order in another shape."""
+    extents = shape_of(op.results[0])
+    return compute(extents, lambda *i: x(*unflatten(flat_index(i, extents), shape(x))), label(op))
 
 
-def lower_reshape(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    return _moved(builder, op, inputs[0])
+def flat_index(point: Sequence[Expr], extents: Sequence[int]) -> Expr | int:
+    """The row-major position of `point` in a tensor of `extents`."""
+    position: Expr | int = 0
+    for index, extent in zip(point, extents, strict=True):
+        position = index if isinstance(position, int) else position * extent + index
+    return position
 
 
-def lower_transpose(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    rank = len(shape(inputs[0]))
-    axes = op.signature.get("axes") or tuple(reversed(range(rank)))
-    point: list[AffineExpr] = [AffineConstantExpr(0)] * rank
-    for position, axis in enumerate(axes):
-        point[axis % rank] = AffineExpr.dimension(position)
-    return _moved(builder, op, inputs[0], point)
+def unflatten(position: Expr | int, extents: Sequence[int]) -> list[Expr | int]:
+    """The point of a row-major position."""
+    point: list[Expr | int] = []
+    stride = prod(extents)
+    for axis, extent in enumerate(extents):
+        stride //= max(1, extent)
+        index = position // stride if stride > 1 else position
+        point.append(index % extent if axis else index)
+    return point
 
 
-def lower_strided_slice(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
+def transpose(op: Operator, x: Tensor) -> Tensor:
+    rank = len(shape(x))
+    axes = [axis % rank for axis in op.signature.get("axes") or reversed(range(rank))]
+    place = [axes.index(axis) for axis in range(rank)]
+    return compute(shape_of(op.results[0]), lambda *i: x(*(i[axis] for axis in place)), label(op))
+
+
+def strided_slice(op: Operator, x: Tensor) -> Tensor:
     ranges = relay.StridedSliceOp.ranges(op.signature)
-    point = [AffineExpr.dimension(i) * r.step + r.start for i, r in enumerate(ranges)]
-    return _moved(builder, op, inputs[0], point)
+
+    def element(*i: Expr) -> Expr:
+        return x(*(index * r.step + r.start for index, r in zip(i, ranges, strict=True)))
+
+    return compute(shape_of(op.results[0]), element, label(op))
 
 
-def lower_concatenate(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    result = op.results[0]
-    axis = op.signature.int("axis") % len(shape_of(result))
+def concatenate(op: Operator, *inputs: Tensor) -> Tensor:
+    extents = shape_of(op.results[0])
+    axis = op.signature.int("axis") % len(extents)
 
-    def body(b: Body) -> SSAValue:
-        value: SSAValue | None = None
-        start = 0
-        for x in inputs:
-            point = list(b.axes)
-            point[axis] = point[axis] - start
-            if value is None:
-                value = b.read(x, point, 0)
-            else:
-                before = b.compare("ult", b.index(b.axes[axis]), b.constant(start, te.INDEX))
-                value = b.select(before, value, b.read(x, point, 0))
+    def element(*i: Expr) -> Expr:
+        value, start = inputs[0](*i, otherwise=0), shape(inputs[0])[axis]
+        for x in inputs[1:]:
+            here = x(*i[:axis], i[axis] - start, *i[axis + 1 :], otherwise=0)
+            value = te.select(i[axis] < start, value, here)
             start += shape(x)[axis]
-        assert value is not None
         return value
 
-    return [builder.compute(label(op), shape_of(result), element(result), body)]
+    return compute(extents, element, label(op))
 
 
-def lower_take(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    data, indices = inputs
-    result = op.results[0]
+def take(op: Operator, data: Tensor, indices: Tensor) -> Tensor:
     axis = op.signature.int("axis") % len(shape(data))
     width, extent = len(shape(indices)), shape(data)[axis]
-    wrap = op.signature.str("mode") == "wrap"
+    inside = _wrapped if op.signature.str("mode") == "wrap" else _clipped
 
-    def body(b: Body) -> SSAValue:
-        number = convert(b, b.read(indices, b.axes[axis : axis + width]), element(indices), i64)
-        index = b.add(arith.IndexCastOp(number, te.INDEX)).result
-        inside = _wrapped(b, index, extent) if wrap else _clipped(b, index, extent)
-        return b.read(data, [*b.axes[:axis], b.computed(inside), *b.axes[axis + width :]])
+    def element(*i: Expr) -> Expr:
+        index = indices(*i[axis : axis + width]).astype("int64")
+        return data(*i[:axis], inside(index, extent), *i[axis + width :])
 
-    return [builder.compute(label(op), shape_of(result), element(result), body)]
+    return compute(shape_of(op.results[0]), element, label(op))
 
 
-def _clipped(b: Body, index: SSAValue, extent: int) -> SSAValue:
-    low = b.add(arith.MaxSIOp(index, b.constant(0, te.INDEX))).result
-    return b.add(arith.MinSIOp(low, b.constant(extent - 1, te.INDEX))).result
+def _clipped(index: Expr, extent: int) -> Expr:
+    return te.minimum(te.maximum(index, 0), extent - 1)
 
 
-def _wrapped(b: Body, index: SSAValue, extent: int) -> SSAValue:
-    rest = b.add(arith.RemSIOp(index, b.constant(extent, te.INDEX))).result
-    raised = b.add(arith.AddiOp(rest, b.constant(extent, te.INDEX))).result
-    return b.select(b.compare("slt", rest, b.constant(0, te.INDEX)), raised, rest)
+def _wrapped(index: Expr, extent: int) -> Expr:
+    rest = te.truncmod(index, extent)
+    return te.select(rest < 0, rest + extent, rest)
 
 
-def blocked_point(point: list[AffineExpr], src_layout: str, dst_layout: str) -> list[AffineExpr]:
+def layout_transform(op: Operator, x: Tensor) -> Tensor:
+    layouts = op.signature.str("src_layout"), op.signature.str("dst_layout")
+    return compute(shape_of(op.results[0]), lambda *i: x(*blocked_point(i, *layouts)), label(op))
+
+
+def blocked_point(point: Sequence[Expr], src_layout: str, dst_layout: str) -> list[Expr]:
     """The point of a `src_layout` tensor that stands at `point` of its `dst_layout` form."""
     src, dst = parse_layout(src_layout), parse_layout(dst_layout)
     factor = {axis.letter: axis.factor for axis in dst if axis.factor}
-    logical: dict[str, AffineExpr] = {}
-    for axis, expr in zip(dst, point, strict=True):
-        term = expr if axis.factor else expr * factor.get(axis.letter, 1)
+    logical: dict[str, Expr] = {}
+    for axis, index in zip(dst, point, strict=True):
+        term = index if axis.factor else index * factor.get(axis.letter, 1)
         logical[axis.letter] = logical[axis.letter] + term if axis.letter in logical else term
     blocks = {axis.letter: axis.factor for axis in src if axis.factor}
     return [
@@ -116,116 +115,68 @@ def blocked_point(point: list[AffineExpr], src_layout: str, dst_layout: str) -> 
     ]
 
 
-def lower_layout_transform(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    rank = len(shape_of(op.results[0]))
-    axes: list[AffineExpr] = [AffineExpr.dimension(i) for i in range(rank)]
-    sig = op.signature
-    return _moved(builder, op, inputs[0], blocked_point(axes, sig.str("src_layout"), sig.str("dst_layout")))
-
-
-def lower_pad(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    x, value = inputs
-    result = op.results[0]
+def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:
     before = op.signature.ints("pad_width")[::2]
     mode = op.signature.str("pad_mode")
+    outside = value(*[0] * len(shape(value)))
 
-    def body(b: Body) -> SSAValue:
-        point = [axis - pad for axis, pad in zip(b.axes, before, strict=True)]
+    def element(*i: Expr) -> Expr:
+        point = [index - width for index, width in zip(i, before, strict=True)]
         if mode != "constant":
-            return b.read(x, [_mirrored(b, expr, extent, mode) for expr, extent in zip(point, shape(x), strict=True)])
-        if isinstance(value, Scalar):
-            return b.read(x, point, value.value.reshape(-1)[0].item())
-        found, outside = b.read(x, point, 0), b.read(value, [AffineConstantExpr(0)] * len(shape(value)))
-        for expr, extent in zip(point, shape(x), strict=True):
-            # Unsigned, so that one comparison checks both ends.
-            inside = b.compare("ult", b.index(expr), b.constant(extent, te.INDEX))
-            found = b.select(inside, found, outside)
-        return found
+            return x(*(_mirrored(index, extent, mode) for index, extent in zip(point, shape(x), strict=True)))
+        if isinstance(outside, Const):
+            return x(*point, otherwise=outside.value)
+        inside = [te.all(at >= 0, at < extent) for at, extent in zip(point, shape(x), strict=True)]
+        return te.select(te.all(*inside), x(*point, otherwise=0), outside) if inside else x()
 
-    return [builder.compute(label(op), shape_of(result), element(result), body, keep=True)]
+    return compute(shape_of(op.results[0]), element, label(op), keep=True)
 
 
-def _mirrored(b: Body, expr: AffineExpr, extent: int, mode: str) -> AffineExpr:
+def _mirrored(index: Expr, extent: int, mode: str) -> Expr:
     """An index outside brought inside: to the nearest edge, or reflected at it."""
-    zero, last = b.constant(0, te.INDEX), b.constant(extent - 1, te.INDEX)
-    index = b.index(expr)
-    if mode == "reflect":
-        index = b.add(arith.MaxSIOp(index, b.add(arith.SubiOp(zero, index)).result)).result
-        twice = b.constant(2 * (extent - 1), te.INDEX)
-        return b.computed(b.add(arith.MinSIOp(index, b.add(arith.SubiOp(twice, index)).result)).result)
-    return b.computed(b.add(arith.MinSIOp(b.add(arith.MaxSIOp(index, zero)).result, last)).result)
+    if mode != "reflect":
+        return te.minimum(te.maximum(index, 0), extent - 1)
+    distance = te.maximum(index, index * -1)
+    return te.minimum(distance, 2 * (extent - 1) - distance)
 
 
-_REDUCERS: dict[type[Operator], str] = {
-    relay.SumOp: "sum",
-    relay.MeanOp: "sum",
-    relay.MaxOp: "max",
-    relay.MinOp: "min",
-}
+def _reduction(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
+    return lambda op, x: rounded(_reduced(op, x, reducer), dtype_of(op))
 
 
-def lower_reduce(builder: TeBuilder, op: Operator, inputs: list[Tensor]) -> list[SSAValue]:
-    (x,) = inputs
-    result = op.results[0]
-    extents = shape(x)
+def _reduced(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
+    """The reduction over the operator's axes, in wide numbers."""
+    extents, number = shape(x), wide(dtype_of(op))
     axes = relay.Reduce.axes(op.signature)
     keep = bool(op.signature.get("keepdims"))
+    k = {axis: te.reduce_axis((0, extents[axis]), name=f"k{n}") for n, axis in enumerate(axes)}
 
-    def body(b: Body) -> SSAValue:
-        data, terms = iter(b.axes), iter(b.reduce)
-        point: list[AffineExpr] = []
-        for axis in range(len(extents)):
-            if axis in axes:
-                point.append(next(terms))
-                if keep:
-                    next(data)
-            else:
-                point.append(next(data))
-        return b.read(x, point)
+    def element(*i: Expr) -> Expr:
+        data = iter([index for axis, index in enumerate(i) if axis not in axes] if keep else i)
+        value = x(*(k[axis] if axis in k else next(data) for axis in range(len(extents))))
+        return reducer(value.astype(number), axis=list(k.values())) if k else value
 
-    is_mean = isinstance(op, relay.MeanOp)
-    total = builder.compute(
-        label(op),
-        shape_of(result),
-        element(result),
-        body,
-        reduce=[extents[axis] for axis in axes],
-        reducer=_REDUCERS[type(op)],
-        narrow=not is_mean,
-    )
-    if not is_mean:
-        return [total]
-    return [divided(builder, label(op), total, prod(extents[axis] for axis in axes), element(result))]
+    return compute(shape_of(op.results[0]), element, label(op))
 
 
-def divided(builder: TeBuilder, name: str, total: SSAValue, count: int, kind: Attribute) -> SSAValue:
-    """`total / count`, elementwise, as element type `kind`; integers towards zero."""
-
-    def body(b: Body) -> SSAValue:
-        value = b.read(total, b.axes)
-        divisor = b.constant(count, value.type)
-        return convert(b, quotient(b, value, divisor, kind), element(total), kind)
-
-    return builder.compute(name, shape_of(total), kind, body)
-
-
-def quotient(b: Body, value: SSAValue, divisor: SSAValue, kind: Attribute) -> SSAValue:
-    """`value / divisor`, which is positive; integers of element type `kind` towards zero."""
-    if not te.is_integer(value.type):
-        return b.add(arith.DivfOp(value, divisor)).result
-    return b.apply(arith.DivUIOp if te.is_unsigned(kind) else arith.DivSIOp, value, divisor)
+def mean(op: Operator, x: Tensor) -> Tensor:
+    count = prod(shape(x)[axis] for axis in relay.Reduce.axes(op.signature))
+    return divided(_reduced(op, x, te.sum), count, dtype_of(op))
 
 
 TABLE = {
-    relay.ReshapeOp: lower_reshape,
-    relay.SqueezeOp: lower_reshape,
-    relay.ExpandDimsOp: lower_reshape,
-    relay.BatchFlattenOp: lower_reshape,
-    relay.TransposeOp: lower_transpose,
-    relay.StridedSliceOp: lower_strided_slice,
-    relay.ConcatenateOp: lower_concatenate,
-    relay.TakeOp: lower_take,
-    relay.LayoutTransformOp: lower_layout_transform,
-    relay.PadOp: lower_pad,
-    **dict.fromkeys(_REDUCERS, lower_reduce),
+    relay.ReshapeOp: reshape,
+    relay.SqueezeOp: reshape,
+    relay.ExpandDimsOp: reshape,
+    relay.BatchFlattenOp: reshape,
+    relay.TransposeOp: transpose,
+    relay.StridedSliceOp: strided_slice,
+    relay.ConcatenateOp: concatenate,
+    relay.TakeOp: take,
+    relay.LayoutTransformOp: layout_transform,
+    relay.PadOp: pad,
+    relay.SumOp: _reduction(te.sum),
+    relay.MaxOp: _reduction(te.max),
+    relay.MinOp: _reduction(te.min),
+    relay.MeanOp: mean,
 }

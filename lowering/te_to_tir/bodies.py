@@ -17,7 +17,6 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects import te, tir
 from ...dialects.affine import Range, bounds, linear, simplify, substitute
 from ...provenance.builder import LocatedBuilder
-from ...provenance.diagnostics import ScheduleError
 from ...provenance.span import is_known
 from ...te.itervar import IterVar
 from ...te.relations import Interval
@@ -79,13 +78,20 @@ class BodyLowering:
 
     def elements(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
         """The ops of a compute's body at `points`; returns the yielded values."""
-        depth = len(self.vars)
-        values = self._body(compute, points)
-        del self.vars[depth:], self.ranges[depth:]
-        return [values[value] for value in compute.yields]
+        return self._values(compute, points, compute.yields)
 
-    def identity(self, compute: te.ComputeOp) -> list[SSAValue]:
+    def _values(
+        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], wanted: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        depth = len(self.vars)
+        values = self._body(compute, points, te.behind(wanted, compute.block) if compute.inits else None)
+        del self.vars[depth:], self.ranges[depth:]
+        return [values[value] for value in wanted]
+
+    def starts(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
         """What a reduction starts from."""
+        if compute.inits:
+            return self._values(compute, points, compute.inits)
         if compute.identity is not None:
             return [reducers.constant(self.builder, number) for number in compute.identity]
         assert compute.reducer is not None
@@ -121,7 +127,10 @@ class BodyLowering:
                 values.update(zip(op.results, copy.results, strict=True))
         return [values[value] for value in compute.combined]
 
-    def _body(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> dict[SSAValue, SSAValue]:
+    def _body(
+        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], wanted: set[SSAValue] | None
+    ) -> dict[SSAValue, SSAValue]:
+        """The values of the body's, all or just those wanted, at `points`."""
         values: dict[SSAValue, SSAValue] = {}
         known = dict(points)
 
@@ -137,6 +146,8 @@ class BodyLowering:
             return dims
 
         for op in compute.block.ops:
+            if wanted is not None and op.results and op.results[0] not in wanted:
+                continue
             with self.builder.located(op.location if is_known(op.location) else compute.location):
                 match op:
                     case te.ReadOp():
@@ -155,13 +166,7 @@ class BodyLowering:
         return values
 
     def _load(self, read: te.ReadOp, point: list[AffineExpr]) -> SSAValue:
-        if (storage := self.storage.get(read.tensor)) is None:
-            consumer, producer = read.parent_op(), read.tensor.owner
-            assert isinstance(consumer, te.ComputeOp)
-            assert isinstance(producer, te.ComputeOp)
-            raise ScheduleError(
-                f"compute_at: stage '{producer.label.data}' is computed after '{consumer.label.data}', which reads it"
-            )
+        storage = self.storage[read.tensor]
         place = storage.place(point)
         guard: list[AffineExpr] = []
         if read.otherwise is not None:

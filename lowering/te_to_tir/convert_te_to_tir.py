@@ -10,8 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...dialects import te
-from ...dialects.schedule import SequenceOp
+from ...dialects.schedule import SequenceOp, TensorIntrinOp
+from ...passes.tir.common import drop
 from ...provenance.diagnostics import ScheduleError, message
+from ...te.intrin import TensorIntrin, intrin_of
 from ...te.replay import replay
 from ...te.schedule import Schedule
 from .lower import lower_schedule
@@ -59,17 +61,31 @@ def lower_functions(module: ModuleOp, functions: Sequence[te.FuncOp], *, schedul
     """
     block = module.body.block
     sequences = _sequences(module, {f.sym_name.data for f in functions})
+    intrinsics = _intrinsics(module)
     for func in functions:
         sequence = sequences.get(func.sym_name.data)
         if sequence is None and scheduled_only:
             continue
-        schedule = replay(func.clone(), sequence) if sequence is not None else Schedule(func.clone())
+        schedule = replay(func.clone(), sequence, None, intrinsics) if sequence is not None else Schedule(func.clone())
         block.insert_op_before(lower_schedule(schedule), func)
         func.detach()
         func.erase()
     for sequence in sequences.values():
         sequence.detach()
         sequence.erase()
+    for op in [op for op in block.ops if isinstance(op, TensorIntrinOp)]:
+        drop(op, "ApplyIntrinsics", "it was put where sequences name it")
+
+
+def _intrinsics(module: ModuleOp) -> dict[str, TensorIntrin]:
+    """The intrinsics that sequences of the module may name."""
+    found: dict[str, TensorIntrin] = {}
+    for op in module.body.block.ops:
+        if isinstance(op, TensorIntrinOp):
+            if op.label.data in found:
+                raise ScheduleError(message(op.name, "a label of its own", f'"{op.label.data}" again', op.location))
+            found[op.label.data] = intrin_of(op)
+    return found
 
 
 def _sequences(module: ModuleOp, functions: set[str]) -> dict[str, SequenceOp]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -16,11 +18,14 @@ from ...provenance.builder import LocatedBuilder
 
 _Binary = Callable[[SSAValue, SSAValue], IRDLOperation]
 
+_EITHER_ZERO = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+"""Of zeros of two signs either is the largest: half the instructions."""
+
 _FLOAT: dict[str, tuple[float, _Binary]] = {
     "sum": (0.0, arith.AddfOp),
     "prod": (1.0, arith.MulfOp),
-    "max": (-math.inf, arith.MaximumfOp),
-    "min": (math.inf, arith.MinimumfOp),
+    "max": (-math.inf, partial(arith.MaximumfOp, flags=_EITHER_ZERO)),
+    "min": (math.inf, partial(arith.MinimumfOp, flags=_EITHER_ZERO)),
 }
 _SIGNED: dict[str, _Binary] = {
     "sum": arith.AddiOp,

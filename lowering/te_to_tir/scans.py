@@ -1,16 +1,67 @@
-"""Which stages a scan runs, one row at a time."""
+"""Which stages a scan runs, one row at a time, and its loops over time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NoReturn
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import NoReturn, Protocol
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects import te
-from ...dialects.affine import linear
+from ...dialects import te, tir
+from ...dialects.affine import ZERO, Range, bounds, linear
+from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import ScheduleError, describe
+from ...te.itervar import IterVar, Split
+from ...te.relations import Interval, axis_values, loop_extents
+from ...te.stage import Stage
+from .bodies import room
+
+
+class Host(Protocol):
+    """What the loops go into: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
+
+    builder: LocatedBuilder
+    vars: list[SSAValue]
+    ranges: list[Range]
+    around: list[AffineExpr]
+
+    def access(self, exprs: list[AffineExpr]) -> tuple[AffineMap, list[SSAValue]]: ...
+
+
+@contextmanager
+def steps(host: Host, stage: Stage, scan: te.ScanOp) -> Generator[None]:
+    """The loops over the steps of a scan as its stage has them, at the builder's location.
+
+    Inside, `around` ends in the step. The threads around have no loops: what is bound to them has, in each step.
+    """
+    depth, block = len(host.vars), host.builder.block
+    extents = loop_extents(stage, [Interval(ZERO, axis.extent) for axis in stage.axes])
+    leaves: dict[IterVar, AffineExpr] = {}
+    for axis in stage.leaf:
+        if axis.sort != "ordered":
+            continue
+        loop = tir.ForOp.make(extents[axis], axis.kind, axis.name)
+        loop.attributes.update(axis.hints)
+        host.builder.add(loop)
+        host.builder.block = loop.block
+        leaves[axis] = AffineDimExpr(len(host.vars))
+        host.vars.append(loop.var)
+        host.ranges.append((0, max(0, extents[axis] - 1)))
+    values = axis_values(stage, extents, leaves)
+    guards = [
+        room(values[relation.parent], extents[relation.parent])
+        for relation in stage.relations
+        if isinstance(relation, Split) and bounds(values[relation.parent], host.ranges)[1] >= extents[relation.parent]
+    ]
+    if guards:
+        branch = host.builder.add(tir.IfOp.make(*host.access(guards), likely=True))
+        host.builder.block = branch.block
+    host.around.append(values[stage.axes[0]] + scan.first)
+    yield
+    del host.vars[depth:], host.ranges[depth:], host.around[-1]
+    host.builder.block = block
 
 
 def _fail(scan: te.ScanOp, text: str) -> NoReturn:

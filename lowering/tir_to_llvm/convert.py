@@ -19,6 +19,7 @@ from .context import Handler, Lowering
 from .control import CONTROL, buffer_attributes
 from .frame import Place
 from .lanes import LANES
+from .masked import MASKED
 from .math_ops import MATH
 from .memory import MEMORY
 from .types import PTR, VOID, register_type
@@ -92,6 +93,7 @@ def _call_extern(ctx: Lowering, op: Operation) -> None:
 _HANDLERS: dict[type[Operation], Handler] = {
     **CONTROL,
     **MEMORY,
+    **MASKED,
     **CONSTANTS,
     **ARITHMETIC,
     **MATH,

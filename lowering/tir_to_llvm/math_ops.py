@@ -1,4 +1,7 @@
-"""The math dialect, op by op: our own functions, intrinsics of LLVM, or the C library."""
+"""The math dialect, op by op: intrinsics of LLVM or the C library.
+
+Of the elementary functions, `tir-lower-intrin` leaves those of f64 only.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerAttr, f32, i1
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerAttr, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...provenance.diagnostics import fail
 from ..llvm_to_native.text import suffix, type_text
-from . import math_functions
 from .arithmetic import flags, intrinsic, overloaded
 from .context import Handler, Lowering
 from .types import element, lanes, like, vector_type
@@ -32,10 +34,8 @@ def _widened(function: Function) -> Function:
 
 
 def _unary(function: Function) -> Handler:
-    widened = _widened(function)
-
     def lower(ctx: Lowering, op: Operation) -> None:
-        ctx.set(op.results[0], widened(ctx, ctx.get(op.operands[0])))
+        ctx.set(op.results[0], function(ctx, ctx.get(op.operands[0])))
 
     return lower
 
@@ -55,15 +55,6 @@ def _libm(name: str) -> Function:
         return result
 
     return apply
-
-
-def _ours(function: Function, other: Function) -> Function:
-    """Our own function on f32, `other` on f64."""
-    return lambda ctx, x: (other if isinstance(element(x.type), Float64Type) else function)(ctx, x)
-
-
-def _exp64(ctx: Lowering, x: SSAValue) -> SSAValue:
-    return overloaded(ctx, "exp", [x], {})
 
 
 def _rsqrt(ctx: Lowering, op: Operation) -> None:
@@ -105,6 +96,7 @@ _INTRINSICS: dict[type[Operation], str] = {
     math.CosOp: "cos",
     math.CoshOp: "cosh",
     math.CtPopOp: "ctpop",
+    math.ExpOp: "exp",
     math.Exp2Op: "exp2",
     math.FloorOp: "floor",
     math.FmaOp: "fma",
@@ -126,20 +118,15 @@ _LIBM: dict[type[Operation], str] = {
     math.AsinhOp: "asinh",
     math.AtanhOp: "atanh",
     math.CbrtOp: "cbrt",
+    math.ErfOp: "erf",
     math.ExpM1Op: "expm1",
     math.Log1pOp: "log1p",
-}
-
-_OURS: dict[type[Operation], Function] = {
-    math.ExpOp: _ours(math_functions.exp, _exp64),
-    math.TanhOp: _ours(math_functions.tanh, _libm("tanh")),
-    math.ErfOp: _ours(math_functions.erf, _libm("erf")),
+    math.TanhOp: "tanh",
 }
 
 MATH: dict[type[Operation], Handler] = {
     **{kind: intrinsic(name) for kind, name in _INTRINSICS.items()},
-    **{kind: _unary(_libm(name)) for kind, name in _LIBM.items()},
-    **{kind: _unary(function) for kind, function in _OURS.items()},
+    **{kind: _unary(_widened(_libm(name))) for kind, name in _LIBM.items()},
     math.RsqrtOp: _rsqrt,
     math.AbsIOp: _with_zero_flag("abs"),
     math.CountLeadingZerosOp: _with_zero_flag("ctlz"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8, i32
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.affine import Linear
 from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, buffer_of, element_bytes
+from ...dialects.tir_masked import MaskedLoadOp, MaskedStoreOp
 from ...dialects.tir_prefetch import PrefetchOp
 from ...provenance.diagnostics import fail
 from .arithmetic import resize
@@ -28,11 +30,13 @@ from .types import (
     vector_type,
 )
 
+Touched: TypeAlias = LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | PrefetchOp
 
-class _Access:
+
+class Access:
     """A point of a buffer, or a vector that starts there."""
 
-    def __init__(self, ctx: Lowering, op: LoadOp | StoreOp | PrefetchOp, indices: Indices):
+    def __init__(self, ctx: Lowering, op: Touched, indices: Indices):
         type_ = buffer_of(op.buffer)
         self.ctx = ctx
         self.place: Place = ctx.frame.places[op.buffer]
@@ -40,7 +44,7 @@ class _Access:
         self.element: Attribute = memory_type(type_.element_type)
         self.align: int = alignment(self.form, element_bytes(type_.element_type), aligned=self.place.aligned)
         self.step: int = op.step
-        self._bytes = element_bytes(type_.element_type)
+        self.bytes = element_bytes(type_.element_type)
         self._indices = indices
 
     def pointer(self) -> SSAValue:
@@ -58,13 +62,23 @@ class _Access:
         if vector_type(type_) is None or self.step == 1:
             value = ctx.load(pointer, stored, self.align)
         elif self.step == 0:
-            value = ctx.splat(ctx.load(pointer, self.element, self._bytes), stored)
+            value = ctx.splat(ctx.load(pointer, self.element, self.bytes), stored)
+        elif self.step == 2 and lanes(type_) > 2:
+            value = self._every_other(pointer, stored)
         else:
             value = ctx.poison(stored)
             for lane in range(lanes(type_)):
-                scalar = ctx.load(self.lane(pointer, lane), self.element, self._bytes)
+                scalar = ctx.load(self.lane(pointer, lane), self.element, self.bytes)
                 value = ctx.insert(value, scalar, lane)
         return ctx.icmp("ne", value, ctx.number(0, stored)) if element(type_) == i1 else value
+
+    def _every_other(self, pointer: SSAValue, stored: Attribute) -> SSAValue:
+        """The elements 0, 2, 4, ..: those of two neighbouring vectors, of which the second ends with the last one."""
+        ctx, count = self.ctx, lanes(stored)
+        second = ctx.gep(pointer, ctx.index(count - 1), self.element)
+        halves = (ctx.load(pointer, stored, self.bytes), ctx.load(second, stored, self.bytes))
+        places = [2 * lane if 2 * lane < count else 2 * lane + 1 for lane in range(count)]
+        return ctx.value(llvm.ShuffleVectorOp, halves, stored, {"mask": DenseArrayBase.from_list(i32, places)})
 
     def write(self, value: SSAValue) -> None:
         ctx, type_, pointer = self.ctx, value.type, self.pointer()
@@ -74,20 +88,20 @@ class _Access:
             ctx.store(value, pointer, self.align)
             return
         for lane in range(lanes(type_)):
-            ctx.store(ctx.extract(value, lane, self.element), self.lane(pointer, lane), self._bytes)
+            ctx.store(ctx.extract(value, lane, self.element), self.lane(pointer, lane), self.bytes)
 
 
 def _load(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, LoadOp)
     indices = Indices(ctx, op.indices)
     type_ = register_type(op.result.type)
-    read: Callable[[], SSAValue] = lambda: _Access(ctx, op, indices).read(type_)  # noqa: E731
+    read: Callable[[], SSAValue] = lambda: Access(ctx, op, indices).read(type_)  # noqa: E731
     condition = indices.guard(op.guard.data) if op.guard is not None else True
     if condition is True:
         ctx.set(op.result, read())
         return
     assert op.otherwise is not None
-    otherwise = ctx.constant(_constant(op, op.otherwise, type_), type_)
+    otherwise = ctx.constant(constant_of(op, op.otherwise, type_), type_)
     if condition is False:
         ctx.set(op.result, otherwise)
         return
@@ -99,7 +113,7 @@ def _load(ctx: Lowering, op: Operation) -> None:
     ctx.set(op.result, after.args[0])
 
 
-def _constant(op: Operation, value: Attribute, type_: Attribute) -> Attribute:
+def constant_of(op: Operation, value: Attribute, type_: Attribute) -> Attribute:
     """A value of tir as a constant of an LLVM type; a scalar fills all lanes of a vector."""
     match value:
         case IntegerAttr():
@@ -116,12 +130,12 @@ def _store(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, StoreOp)
     if op.step == 0 and vector_type(op.value.type) is not None:
         fail(op, "a stride other than 0", "0")
-    _Access(ctx, op, Indices(ctx, op.indices)).write(ctx.get(op.value))
+    Access(ctx, op, Indices(ctx, op.indices)).write(ctx.get(op.value))
 
 
 def _prefetch(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, PrefetchOp)
-    pointer = _Access(ctx, op, Indices(ctx, op.indices)).pointer()
+    pointer = Access(ctx, op, Indices(ctx, op.indices)).pointer()
     # A read, of data.
     numbers = [ctx.constant(IntegerAttr(value, i32), i32) for value in (0, op.locality.value.data, 1)]
     ctx.intrinsic("llvm.prefetch.p0", (pointer, *numbers), None)

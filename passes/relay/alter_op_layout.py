@@ -73,8 +73,16 @@ class BlockConv2D(RewritePattern):
 
 
 def panel_width(rows: int) -> int:
-    """How many rows of a dense weight are packed side by side: a multiple of 16 if that divides `rows`, else <= 16."""
-    return next((width for width in _PANELS if rows % width == 0), 0) or vector_block(rows, 16)
+    """How many rows of a dense weight are packed side by side: a multiple of 16 if that divides `rows`.
+
+    Else the divisor of up to 128 that fills whole vectors best, the last vector of a panel being cut off.
+    """
+
+    def filled(width: int) -> tuple[float, int]:
+        return width / (-(-width // 16) * 16), width
+
+    divisors = (width for width in range(1, min(rows, 128) + 1) if rows % width == 0)
+    return next((width for width in _PANELS if rows % width == 0), 0) or max(divisors, key=filled)
 
 
 class PackDense(RewritePattern):

@@ -82,6 +82,19 @@ def batch_norm(sig: Signature, inputs: Sequence[AnyArray]) -> Sequence[AnyArray]
     return (out, inputs[3], inputs[4])
 
 
+def layer_norm(sig: Signature, inputs: Sequence[AnyArray]) -> Sequence[AnyArray]:
+    data, gamma, beta = map(widened, inputs)
+    axis = sig.int("axis")
+    centred = data - np.mean(data, axis=axis, keepdims=True)
+    variance = np.mean(centred * centred, axis=axis, keepdims=True)
+    out = centred / np.sqrt(variance + variance.dtype.type(sig.get("epsilon")))
+    if sig.get("scale"):
+        out = out * _along(gamma, axis, data.ndim)
+    if sig.get("center"):
+        out = out + _along(beta, axis, data.ndim)
+    return (out,)
+
+
 def dropout(sig: Signature, inputs: Sequence[AnyArray]) -> Sequence[AnyArray]:
     return (inputs[0], np.ones_like(inputs[0]))
 
@@ -197,6 +210,7 @@ TABLE: dict[type[Operator], Evaluator] = {
     ops.BatchMatmulOp: batch_matmul,
     ops.BiasAddOp: bias_add,
     ops.BatchNormOp: batch_norm,
+    ops.LayerNormOp: layer_norm,
     ops.DropoutOp: dropout,
     ops.LRNOp: lrn,
     ops.SoftmaxOp: softmax,

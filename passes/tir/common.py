@@ -23,16 +23,35 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 
 from ...dialects.affine import Range, flatten, linear, linear_bounds, substitute
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
+from ...dialects.tir_masked import MaskedLoadOp, MaskedStoreOp, MaskOp
+from ...dialects.tir_prefetch import PrefetchOp
 from ...provenance.ledger import current_ledger
 
-Access: TypeAlias = LoadOp | StoreOp | IfOp | IndexOp
+Reader: TypeAlias = LoadOp | MaskedLoadOp
+Writer: TypeAlias = StoreOp | MaskedStoreOp
+Touch: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp
+"""The ops that name a place in a buffer."""
+
+Mapped: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp | IndexOp | MaskOp
+"""The ops that compute something from indices."""
+
+Access: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp | IndexOp | MaskOp | IfOp
 """The ops that hold an index map."""
 
 Ranges: TypeAlias = dict[SSAValue, Range]
 """The smallest and largest value of loop variables; a value without an entry is unbounded."""
 
-LEADING: dict[type[Operation], int] = {LoadOp: 1, StoreOp: 2, IfOp: 0, IndexOp: 0}
-"""How many operands of an access stand before its indices."""
+LEADING: dict[type[Operation], int] = {
+    LoadOp: 1,
+    StoreOp: 2,
+    MaskedLoadOp: 2,
+    MaskedStoreOp: 3,
+    PrefetchOp: 1,
+    IfOp: 0,
+    IndexOp: 0,
+    MaskOp: 0,
+}
+"""How many operands of an access stand before its indices; the last of them is its buffer."""
 
 NO_GUARD = AffineMapAttr(AffineMap(0, 0, ()))
 """A guard that always holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -11,18 +12,25 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
+from ...dialects.tir import UNBOUNDED, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp
+from ...dialects.tir_masked import MaskedLoadOp
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from .canonical import canonical
-from .common import Ranges, narrowed, prim_funcs, settle, view
+from .common import Ranges, Reader, Writer, narrowed, prim_funcs, settle, view
 
 
 def run(func: PrimFuncOp) -> None:
     """Merge the equal ops of one kernel, in place."""
-    written = {op.buffer for op in func.walk() if isinstance(op, StoreOp)}
+    written = {op.buffer for op in func.walk() if isinstance(op, Writer)}
+    reads = Counter(_what(op) for op in func.walk() if isinstance(op, LoadOp | MaskedLoadOp | IndexOp))
     called = {value for op in func.walk() if isinstance(op, CallExternOp) for value in op.arguments}
-    _Merge(written | called).func(func)
+    _Merge(written | called, reads).func(func)
+
+
+def _what(op: LoadOp | MaskedLoadOp | IndexOp) -> Hashable:
+    """What equal reads agree in, and what is told in no time."""
+    return (op.buffer if isinstance(op, Reader) else None, op.result.type)
 
 
 @dataclass
@@ -35,6 +43,8 @@ class _Merge:
 
     written: set[SSAValue]
     """The buffers that the kernel stores to, or may, and other values that do not matter."""
+    reads: Counter[Hashable]
+    """How many reads there are of each buffer and type: a single one has no twin."""
     known: dict[Hashable, Operation] = field(default_factory=lambda: dict[Hashable, Operation]())
     twins: dict[Operation, list[Operation]] = field(default_factory=lambda: dict[Operation, list[Operation]]())
 
@@ -66,10 +76,11 @@ class _Merge:
 
     def _key(self, op: Operation, ranges: Ranges) -> Hashable | None:
         """Equal for ops that give equal results; None for ops that must stay."""
-        if isinstance(op, LoadOp | IndexOp):
-            if isinstance(op, LoadOp) and op.buffer in self.written:
+        if isinstance(op, LoadOp | MaskedLoadOp | IndexOp):
+            if (isinstance(op, Reader) and op.buffer in self.written) or self.reads[_what(op)] < 2:
                 return None
-            return (*_point(op, ranges), *_rest(op, ("map", "guard")))
+            mask = op.mask if isinstance(op, MaskedLoadOp) else None
+            return (mask, *_point(op, ranges), *_rest(op, ("map", "guard")))
         if op.regions or not op.results or not op.has_trait(Pure):
             return None
         return (op.operands, *_rest(op, ()))
@@ -87,15 +98,18 @@ def _rest(op: Operation, skipped: tuple[str, ...]) -> tuple[Hashable, ...]:
     return (type(op), tuple(op.result_types), frozenset(parts), frozenset(op.attributes.items()))
 
 
-def _point(op: LoadOp | IndexOp, ranges: Ranges) -> tuple[Hashable, ...]:
+def _point(op: LoadOp | MaskedLoadOp | IndexOp, ranges: Ranges) -> tuple[Hashable, ...]:
     """What an access reads."""
     seen = view(op, ranges)
     settled = settle(seen.map, seen.guard, seen.ranges)
     guard = settled.guard.data.results if settled.guard is not None else ()
     values = [seen.values[i] for i in settled.kept]
     extents = [settled.ranges[i] for i in settled.kept]
-    buffer = op.buffer if isinstance(op, LoadOp) else None
-    return buffer, canonical(values, extents, settled.map.data.results, guard), settled.never
+    buffer = op.buffer if isinstance(op, Reader) else None
+    # In the ranges that a guard leaves it says nothing any more.
+    outside = [ranges.get(value, UNBOUNDED) for value in values]
+    where = canonical(values, extents, settled.map.data.results)
+    return buffer, where, canonical(values, outside, guard), settled.never
 
 
 def _absorb(survivor: Operation, twins: list[Operation]) -> None:

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import AllocOp, BufferType, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
-from .common import LEADING, Ranges, flat_index, narrowed, prim_funcs, settle, update, view
+from ...dialects.tir import AllocOp, BufferType, ForOp, IfOp, PrimFuncOp, buffer_of
+from .common import LEADING, Ranges, Touch, flat_index, narrowed, prim_funcs, settle, update, view
 
 
 def flat_type(type: BufferType) -> BufferType:
@@ -39,7 +39,7 @@ def run(func: PrimFuncOp) -> None:
 def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:
     for op in list(block.ops):
         match op:
-            case LoadOp() | StoreOp():
+            case _ if isinstance(op, Touch):
                 _access(op, ranges, flat)
             case AllocOp() if len(op.result.type.shape) != 1:
                 new = AllocOp.create(
@@ -55,10 +55,12 @@ def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None
                 if op.orelse is not None:
                     _block(op.orelse.block, ranges, flat)
             case _:
-                pass
+                for region in op.regions:
+                    for inner in region.blocks:
+                        _block(inner, ranges, flat)
 
 
-def _access(op: LoadOp | StoreOp, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:
+def _access(op: Touch, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:
     if (buffer := flat.get(op.buffer)) is None:
         return
     seen = view(op, ranges)

@@ -11,9 +11,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp, StoreOp
+from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp
 from ...provenance.span import fuse
-from .common import View, hoist, prim_funcs, record, view
+from .common import View, Writer, hoist, prim_funcs, record, view
 
 LIMIT = 256
 """Ops beside an `if` that are copied into its other branch at most, per loop."""
@@ -73,7 +73,7 @@ def _inside(value: SSAValue, loop: ForOp) -> bool:
 
 
 def _has_effect(block: Block) -> bool:
-    return any(isinstance(op, StoreOp | CallExternOp) for op in block.walk())
+    return any(isinstance(op, Writer | CallExternOp) for op in block.walk())
 
 
 def _without(loop: ForOp, branches: Sequence[IfOp]) -> ForOp | None:

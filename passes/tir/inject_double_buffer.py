@@ -14,24 +14,53 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.affine import linear
-from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp, StoreOp
-from .common import LEADING, prim_funcs, record
-from .loop_partition import piece
+from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp
+from ...provenance.diagnostics import PipelineError
+from .common import LEADING, Access, Reader, Writer, prim_funcs, record, view
+from .pieces import in_chunks, piece
+from .unroll import write_out
 
 MARK = "double_buffer"
 """The attribute of an alloc that asks for it."""
+OPTION = "tir.InjectDoubleBuffer.split_loop"
 
 
-def run(func: PrimFuncOp) -> None:
-    """Double the marked buffers of one kernel, in place."""
+def run(func: PrimFuncOp, split_loop: int = 1) -> bool:
+    """Double the marked buffers of one kernel, in place, and say whether there were any; errors as of the pass."""
+    if split_loop != 1 and (split_loop < 1 or split_loop % 2):
+        raise PipelineError(f"{OPTION}: expected 1 or a multiple of 2, got {split_loop}")
+    found_any = False
     while (alloc := next(_marked(func), None)) is not None:
+        found_any = True
+        home, following = alloc.parent, alloc.next_op
         loop = alloc.parent_op()
-        found = _plan(alloc, loop) if isinstance(loop, ForOp) else "it is not in a loop"
+        if not isinstance(loop, ForOp) and (loop := _loop_of(alloc)) is not None and loop.block.first_op is not None:
+            alloc.detach()
+            loop.block.insert_op_before(alloc, loop.block.first_op)
+        found = _plan(alloc, loop) if isinstance(loop, ForOp) else "no loop computes and uses it anew in each pass"
         del alloc.attributes[MARK]
         if isinstance(found, _Plan):
-            _inject(found)
+            _inject(found, func, split_loop)
+        elif alloc.parent is not home and home is not None and following is not None:
+            alloc.detach()
+            home.insert_op_before(alloc, following)
+            record("DoubleBuffer", alloc, f"left single: {found}", gone=False)
         else:
             record("DoubleBuffer", alloc, f"left single: {found}", gone=False)
+    return found_any
+
+
+def _loop_of(alloc: AllocOp) -> ForOp | None:
+    """The innermost loop around all uses of a buffer from outside of it, if its passes do not share elements."""
+    uses = [use.operation for use in alloc.result.uses]
+    loop = uses[0].parent_op() if uses else None
+    while loop is not None and not (isinstance(loop, ForOp) and all(loop.is_ancestor(op) for op in uses)):
+        loop = loop.parent_op()
+    if not isinstance(loop, ForOp):
+        return None
+    # What a pass leaves for the next one, as in a buffer that rolls, has places that move with the loop.
+    moves = any(isinstance(op, Access) and loop.var in view(op, {}).values for op in uses)
+    return None if moves else loop
 
 
 def _marked(func: PrimFuncOp) -> Iterator[AllocOp]:
@@ -49,11 +78,11 @@ class _Plan(NamedTuple):
 
 
 def _stored(op: Operation) -> set[SSAValue]:
-    return {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp)}
+    return {inner.buffer for inner in op.walk() if isinstance(inner, Writer)}
 
 
 def _loaded(op: Operation) -> set[SSAValue]:
-    return {inner.buffer for inner in op.walk() if isinstance(inner, LoadOp)}
+    return {inner.buffer for inner in op.walk() if isinstance(inner, Reader)}
 
 
 def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
@@ -62,7 +91,7 @@ def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
         return "its loop is not serial, or has one pass"
     ops = list(loop.block.ops)
     buffer = alloc.result
-    if not all(isinstance(use.operation, LoadOp | StoreOp) for use in buffer.uses):
+    if not all(isinstance(use.operation, Reader | Writer) for use in buffer.uses):
         return "a function is called with it"
     writers = [i for i, op in enumerate(ops) if buffer in _stored(op)]
     readers = [i for i, op in enumerate(ops) if buffer in _loaded(op) and i not in writers]
@@ -76,7 +105,7 @@ def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
             return "computing it calls a function"
         if isinstance(ops[i], AllocOp) or i in writers:
             continue
-        if not isinstance(ops[i], LoadOp) and not ops[i].has_trait(Pure):
+        if not isinstance(ops[i], Reader) and not ops[i].has_trait(Pure):
             return f"computing it needs a {ops[i].name}"
     for i in produce:
         if _loaded(ops[i]) & written:
@@ -107,14 +136,17 @@ def _is_marked(op: Operation) -> bool:
     return isinstance(op, AllocOp) and MARK in op.attributes
 
 
-def _inject(plan: _Plan) -> None:
+def _inject(plan: _Plan, func: PrimFuncOp, split: int) -> None:
     loop, old = plan.loop, plan.alloc.result
     type_ = old.type
     double = AllocOp(BufferType.of([2, *type_.get_shape()], type_.element_type, type_.scope.data))
     double.attributes, double.location = dict(plan.alloc.attributes), plan.alloc.location
     double.result.name_hint = old.name_hint
     assert loop.parent is not None
-    loop.parent.insert_op_before(double, loop)
+    if double.result.type.scope.data == "global" and func.block.first_op is not None:
+        func.block.insert_op_before(double, func.block.first_op)
+    else:
+        loop.parent.insert_op_before(double, loop)
     place = next(i for i, op in enumerate(loop.block.ops) if op is plan.alloc)
     last = loop.trip_count - 1
     first = _part(loop, (0, 1), place, double.result, plan.produce)
@@ -122,11 +154,35 @@ def _inject(plan: _Plan) -> None:
     current = _part(loop, (0, last), place, double.result, plan.consume)
     end = _part(loop, (last, last + 1), place, double.result, plan.consume)
     _prepend(ahead, current)
-    pieces = [first, current, end]
+    steps, alternating = _steps(current, split)
+    pieces = [first, *steps, end]
     loop.parent.insert_ops_before(pieces, loop)
     record("DoubleBuffer", loop, "computed one pass ahead, in turns into two copies", [double, *pieces])
     loop.detach()
     loop.erase()
+    for step in alternating:
+        write_out(step, {})
+
+
+def _steps(loop: ForOp, split: int) -> tuple[list[ForOp], list[ForOp]]:
+    """The loops that stand for `loop`, and those of them, or in them, that are to be written out."""
+    if split == 1:
+        return [loop], []
+    whole = loop.trip_count // split * split
+    found: list[ForOp] = []
+    alternating: list[ForOp] = []
+    if whole:
+        part = piece(loop, 0, whole, {})
+        outer = in_chunks(part, split, {})
+        part.erase()
+        found.append(outer)
+        alternating += [op for op in outer.block.ops if isinstance(op, ForOp)]
+    if whole < loop.trip_count:
+        rest = piece(loop, whole, loop.trip_count, {})
+        found.append(rest)
+        alternating.append(rest)
+    loop.erase()
+    return found, alternating
 
 
 def _part(loop: ForOp, passes: tuple[int, int], place: int, double: SSAValue, kept: set[int]) -> ForOp:
@@ -138,7 +194,7 @@ def _part(loop: ForOp, passes: tuple[int, int], place: int, double: SSAValue, ke
     extra = len(ops) - len(list(loop.block.ops))
     alloc = ops[place + extra]
     for use in list(alloc.results[0].uses):
-        if isinstance(access := use.operation, LoadOp | StoreOp):
+        if isinstance(access := use.operation, Reader | Writer):
             _turn(access, part, begin, double)
     for i in reversed(range(len(ops))):
         if i - extra not in kept and i >= extra:
@@ -147,7 +203,7 @@ def _part(loop: ForOp, passes: tuple[int, int], place: int, double: SSAValue, ke
     return part
 
 
-def _turn(op: LoadOp | StoreOp, part: ForOp, begin: int, double: SSAValue) -> None:
+def _turn(op: Reader | Writer, part: ForOp, begin: int, double: SSAValue) -> None:
     """Let an access go to the copy whose turn it is."""
     leading = LEADING[type(op)]
     before, indices = op.operands[: leading - 1], list(op.operands[leading:])
@@ -161,7 +217,7 @@ def _turn(op: LoadOp | StoreOp, part: ForOp, begin: int, double: SSAValue) -> No
     op.operands = [*before, double, *indices]
 
 
-def _guard(op: LoadOp | StoreOp) -> tuple[AffineExpr, ...] | None:
+def _guard(op: Reader | Writer) -> tuple[AffineExpr, ...] | None:
     return op.guard.data.results if isinstance(op, LoadOp) and op.guard is not None else None
 
 
@@ -186,10 +242,12 @@ def _move(source: Block, target: Block) -> None:
 class TirInjectDoubleBufferPass(ModulePass):
     """Gives a buffer with the attribute `double_buffer` two copies, and fills one while the other is in use.
 
-    Before: kernels whose buffers are not flat yet; a marked alloc in the body of a serial loop, the ops that write it
+    Before: kernels whose buffers are not flat yet; a marked alloc that one serial loop uses, the ops that write it
     before those that only read it, reading nothing that these write. After: the first pass's contents are computed
     before the loop; each pass computes the next one's, then uses its own; the last pass's use follows the loop. Where
     this cannot be, the buffer stays single, and the ledger says why. The attribute is gone.
+    split_loop: how many passes of the loop are written out, so that each knows its copy; 1 leaves it to `mod`. Raises
+    PipelineError for an odd one above 1.
     Locations: copies keep those of what they copy.
 
     ```mlir
@@ -232,7 +290,8 @@ class TirInjectDoubleBufferPass(ModulePass):
     """
 
     name = "tir-inject-double-buffer"
+    split_loop: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func)
+            run(func, self.split_loop)

@@ -26,8 +26,9 @@ LOCALITY = 2
 
 def run(func: PrimFuncOp) -> None:
     """Put hints into the marked loops of one kernel, in place."""
-    ranges: Ranges = {op.var: (0, max(0, op.trip_count - 1)) for op in func.walk() if isinstance(op, ForOp)}
-    for loop in [op for op in func.walk() if isinstance(op, ForOp) and MARK in op.attributes]:
+    loops = [op for op in func.walk() if isinstance(op, ForOp)]
+    ranges: Ranges = {loop.var: (0, max(0, loop.trip_count - 1)) for loop in loops}
+    for loop in [loop for loop in loops if MARK in loop.attributes]:
         offsets = _offsets(loop.attributes.pop(MARK))
         if not _block(loop.block, loop, offsets, ranges):
             record("Prefetch", loop, "no load moves with the loop: none needed", gone=False)

@@ -1,149 +1,234 @@
-"""Writes f32 arithmetic as ops, for scalars and vectors alike."""
+"""Writes arithmetic on floats and on their bits as ops, for scalars and vectors alike."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from struct import pack, unpack
+from typing import cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, VectorType, f32, f64, i32
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.tir_lanes import CastOp, CompareOp, SelectOp, lanes
-from .common import constant
+from ...dialects.tir_lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
+from .common import splat
 
 LN2_HIGH = 0.693145751953125
 """The first bits of ln(2): as few as make its products with exponents exact."""
 LN2_LOW = 1.4286067653301635e-06
-# Added to a small number, it leaves the nearest integer in the low bits of the sum.
-_ROUNDER = 1.5 * 2**23
+ROUNDERS: dict[Attribute, float] = {f32: 1.5 * 2**23, f64: 1.5 * 2**52}
+"""Added to a smaller number, it leaves the nearest integer in the low bits of the sum."""
 _LOG2_E = 1.4426950408889634
+_BITS: dict[Attribute, IntegerType] = {f32: i32, f64: i64}
+_FAST: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
+_WRAP: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+
+
+@cache
+def _shaped(scalar: Attribute, shape: tuple[int, ...]) -> Attribute:
+    return VectorType(scalar, shape) if shape else scalar
+
+
+@cache
+def _number(value: float, scalar: Attribute, shape: tuple[int, ...]) -> dict[str, Attribute]:
+    """The properties of a constant. Functions have the same few."""
+    if scalar in _BITS:
+        number = FloatAttr(value, cast(AnyFloat, scalar))
+    else:
+        number = IntegerAttr(int(value), cast(IntegerType, scalar))
+    return {"value": splat(number, _shaped(scalar, shape))}
+
+
+@cache
+def _predicate(predicate: str) -> dict[str, Attribute]:
+    return {"predicate": StringAttr(predicate)}
 
 
 class Floats:
-    """Ops on numbers of one shape, in order; constants are made once."""
+    """Ops on numbers of one shape, in order; constants are made once.
+
+    Numbers are f32 unless said otherwise; the second operand of an op may be a number of the first one's type.
+    """
 
     ops: list[Operation]
 
     def __init__(self, like: Attribute):
         self.ops = []
         self._shape = lanes(like)
-        self._type = self.type(f32)
-        self._integer = self.type(i32)
         self._known: dict[tuple[float, Attribute], SSAValue] = {}
 
     def type(self, scalar: Attribute) -> Attribute:
-        return VectorType(scalar, self._shape) if self._shape else scalar
+        return _shaped(scalar, self._shape)
 
-    def add_op(self, op: Operation) -> SSAValue:
+    def _add(
+        self, kind: type[Operation], operands: Sequence[SSAValue], properties: dict[str, Attribute], result: Attribute
+    ) -> SSAValue:
+        op = kind.create(operands=operands, result_types=[result], properties=properties)
         self.ops.append(op)
         return op.results[0]
+
+    def _float(self, kind: type[Operation], *operands: SSAValue) -> SSAValue:
+        return self._add(kind, operands, _FAST, operands[0].type)
 
     def number(self, value: float, scalar: Attribute = f32) -> SSAValue:
         if (known := self._known.get((value, scalar))) is not None:
             return known
-        if scalar == f32 and not abs(value) < 1 << 23:
-            # By its bits: the text of a vector of these spells bits, too, and is read back as integers.
-            (bits,) = unpack("<i", pack("<f", value))
-            self._known[value, scalar] = made = self.from_bits(self.integer(bits))
-            return made
-        number = IntegerAttr(int(value), i32) if scalar == i32 else FloatAttr(value, f64 if scalar == f64 else f32)
-        made = self.add_op(constant(number, self.type(scalar), UNKNOWN_LOC))
+        if scalar not in _BITS or abs(value) < 1e5:
+            made = self._add(arith.ConstantOp, [], _number(value, scalar, self._shape), self.type(scalar))
+        else:
+            # By its bits: the text of a vector of large or infinite numbers spells them, too, and is read as integers.
+            (bits,) = unpack("<i", pack("<f", value)) if scalar == f32 else unpack("<q", pack("<d", value))
+            made = self.from_bits(self.number(bits, _BITS[scalar]))
         self._known[value, scalar] = made
         return made
 
-    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.add_op(arith.AddfOp(a, b))
+    def like(self, value: SSAValue | float, other: SSAValue) -> SSAValue:
+        """A number of the type of another."""
+        return value if isinstance(value, SSAValue) else self.number(value, scalar_type(other.type))
 
-    def sub(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.add_op(arith.SubfOp(a, b))
+    def add(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        return self._float(arith.AddfOp, a, self.like(b, a))
 
-    def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.add_op(arith.MulfOp(a, b))
+    def sub(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        return self._float(arith.SubfOp, a, self.like(b, a))
 
-    def div(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.add_op(arith.DivfOp(a, b))
+    def mul(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        return self._float(arith.MulfOp, a, self.like(b, a))
 
-    def fma(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
-        return self.add_op(math.FmaOp(a, b, c))
+    def div(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        return self._float(arith.DivfOp, a, self.like(b, a))
+
+    def fma(self, a: SSAValue, b: SSAValue | float, c: SSAValue | float) -> SSAValue:
+        """`a b + c`, rounded once."""
+        return self._float(math.FmaOp, a, self.like(b, a), self.like(c, a))
 
     def negative(self, a: SSAValue) -> SSAValue:
-        return self.add_op(arith.NegfOp(a))
+        return self._float(arith.NegfOp, a)
 
     def magnitude(self, a: SSAValue) -> SSAValue:
-        return self.add_op(math.AbsFOp(a))
+        return self._float(math.AbsFOp, a)
 
     def with_sign(self, a: SSAValue, sign: SSAValue) -> SSAValue:
-        return self.add_op(math.CopySignOp(a, sign))
+        return self._float(math.CopySignOp, a, sign)
 
     def sqrt(self, a: SSAValue) -> SSAValue:
-        return self.add_op(math.SqrtOp(a))
+        return self._float(math.SqrtOp, a)
 
     def nearest(self, a: SSAValue) -> SSAValue:
-        return self.add_op(math.RoundEvenOp(a))
+        return self._float(math.RoundEvenOp, a)
 
-    def convert(self, a: SSAValue, scalar: Attribute) -> SSAValue:
-        """f32 as f64, or the other way."""
-        kind = arith.ExtFOp if scalar == f64 else arith.TruncFOp
-        return self.add_op(kind(a, self.type(scalar)))
+    def widen(self, a: SSAValue, scalar: Attribute = f64) -> SSAValue:
+        return self._add(arith.ExtFOp, [a], {}, self.type(scalar))
+
+    def narrow(self, a: SSAValue, scalar: Attribute = f32) -> SSAValue:
+        return self._add(arith.TruncFOp, [a], {}, self.type(scalar))
 
     def polynomial(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
         """Horner's scheme, lowest power first."""
-        *rest, total = [self.number(c) for c in coefficients]
+        *rest, total = [self.like(c, x) for c in coefficients]
         for coefficient in reversed(rest):
             total = self.fma(total, x, coefficient)
         return total
 
-    def choose(self, predicate: str, a: SSAValue, b: SSAValue, then: SSAValue, orelse: SSAValue) -> SSAValue:
+    # Choices
+
+    def holds(self, predicate: str, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        """In each lane whether the comparison of a and b holds."""
+        return self._add(CompareOp, [a, self.like(b, a)], _predicate(predicate), self.type(i1))
+
+    def select(self, condition: SSAValue, then: SSAValue, orelse: SSAValue) -> SSAValue:
+        return self._add(SelectOp, [condition, then, orelse], {}, then.type)
+
+    def choose(
+        self, predicate: str, a: SSAValue, b: SSAValue | float, then: SSAValue | float, orelse: SSAValue | float
+    ) -> SSAValue:
         """In each lane `then` where the comparison of a and b holds, else `orelse`."""
-        condition = self.add_op(CompareOp.make(predicate, a, b))
-        return self.add_op(SelectOp.make(condition, then, orelse))
+        return self.select(self.holds(predicate, a, b), self.like(then, a), self.like(orelse, a))
+
+    def between(self, x: SSAValue, low: float, high: float) -> SSAValue:
+        """`x`, or the bound it exceeds; NaN stays."""
+        # The comparisons are false for NaN.
+        x = self.choose("olt", x, low, low, x)
+        return self.choose("ogt", x, high, high, x)
 
     # Integers
 
     def bits(self, a: SSAValue) -> SSAValue:
-        return self.add_op(arith.BitcastOp(a, self._integer))
+        return self._add(arith.BitcastOp, [a], {}, self.type(_BITS[scalar_type(a.type)]))
 
     def from_bits(self, a: SSAValue) -> SSAValue:
-        return self.add_op(arith.BitcastOp(a, self._type))
+        return self._add(arith.BitcastOp, [a], {}, self.type(f64 if scalar_type(a.type) == i64 else f32))
 
     def to_float(self, a: SSAValue) -> SSAValue:
-        return self.add_op(CastOp.make("sitofp", a, self._type))
+        op = CastOp.make("sitofp", a, self.type(f32))
+        self.ops.append(op)
+        return op.result
 
     def integer(self, value: int) -> SSAValue:
         return self.number(value, i32)
 
-    def plus(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
-        return self.add_op(arith.AddiOp(a, self.integer(b) if isinstance(b, int) else b))
+    def _integer(
+        self, kind: type[Operation], a: SSAValue, b: SSAValue | int, properties: dict[str, Attribute] | None = None
+    ) -> SSAValue:
+        return self._add(kind, [a, self.like(b, a)], properties or {}, a.type)
 
-    def minus(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.add_op(arith.SubiOp(a, b))
+    def plus(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
+        return self._integer(arith.AddiOp, a, b, _WRAP)
+
+    def minus(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
+        return self._integer(arith.SubiOp, a, b, _WRAP)
 
     def times(self, a: SSAValue, b: int) -> SSAValue:
-        return self.add_op(arith.MuliOp(a, self.integer(b)))
+        return self._integer(arith.MuliOp, a, b, _WRAP)
 
     def masked(self, a: SSAValue, mask: int) -> SSAValue:
-        return self.add_op(arith.AndIOp(a, self.integer(mask)))
+        return self._integer(arith.AndIOp, a, mask)
+
+    def xor(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._integer(arith.XOrIOp, a, b)
 
     def left(self, a: SSAValue, by: int) -> SSAValue:
-        return self.add_op(arith.ShLIOp(a, self.integer(by)))
+        return self._integer(arith.ShLIOp, a, by, _WRAP)
 
     def right(self, a: SSAValue, by: int) -> SSAValue:
         """The sign moves in."""
-        return self.add_op(arith.ShRSIOp(a, self.integer(by)))
+        return self._integer(arith.ShRSIOp, a, by)
 
     def smaller(self, a: SSAValue, b: int) -> SSAValue:
-        return self.add_op(arith.MinSIOp(a, self.integer(b)))
+        return self._integer(arith.MinSIOp, a, b)
+
+    # Numbers as powers of two times something
 
     def power_of_two(self, exponent: SSAValue) -> SSAValue:
         """2^n for an integer n from -127, which gives 0, to 128, which gives infinity."""
         return self.from_bits(self.left(self.plus(exponent, 127), 23))
 
+    def rounded(self, x: SSAValue, factor: float = 1.0) -> tuple[SSAValue, SSAValue]:
+        """x factor + a rounder, whose low bits are the nearest integer, and that integer as a float."""
+        rounder = ROUNDERS[scalar_type(x.type)]
+        shifted = self.add(x, rounder) if factor == 1.0 else self.fma(x, factor, rounder)
+        return shifted, self.sub(shifted, rounder)
+
     def split_exponential(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """The integer n nearest to x / ln(2), and r: `x = n ln(2) + r`. For |x| below 2^21."""
-        rounder = self.number(_ROUNDER)
-        shifted = self.fma(x, self.number(_LOG2_E), rounder)
-        n = self.sub(shifted, rounder)
-        r = self.fma(n, self.number(-LN2_HIGH), x)
-        r = self.fma(n, self.number(-LN2_LOW), r)
-        return self.minus(self.bits(shifted), self.bits(rounder)), r
+        """n + a rounder for the integer n nearest to x / ln(2), and r: `x = n ln(2) + r`. For |x| below 2^21."""
+        shifted, n = self.rounded(x, _LOG2_E)
+        return shifted, self.fma(n, -LN2_LOW, self.fma(n, -LN2_HIGH, x))
+
+    def split_power(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The integer n and m, sqrt(1/2) to sqrt(2): `x = 2^n m` for a normal x > 0. m is 1 for 0 and infinity."""
+        bits = self.bits(x)
+        n = self.right(self.minus(bits, 0x3F3504F3), 23)
+        return n, self.from_bits(self.minus(bits, self.left(n, 23)))

@@ -7,19 +7,30 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import Linear, Range, linear, linear_bounds, substitute
-from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
-from .common import LEADING, Access, Ranges, narrowed, prim_funcs, record, settle, update, view
+from ...dialects.affine import Linear, Range, linear, linear_bounds
+from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
+from .common import Ranges, narrowed, prim_funcs, record, view
+from .pieces import piece
+
+HINT = "pragma_loop_partition_hint"
+"""The attribute of a loop that asks for it."""
 
 
-def run(func: PrimFuncOp) -> None:
+def run(func: PrimFuncOp, const_loops: bool = False) -> None:
     """Partition the loops of one kernel, outer ones first, in place."""
-    _block(func.block, {})
+    asked = const_loops
+    for op in func.walk():
+        if isinstance(op, ForOp):
+            asked |= op.attributes.pop(HINT, None) is not None
+        elif isinstance(op, IfOp):
+            asked |= op.likely is not None
+    if asked:
+        _block(func.block, {})
 
 
 def _block(block: Block, ranges: Ranges) -> None:
@@ -40,7 +51,7 @@ def _block(block: Block, ranges: Ranges) -> None:
 def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     """Replace `loop` by its pieces, and return them; by itself if no guard asks for more."""
     extent = loop.trip_count
-    if loop.kind.data == "parallel" or extent < 2:
+    if loop.kind.data in ("parallel", "vectorized") or extent < 2:
         return [loop]
     begin, end = 0, extent
     for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: (0, extent - 1)}):
@@ -93,60 +104,22 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
         yield (max(low, -(rest // factor)), high + 1) if factor > 0 else (low, min(high, rest // -factor) + 1)
 
 
-def piece(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
-    """A copy of `loop` that does its passes from `begin` to `end`."""
-    copy = loop.clone()
-    copy.properties["extent"] = IntegerAttr(end - begin, i64)
-    shift = AffineDimExpr(0) + begin
-    inside: Ranges = {**ranges, copy.var: (0, end - begin - 1)}
-    others: list[Operation] = []
-    for op in copy.walk():
-        if isinstance(op, ForOp) and op is not copy:
-            inside[op.var] = (0, max(0, op.trip_count - 1))
-        elif copy.var in op.operands:
-            if isinstance(op, LoadOp | StoreOp | IfOp | IndexOp):
-                _shift(op, copy.var, begin, inside)
-            else:
-                others.append(op)
-    if begin and others:
-        number = IndexOp.make(AffineMap(1, 0, (shift,)), [copy.var])
-        number.location = copy.location
-        first = copy.block.first_op
-        assert first is not None
-        copy.block.insert_op_before(number, first)
-        for op in others:
-            op.operands = [number.result if operand is copy.var else operand for operand in op.operands]
-    return copy
-
-
-def _shift(op: Access, var: SSAValue, by: int, ranges: Ranges) -> None:
-    """Let `op` use `var + by` in place of `var`, and drop the guards that then always hold."""
-    if by:
-        indices = op.operands[LEADING[type(op)] :]
-        dims: list[AffineExpr] = [
-            AffineDimExpr(i) + by if value is var else AffineDimExpr(i) for i, value in enumerate(indices)
-        ]
-        for name in ("map", "guard"):
-            if isinstance(old := op.properties.get(name), AffineMapAttr):
-                exprs = tuple(substitute(expr, dims) for expr in old.data.results)
-                op.properties[name] = AffineMapAttr(AffineMap(len(dims), 0, exprs))
-    seen = view(op, ranges)
-    update(op, seen.values, settle(seen.map, seen.guard, seen.ranges))
-
-
 @dataclass(frozen=True)
 class TirLoopPartitionPass(ModulePass):
     """Splits a loop where a guard starts or stops to hold, so that most passes run without it.
 
-    Before: any kernels. After: a loop that is not parallel, and in which a `tir.if likely` or a guarded load depends
-    affinely on the loop's variable, stands as up to three loops of the same kind: passes before those where the guard
-    always holds, these, and passes after them. In the middle one those guards are gone, an `if` being left with no
-    condition (`tir-simplify` then takes it away, with loops of one pass). Guards are looked at in order; one that
-    leaves no pass free of it, or divides the variable, is left alone. Outer loops come first, so that inner ones are
-    only split where the guard is still in doubt.
+    Before: any kernels. After: a loop that is neither parallel nor vectorized, and in which a `tir.if likely` or a
+    guarded load depends affinely on the loop's variable, stands as up to three loops of the same kind: passes before
+    those where the guard always holds, these, and passes after them. In the middle one those guards are gone, an `if`
+    being left with no condition (`tir-simplify` then takes it away, with loops of one pass). Guards are looked at in
+    order; one that leaves no pass free of it, or divides the variable, is left alone. Outer loops come first, so that
+    inner ones are only split where the guard is still in doubt.
     Locations: copies keep those of what they copy.
 
-    const-loops: whether loops of constant extent, which all are, are partitioned at all. TVM has that off.
+    Kernels without uneven splits (`tir.if likely`) stay as they are, as guards of loads are seldom worth the code: a
+    loop whose attribute `pragma_loop_partition_hint` says that they are has its kernel taken apart, too.
+    const_loops: take all kernels apart. Every loop has a constant extent here, so that TVM's rule, to leave those alone
+    by default, would leave all; it takes loops of unknown extent apart, whose guards stem from uneven splits.
 
     ```mlir
     tir.for %i in 4 {
@@ -172,9 +145,8 @@ class TirLoopPartitionPass(ModulePass):
     """
 
     name = "tir-loop-partition"
-    const_loops: bool = True
+    const_loops: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.const_loops:
-            for func in prim_funcs(op):
-                run(func)
+        for func in prim_funcs(op):
+            run(func, self.const_loops)

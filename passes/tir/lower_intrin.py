@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -22,25 +22,33 @@ class ExpandIntrin(RewritePattern):
     reason = "LLVM has no vector form of it"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (formula := FORMULAS.get(type(op))) is None or scalar_type(op.results[0].type) != f32:
+        if (formula := FORMULAS.get(type(op))) is None:
             return
         floats = Floats(op.results[0].type)
-        result = formula(floats, op.operands[0])
+        match scalar := scalar_type(op.results[0].type):
+            case _ if scalar == f32:
+                result = formula.write(floats, *op.operands)
+            case _ if scalar in (f16, bf16):
+                wide = [floats.widen(operand, f32) for operand in op.operands]
+                result = floats.narrow(formula.write(floats, *wide), scalar)
+            case _:
+                return
         rewriter.replace(op, floats.ops, [result])
 
 
 def run(func: PrimFuncOp) -> None:
     """Expand the functions of one kernel, in place."""
-    rewrite(func.body, [ExpandIntrin()], recursive=False)
+    if any(type(op) in FORMULAS for op in func.walk()):
+        rewrite(func.body, [ExpandIntrin()], recursive=False)
 
 
 @dataclass(frozen=True)
 class TirLowerIntrinPass(ModulePass):
-    """Writes out acos, acosh, asin, asinh, atan, atanh, cbrt, cosh, expm1, log1p, sinh and tan of f32.
+    """Writes out the elementary functions of floats, those of `intrin_formulas.FORMULAS`.
 
-    Before: any kernels. After: none of these ops is left on f32, or on vectors of it: each stands as arithmetic,
-    comparisons and roots, which have vector forms everywhere. Other types, and exp, tanh and erf, which
-    `convert-tir-to-llvm` expands, stay.
+    Before: any kernels. After: none of these ops is left on f32, f16 or bf16, or on vectors of them: each stands as
+    arithmetic, comparisons and roots, which have vector forms everywhere. Half precision is computed in f32. Ops of f64
+    stay; LLVM calls the C library for them.
     Locations: all ops of a function are located at it.
 
     ```mlir

@@ -36,6 +36,8 @@ _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 
 def run(func: PrimFuncOp) -> None:
     """Narrow the arithmetic of one kernel, in place."""
+    if not any(_is_end(op) for op in func.walk()):
+        return
     narrow = _Narrow(integer_ranges(func))
     for op in list(func.walk()):
         narrow.end(op)
@@ -58,7 +60,7 @@ class _Narrow:
 
     def end(self, op: Operation) -> None:
         """Let an op that ends 64-bit arithmetic take narrow operands, if all of it can be narrow."""
-        if kind_of(op) not in _ENDS or scalar_type(op.operands[0].type) != i64:
+        if not _is_end(op):
             return
         if not all(map(self._can, op.operands)) or not any(map(self._is_computed, op.operands)):
             return
@@ -148,6 +150,10 @@ class _Narrow:
                 operands = [self.made[operand] for operand in wide.operands]
                 # Flags speak of 64 bits; as results fit, signed arithmetic does not wrap with 32 either.
                 return type(wide).create(operands=operands, result_types=[type_], properties=dict(wide.properties))
+
+
+def _is_end(op: Operation) -> bool:
+    return bool(op.operands) and scalar_type(op.operands[0].type) == i64 and kind_of(op) in _ENDS
 
 
 def _is_leaf(op: Operation) -> bool:

@@ -1,34 +1,235 @@
-"""The order of the tir passes on the way to machine code."""
+"""The order of the tir passes on the way to machine code: of models and of schedules written by hand alike.
+
+The order is that of TVM's `lower`, but
+
+- vectors come before flat buffers, while indices say which dimension a lane moves along, and double buffers, too, while
+  a buffer can get one more dimension;
+- prefetches are put in after vectors: one per vector, not one per lane;
+- bound checks are put in first, while indices are those of the source;
+- loops that are to be unrolled stay rolled (`tir.UnrollLoop.explicit_unroll` is off): LLVM unrolls them, and a kernel
+  takes a few dozen ops here, not thousands;
+- uneven splits are taken apart before the one simplification that clears up after that as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from ...dialects.tir import IfOp, PrimFuncOp
-from . import flatten_buffer, loop_partition, remove_no_op, simplify, vectorize
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
-TIR_PIPELINE: tuple[tuple[str, Callable[[PrimFuncOp], None]], ...] = (
-    # First, so that trivial loops and guards do not stand in the way of vectors.
-    ("tir-simplify", simplify.run),
-    # Before buffers are flat, while indices say which dimension a lane moves along.
-    ("tir-vectorize", vectorize.run),
-    ("tir-flatten-buffer", flatten_buffer.run),
-    # Last, for the scalars whose vectors took over.
-    ("tir-remove-no-op", remove_no_op.run),
+from ...dialects.tir import PrimFuncOp
+from ...provenance.context import PassContext
+from ...provenance.diagnostics import PipelineError
+from ...provenance.ledger import current_ledger, recording
+from . import (
+    common_subexpr_elimination,
+    flatten_buffer,
+    hoist_if_then_else,
+    inject_double_buffer,
+    inject_prefetch,
+    instrument_bound_checkers,
+    loop_partition,
+    lower_intrin,
+    narrow_datatype,
+    remove_no_op,
+    rewrite_unsafe_select,
+    simplify,
+    storage_rewrite,
+    unroll,
+    vectorize,
 )
-"""Pass names and what each runs on a kernel, in order."""
+from .common import prim_funcs
+
+Run: TypeAlias = Callable[[PrimFuncOp], object]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass and what it runs on a kernel, under the options of the current PassContext."""
+
+    name: str
+    run: Run
+    """Gives True where it left code, or may have, that a simplification makes less."""
+    tidies: bool = False
+    """Whether it only does something after such steps, or passes from outside."""
+
+
+def _option(name: str) -> bool:
+    return PassContext.current().option(f"tir.{name}") is True
+
+
+def _number(name: str) -> int:
+    value = PassContext.current().option(f"tir.{name}")
+    assert isinstance(value, int)
+    return value
+
+
+def _unless(option: str, run: Run) -> Run:
+    def chosen(func: PrimFuncOp) -> None:
+        if not _option(option):
+            run(func)
+
+    return chosen
+
+
+def _simplify(func: PrimFuncOp) -> None:
+    simplify.run(func, keep_trivial_loops=_option("debug_keep_trivial_loop"))
+
+
+def _partition(func: PrimFuncOp) -> None:
+    loop_partition.run(func, _option("LoopPartition.partition_const_loop"))
+
+
+def _vectorize(func: PrimFuncOp) -> bool:
+    if not _option("disable_vectorize"):
+        return vectorize.run(func)
+    vectorize.serialize(func)
+    return False
+
+
+def _double_buffer(func: PrimFuncOp) -> bool:
+    return inject_double_buffer.run(func, _number("InjectDoubleBuffer.split_loop"))
+
+
+def _unroll(func: PrimFuncOp) -> bool:
+    limits = unroll.Limits(
+        _number("UnrollLoop.auto_max_step"),
+        _number("UnrollLoop.auto_max_depth"),
+        _number("UnrollLoop.auto_max_extent"),
+        _option("UnrollLoop.explicit_unroll"),
+    )
+    return unroll.run(func, limits)
+
+
+def _check_bounds(func: PrimFuncOp) -> None:
+    if _option("instrument_bound_checkers"):
+        instrument_bound_checkers.run(func)
+
+
+PHASES: tuple[tuple[Step, ...], ...] = (
+    (
+        Step("tir-instrument-bound-checkers", _check_bounds),
+        Step("tir-narrow-datatype", narrow_datatype.run),
+    ),
+    (
+        Step("tir-loop-partition", _partition),
+        # Trivial loops and guards would stand in the way of vectors.
+        Step("tir-simplify", _simplify),
+        Step("tir-vectorize", _vectorize),
+        Step("tir-inject-double-buffer", _double_buffer),
+        Step("tir-inject-prefetch", inject_prefetch.run),
+        Step("tir-flatten-buffer", flatten_buffer.run),
+        # Flat buffers of different shapes can share memory.
+        Step("tir-storage-rewrite", _unless("disable_storage_rewrite", storage_rewrite.run)),
+        Step("tir-unroll", _unroll),
+    ),
+    (
+        Step("tir-simplify", _simplify, tidies=True),
+        # For the scalars whose vectors took over.
+        Step("tir-remove-no-op", remove_no_op.run),
+        Step("tir-rewrite-unsafe-select", rewrite_unsafe_select.run),
+        Step("tir-hoist-if-then-else", hoist_if_then_else.run),
+    ),
+    (
+        Step("tir-common-subexpr-elimination", _unless("disable_cse_tir", common_subexpr_elimination.run)),
+        # Last, so that no other pass walks over what it writes.
+        Step("tir-lower-intrin", lower_intrin.run),
+    ),
+)
+"""The steps in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
+
+TVM_NAMES: dict[str, str] = {
+    "tir-common-subexpr-elimination": "tir.CommonSubexprElimTIR",
+    "tir-flatten-buffer": "tir.FlattenBuffer",
+    "tir-hoist-if-then-else": "tir.HoistIfThenElse",
+    "tir-inject-double-buffer": "tir.InjectDoubleBuffer",
+    "tir-inject-prefetch": "tir.InjectPrefetch",
+    "tir-instrument-bound-checkers": "tir.InstrumentBoundCheckers",
+    "tir-loop-partition": "tir.LoopPartition",
+    "tir-lower-intrin": "tir.LowerIntrin",
+    "tir-narrow-datatype": "tir.NarrowDataType",
+    "tir-remove-no-op": "tir.RemoveNoOp",
+    "tir-rewrite-unsafe-select": "tir.RewriteUnsafeSelect",
+    "tir-simplify": "tir.Simplify",
+    "tir-storage-rewrite": "tir.StorageRewrite",
+    "tir-unroll": "tir.UnrollLoop",
+    "tir-vectorize": "tir.VectorizeLoop",
+}
+"""What else `disabled_pass` may call them."""
+
+ON_REQUEST = frozenset({"tir-instrument-bound-checkers"})
+"""Steps that do nothing unless an option asks for them."""
+
+TIR_PIPELINE: tuple[tuple[str, Run], ...] = tuple(
+    (step.name, step.run) for phase in PHASES for step in phase if step.name not in ON_REQUEST
+)
+"""What runs by default: as passes, with their default options, these make of a kernel what `run_tir_passes` does."""
 
 
 def run_tir_passes(func: PrimFuncOp) -> None:
-    """Bring one kernel, as te_to_tir makes it, into the form that tir_to_llvm reads; in place, without verifying."""
-    for _, run in TIR_PIPELINE:
-        run(func)
+    """Bring one kernel, as te_to_tir makes it, into the form that tir_to_llvm reads; in place, without verifying.
 
-
-def partition_uneven(func: PrimFuncOp) -> None:
-    """Give the last pass of uneven splits code of its own, so that no guard stands in the others; in place.
-
-    Before the passes above. Kernels of even splits stay as they are: guards of loads are not worth the code.
+    Raises PipelineError where a pass of `tir.add_lower_pass` leaves no valid kernel of that name.
     """
-    if any(isinstance(op, IfOp) and op.likely is not None for op in func.walk()):
-        loop_partition.run(func)
+    context, ledger = PassContext.current(), current_ledger()
+    disabled = set(context.disabled_pass)
+    untidy = False
+    for phase, steps in enumerate(PHASES):
+        for one in _own_passes(context, phase):
+            with recording(ledger, one.name) if ledger is not None else nullcontext():
+                _run_own(one, phase, func)
+            untidy = True
+        for step in steps:
+            if step.name in disabled or TVM_NAMES.get(step.name) in disabled or (step.tidies and not untidy):
+                continue
+            with recording(ledger, step.name) if ledger is not None else nullcontext():
+                untidy |= step.run(func) is True
+
+
+def _own_passes(context: PassContext, phase: int) -> Iterator[ModulePass]:
+    passes = context.option("tir.add_lower_pass")
+    assert isinstance(passes, list)
+    return (one for at, one in passes if at == phase)
+
+
+def _run_own(one: ModulePass, phase: int, func: PrimFuncOp) -> None:
+    """Run a pass on a module of one kernel."""
+    block, following = func.parent, func.next_op
+    if block is not None:
+        func.detach()
+    module = ModuleOp([func])
+    module.location = func.location
+    one.apply(Context(), module)
+    what = f"tir.add_lower_pass: pass '{one.name}' of phase {phase}"
+    if func.parent is not module.body.block:
+        raise PipelineError(f"{what}: expected to find the kernel @{func.sym_name.data} in its module, got none")
+    func.detach()
+    if block is not None and following is not None:
+        block.insert_op_before(func, following)
+    elif block is not None:
+        block.add_op(func)
+    try:
+        func.verify()
+    except VerifyException as error:
+        raise PipelineError(f"{what}: expected a valid kernel, got one that breaks a rule: {error}") from error
+
+
+@dataclass(frozen=True)
+class TirPipelinePass(ModulePass):
+    """All passes that a kernel meets on the way to machine code, in order, under the options of the PassContext.
+
+    Before: any kernels. After: kernels in the form that `convert-tir-to-llvm` reads.
+    Locations: as the passes say; the ledger has each under its own name.
+    """
+
+    name = "tir-pipeline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in list(prim_funcs(op)):
+            run_tir_passes(func)

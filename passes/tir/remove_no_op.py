@@ -10,8 +10,8 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import AllocOp, ForOp, IfOp, LoadOp, PrimFuncOp
-from .common import drop, prim_funcs
+from ...dialects.tir import AllocOp, ForOp, IfOp, PrimFuncOp
+from .common import Reader, drop, prim_funcs
 
 
 def run(func: PrimFuncOp) -> None:
@@ -35,7 +35,7 @@ def _block(block: Block) -> None:
                 if op.block.is_empty and op.orelse is None:
                     drop(op, "NoOp", "an empty if")
             case _:
-                if isinstance(op, LoadOp | AllocOp) or op.has_trait(Pure):
+                if isinstance(op, Reader | AllocOp) or op.has_trait(Pure):
                     if all(result.first_use is None for result in op.results):
                         drop(op, "NoOp", "nobody reads its result")
 

@@ -16,9 +16,9 @@ from xdsl.traits import Pure
 
 from ...dialects import tir_lanes
 from ...dialects.affine import bounds
-from ...dialects.tir import CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
 from ...dialects.tir_lanes import scalar_type
-from .common import Ranges, constant, narrowed, prim_funcs, record, settle, view
+from .common import Ranges, Writer, constant, narrowed, prim_funcs, record, settle, view
 from .values import zero
 
 Select: TypeAlias = arith.SelectOp | tir_lanes.SelectOp
@@ -140,7 +140,7 @@ def _overtakes_store(moved: Sequence[Operation], select: Select) -> bool:
     op: Operation | None = moved[0]
     while op is not None and op is not select and read:
         for inner in op.walk():
-            if isinstance(inner, CallExternOp) or (isinstance(inner, StoreOp) and inner.buffer in read):
+            if isinstance(inner, CallExternOp) or (isinstance(inner, Writer) and inner.buffer in read):
                 return True
         op = op.next_op
     return False

@@ -9,39 +9,39 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
+from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
 from ...provenance.span import fuse
-from .common import Ranges, constant, drop, hoist, prim_funcs, record, replace_var, settle, update, view
+from .common import Mapped, Ranges, constant, drop, hoist, prim_funcs, record, replace_var, settle, update, view
 
 
-def run(func: PrimFuncOp) -> None:
-    """Simplify one kernel in place."""
-    _block(func.block, {})
+def run(func: PrimFuncOp, *, keep_trivial_loops: bool = False) -> None:
+    """Simplify one kernel in place; loops of extent 1 stay if they are to be kept."""
+    _block(func.block, {}, keep_trivial_loops)
 
 
-def _block(block: Block, ranges: Ranges) -> None:
+def _block(block: Block, ranges: Ranges, keep: bool) -> None:
     for op in list(block.ops):
         match op:
             case ForOp():
-                _for(op, ranges)
+                _for(op, ranges, keep)
             case IfOp():
-                _if(op, ranges)
-            case LoadOp() | StoreOp() | IndexOp():
+                _if(op, ranges, keep)
+            case _ if isinstance(op, Mapped):
                 _access(op, ranges)
             case _:
                 for region in op.regions:
                     for inner in region.blocks:
-                        _block(inner, ranges)
+                        _block(inner, ranges, keep)
 
 
-def _for(op: ForOp, ranges: Ranges) -> None:
+def _for(op: ForOp, ranges: Ranges, keep: bool) -> None:
     extent = op.trip_count
     if extent == 0:
         drop(op, "EmptyLoop", "a loop of extent 0")
         return
     ranges[op.var] = (0, extent - 1)
-    _block(op.block, ranges)
-    if extent == 1:
+    _block(op.block, ranges, keep)
+    if extent == 1 and not keep:
         replace_var(op, 0)
         moved = hoist(op.block, op)
         record("UnitLoop", op, "a loop of extent 1", moved)
@@ -49,7 +49,7 @@ def _for(op: ForOp, ranges: Ranges) -> None:
         op.erase()
 
 
-def _if(op: IfOp, ranges: Ranges) -> None:
+def _if(op: IfOp, ranges: Ranges, keep: bool) -> None:
     seen = view(op, ranges)
     settled = settle((), seen.guard, seen.ranges)
     if settled.never or settled.guard is None:
@@ -57,7 +57,7 @@ def _if(op: IfOp, ranges: Ranges) -> None:
         if branch is None:
             drop(op, "NeverTaken", "its guard never holds")
             return
-        _block(branch, ranges)
+        _block(branch, ranges, keep)
         moved = hoist(branch, op)
         for inner in moved:
             inner.location = fuse([inner.location, op.location])
@@ -66,12 +66,12 @@ def _if(op: IfOp, ranges: Ranges) -> None:
         op.erase()
         return
     update(op, seen.values, settled)
-    _block(op.block, {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))})
+    _block(op.block, {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))}, keep)
     if op.orelse is not None:
-        _block(op.orelse.block, ranges)
+        _block(op.orelse.block, ranges, keep)
 
 
-def _access(op: LoadOp | StoreOp | IndexOp, ranges: Ranges) -> None:
+def _access(op: Mapped, ranges: Ranges) -> None:
     seen = view(op, ranges)
     settled = settle(seen.map, seen.guard, seen.ranges)
     if not settled.never:

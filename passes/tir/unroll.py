@@ -1,37 +1,106 @@
-"""tir-unroll: loops of kind `unrolled` written out."""
+"""tir-unroll: loops that are written out, by LLVM or here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
-from .common import Ranges, index_constant, narrowed, prim_funcs, record, settle, update, view
+from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp
+from ...dialects.tir_prefetch import PrefetchOp
+from .common import Access, Ranges, Writer, index_constant, narrowed, prim_funcs, record, settle, update, view
+
+STEPS = "pragma_auto_unroll_max_step"
+EXPLICIT = "pragma_unroll_explicit"
+_UNROLLED = StringAttr("unrolled")
 
 
-def run(func: PrimFuncOp) -> None:
-    """Write out the unrolled loops of one kernel, in place."""
-    _block(func.block, {})
+@dataclass(frozen=True)
+class Limits:
+    """Which loops are unrolled, with TVM's names and meanings."""
+
+    auto_max_step: int = 0
+    """Stores and calls that a serial loop may come to, written out."""
+    auto_max_depth: int = 8
+    """Loops inside each other that are unrolled."""
+    auto_max_extent: int = 0
+    """Passes that a serial loop may have, however much it does in each."""
+    explicit_unroll: bool = False
+    """Whether they are written out here, not by LLVM."""
 
 
-def _block(block: Block, ranges: Ranges) -> None:
+def run(func: PrimFuncOp, limits: Limits = Limits()) -> bool:
+    """Unroll the loops of one kernel, in place, and say whether there was a reason to look at them."""
+    if limits == Limits() and not any(STEPS in op.attributes or EXPLICIT in op.attributes for op in func.walk()):
+        return False
+    _block(func.block, {}, limits)
+    return True
+
+
+class _Size(NamedTuple):
+    """What is in a block."""
+
+    steps: int = 0
+    """Stores and calls, those of unrolled loops counted per pass."""
+    unrolled: int = 0
+    """Unrolled loops inside each other, at most."""
+    loops: int = 0
+    """Other loops inside each other, at most."""
+
+
+def _block(block: Block, ranges: Ranges, limits: Limits) -> _Size:
+    total = _Size()
     for op in list(block.ops):
-        if isinstance(op, ForOp):
-            ranges[op.var] = (0, max(0, op.trip_count - 1))
-            _block(op.block, ranges)
-            if op.kind.data == "unrolled":
-                _write_out(op, ranges)
-        elif isinstance(op, IfOp):
-            _block(op.block, narrowed(op, ranges))
-            if op.orelse is not None:
-                _block(op.orelse.block, ranges)
+        match op:
+            case ForOp():
+                size = _loop(op, ranges, limits)
+            case IfOp():
+                size = _block(op.block, narrowed(op, ranges), limits)
+                if op.orelse is not None:
+                    size = _joined(size, _block(op.orelse.block, ranges, limits))
+            case _:
+                size = _Size(int(isinstance(op, Writer | CallExternOp | PrefetchOp)))
+        total = _joined(total, size)
+    return total
 
 
-def _write_out(loop: ForOp, ranges: Ranges) -> None:
+def _joined(a: _Size, b: _Size) -> _Size:
+    return _Size(a.steps + b.steps, max(a.unrolled, b.unrolled), max(a.loops, b.loops))
+
+
+def _number(mark: Attribute | None, default: int) -> int:
+    return mark.value.data if isinstance(mark, IntegerAttr) else default
+
+
+def _loop(loop: ForOp, ranges: Ranges, limits: Limits) -> _Size:
+    steps, explicit = loop.attributes.pop(STEPS, None), loop.attributes.pop(EXPLICIT, None)
+    limits = Limits(
+        _number(steps, limits.auto_max_step),
+        limits.auto_max_depth,
+        limits.auto_max_extent,
+        bool(_number(explicit, 1)) if explicit is not None else limits.explicit_unroll,
+    )
+    extent = loop.trip_count
+    ranges[loop.var] = (0, max(0, extent - 1))
+    size = _block(loop.block, ranges, limits)
+    small = extent * max(1, size.steps) <= limits.auto_max_step or extent <= limits.auto_max_extent
+    automatic = loop.kind.data == "serial" and not size.loops and size.unrolled <= limits.auto_max_depth and small
+    if not automatic and loop.kind.data != "unrolled":
+        return size._replace(loops=size.loops + 1)
+    if limits.explicit_unroll:
+        write_out(loop, ranges)
+    elif loop.kind.data != "unrolled":
+        loop.properties["kind"] = _UNROLLED
+        record("Unroll", loop, f"{extent} passes of {size.steps} steps", gone=False)
+    return _Size(size.steps * extent, size.unrolled + 1, size.loops)
+
+
+def write_out(loop: ForOp, ranges: Ranges) -> None:
+    """Let one copy of its body per pass stand for a loop; `ranges` are those of variables around and in it."""
     block = loop.parent
     assert block is not None
     copies: list[Operation] = []
@@ -54,7 +123,7 @@ def _fix(op: Operation, var: SSAValue, step: int, ranges: Ranges) -> None:
         ranges[op.var] = (0, max(0, op.trip_count - 1))
     if var not in op.operands:
         return
-    if isinstance(op, LoadOp | StoreOp | IfOp | IndexOp):
+    if isinstance(op, Access):
         seen = view(op, {**ranges, var: (step, step)})
         settled = settle(seen.map, seen.guard, seen.ranges)
         update(op, seen.values, settled)
@@ -67,10 +136,13 @@ def _fix(op: Operation, var: SSAValue, step: int, ranges: Ranges) -> None:
 
 @dataclass(frozen=True)
 class TirUnrollPass(ModulePass):
-    """Writes out the loops of kind `unrolled`, where asked to.
+    """Unrolls the loops of kind `unrolled`, those with a pragma, and small ones if asked to.
 
-    Before: any kernels. After: with `explicit`, no loop is `unrolled`: each stands as one copy of its body per pass,
-    its variable a number. Without it nothing changes: LLVM unrolls such loops, at less cost.
+    Before: any kernels. After: a serial loop that holds no other than unrolled ones (`auto_max_depth` inside each other
+    at most) is of kind `unrolled` if it comes to `auto_max_step` stores and calls or less, or has at most
+    `auto_max_extent` passes. With `explicit`, no loop is `unrolled`: each stands as one copy of its body per pass, its
+    variable a number. Without it LLVM unrolls such loops, at less cost. The attributes `pragma_auto_unroll_max_step`
+    and `pragma_unroll_explicit` of a loop count in place of these options, for it and what it holds; they are gone.
     Locations: copies keep those of what they copy.
 
     ```mlir
@@ -88,8 +160,11 @@ class TirUnrollPass(ModulePass):
 
     name = "tir-unroll"
     explicit: bool = False
+    auto_max_step: int = 0
+    auto_max_depth: int = 8
+    auto_max_extent: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.explicit:
-            for func in prim_funcs(op):
-                run(func)
+        limits = Limits(self.auto_max_step, self.auto_max_depth, self.auto_max_extent, self.explicit)
+        for func in prim_funcs(op):
+            run(func, limits)

@@ -2,52 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.arith import (
-    CMPF_COMPARISON_OPERATIONS,
-    CMPI_COMPARISON_OPERATIONS,
-    CmpfOp,
-    CmpiOp,
-    ConstantOp,
-    SelectOp,
-)
-from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
-from xdsl.dialects.vector import BroadcastOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from ...dialects import tir_lanes
-from ...dialects.tir import ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
-from ...provenance.span import fuse
-from .common import (
-    Ranges,
-    constant,
-    hoist,
-    narrowed,
-    prim_funcs,
-    record,
-    settle,
-    splat,
-    stride_attribute,
-    update,
-    vector_type,
-)
-from .lanes import Lanes, Obstacle, is_scalar
+from ...dialects.affine import substitute
+from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes
+from .common import Ranges, hoist, narrowed, prim_funcs, record, settle, view
+from .lanes import WIDTHS, Condition, Lanes, Obstacle, conditions
+from .pieces import in_chunks, piece
+from .vectors import Copies, Vectors
 
 _SERIAL = StringAttr("serial")
-_FIRST_LANE = AffineMap(0, 0, (AffineExpr.constant(0),))
+_REGISTER = 64
+"""Bytes of the widest registers there are: a loop of more passes than those hold goes on in steps."""
 
 
-def run(func: PrimFuncOp) -> None:
-    """Turn the vectorized loops of one kernel into vector code, in place."""
+def run(func: PrimFuncOp) -> bool:
+    """Turn the vectorized loops of one kernel into vector code, in place; says whether loops of one pass are left."""
     _block(func.block, {}, {})
+    return any(isinstance(op, ForOp) and op.trip_count == 1 for op in func.walk())
 
 
-Copies = dict[tuple[SSAValue, int], Operation]
-"""The vectors made of a scalar for every lane, by scalar and number of lanes."""
+def serialize(func: PrimFuncOp) -> None:
+    """Let the vectorized loops of one kernel run one lane after the other, in place."""
+    for op in func.walk():
+        if isinstance(op, ForOp) and op.kind.data == "vectorized":
+            _leave(op, "vectors are off")
 
 
 def _block(block: Block, ranges: Ranges, copies: Copies) -> None:
@@ -63,151 +49,181 @@ def _block(block: Block, ranges: Ranges, copies: Copies) -> None:
                 if op.orelse is not None:
                     _block(op.orelse.block, ranges, copies)
             case _:
-                pass
+                for region in op.regions:
+                    for inner in region.blocks:
+                        _block(inner, ranges, copies)
+
+
+def _leave(loop: ForOp, reason: str) -> None:
+    loop.properties["kind"] = _SERIAL
+    record("Serialize", loop, reason, gone=False)
+
+
+def _shrink(loop: ForOp, ranges: Ranges) -> None:
+    """Leave out the passes at the end of a loop in which the one branch that it consists of is never taken."""
+    branch = loop.block.first_op
+    if not isinstance(branch, IfOp) or branch.next_op is not None or branch.orelse is not None:
+        return
+    seen = view(branch, ranges)
+    if loop.var not in seen.values:
+        return
+    settled = settle((), seen.guard, seen.ranges)
+    used = settled.ranges[seen.values.index(loop.var)][1] + 1
+    if not settled.never and used < loop.trip_count:
+        record("Shrink", loop, f"nothing happens in passes {used} to {loop.trip_count - 1}", gone=False)
+        loop.properties["extent"] = IntegerAttr(used, i64)
+        ranges[loop.var] = (0, used - 1)
 
 
 def _loop(loop: ForOp, ranges: Ranges, copies: Copies) -> None:
+    _shrink(loop, ranges)
+    pieces = [loop]
     try:
-        lanes = Lanes(loop, ranges)
+        if loop.trip_count not in WIDTHS:
+            pieces = _pieces(loop, ranges)
+        plans = [(one, Lanes(one, ranges, _width(one))) for one in _innermost(pieces, ranges)]
     except Obstacle as obstacle:
-        loop.properties["kind"] = _SERIAL
-        record("Serialize", loop, str(obstacle), gone=False)
+        for one in pieces:
+            if one is not loop:
+                one.erase()
+        if not _both_ways(loop, ranges, copies):
+            _leave(loop, str(obstacle))
         return
-    _Vectors(loop, lanes, copies).block(loop.block)
+    if pieces != [loop]:
+        assert loop.parent is not None
+        loop.parent.insert_ops_before(pieces, loop)
+        record("Split", loop, f"{loop.trip_count} passes in steps of at most {plans[0][1].width} lanes", pieces)
+        loop.detach()
+        loop.erase()
+    for one, lanes in plans:
+        _open(one, lanes, copies)
+
+
+def _open(loop: ForOp, lanes: Lanes, copies: Copies) -> None:
+    """Let the body of a loop stand for it, all lanes at once."""
+    Vectors(loop, lanes, copies).run()
     moved = hoist(loop.block, loop)
-    record("Vectorize", loop, f"{lanes.width} lanes", moved)
+    passes = loop.trip_count
+    used = f", {passes} of them in use" if passes < lanes.width else ""
+    record("Vectorize", loop, f"{lanes.width} lanes{used}", moved)
     loop.detach()
     loop.erase()
 
 
-class _Vectors:
-    """Rewrites the body of one loop for all lanes at once."""
+def _width(loop: ForOp) -> int:
+    """The lanes of a loop: as many as it has passes, or the next power of two."""
+    return 1 << (loop.trip_count - 1).bit_length()
 
-    def __init__(self, loop: ForOp, lanes: Lanes, copies: Copies):
-        self.loop = loop
-        self.lanes = lanes
-        self.copies = copies
 
-    def block(self, block: Block) -> None:
-        for op in list(block.ops):
-            match op:
-                case LoadOp() | StoreOp() | IndexOp():
-                    self._settle(op)
-                    self._access(op)
-                case IfOp():
-                    self._settle(op)
-                    self.block(op.block)
-                    if op.orelse is not None:
-                        self.block(op.orelse.block)
-                case ForOp():
-                    self.block(op.block)
-                case _:
-                    if any(result in self.lanes.varying for result in op.results):
-                        self._compute(op)
-
-    def _settle(self, op: LoadOp | StoreOp | IfOp | IndexOp) -> None:
-        """Let the maps of `op` be those of the first lane."""
-        seen = self.lanes.views[op]
-        update(op, seen.values, settle(seen.map, seen.guard, seen.ranges))
-
-    def _type(self, scalar: Attribute) -> VectorType[Attribute]:
-        return vector_type(scalar, self.lanes.width)
-
-    def _access(self, op: LoadOp | StoreOp | IndexOp) -> None:
-        if not (stride := self.lanes.strides[op]):
-            return
-        if isinstance(op, StoreOp):
-            op.operands[0] = self._vector(op.value, op)
-            op.properties["stride"] = stride_attribute(stride)
-            return
-        properties = {**op.properties, "stride": stride_attribute(stride)}
-        type_ = self._type(op.result.type)
-        if "otherwise" in properties:
-            properties["otherwise"] = splat(properties["otherwise"], type_)
-        wide = type(op).create(
-            operands=op.operands,
-            result_types=[type_],
-            properties=properties,
-            attributes=op.attributes,
-            location=op.location,
-        )
-        self._replace(op, wide)
-
-    def _compute(self, op: Operation) -> None:
-        if isinstance(op, SelectOp | tir_lanes.SelectOp) and is_scalar(op.operands[0].type):
-            # One condition for all lanes stays one.
-            condition, *values = op.operands
-            operands = [condition, *(self._vector(value, op) for value in values)]
+def _pieces(loop: ForOp, ranges: Ranges) -> list[ForOp]:
+    """A loop of any extent as a loop around one of as many lanes as a register holds, and one of fewer passes."""
+    extent = loop.trip_count
+    stores = (op for op in loop.walk() if isinstance(op, StoreOp))
+    sizes = [element_bytes(buffer_of(op.buffer).element_type) for op in stores]
+    if extent < 2 or not sizes:
+        raise Obstacle("it stores nothing" if extent > 1 else f"its extent is {extent}")
+    width = _REGISTER // max(sizes)
+    whole = extent // width * width
+    found: list[ForOp] = []
+    if whole:
+        full = piece(loop, 0, whole, ranges)
+        if whole > width:
+            found.append(in_chunks(full, width, ranges))
+            full.erase()
         else:
-            operands = [self._vector(operand, op) for operand in op.operands]
-        wide = self._lanewise(op, operands)
-        wide.location = op.location
-        self._replace(op, wide)
+            found.append(full)
+    if extent > whole:
+        found.append(piece(loop, whole, extent, ranges))
+    return found
 
-    def _lanewise(self, op: Operation, operands: list[SSAValue]) -> Operation:
-        """The op that does in each lane what `op` does; arith's, where that takes vectors."""
-        kind = op.name.removeprefix("arith.")
-        match op:
-            case SelectOp() if not is_scalar(operands[0].type):
-                return tir_lanes.SelectOp.make(*operands)
-            case CmpiOp() | CmpfOp():
-                names = CMPI_COMPARISON_OPERATIONS if isinstance(op, CmpiOp) else CMPF_COMPARISON_OPERATIONS
-                return tir_lanes.CompareOp.make(names[op.predicate.value.data], *operands)
-            case _ if kind in tir_lanes.CASTS:
-                return tir_lanes.CastOp.make(kind, operands[0], self._type(op.results[0].type))
-            case _:
-                types = [self._type(result.type) for result in op.results]
-                return type(op).create(
-                    operands=operands, result_types=types, properties=op.properties, attributes=op.attributes
-                )
 
-    @staticmethod
-    def _replace(op: Operation, wide: Operation) -> None:
-        assert op.parent is not None
-        op.parent.insert_op_before(wide, op)
-        for old, new in zip(op.results, wide.results, strict=True):
-            old.replace_all_uses_with(new)
-        op.detach()
-        op.erase()
-
-    def _vector(self, value: SSAValue, asker: Operation) -> SSAValue:
-        """`value` in every lane: made once, right after `value`, and located at all who ask for it."""
-        if not is_scalar(value.type):
-            return value
-        if (known := self.copies.get((value, self.lanes.width))) is not None:
-            if not isinstance(known, ConstantOp):
-                known.location = fuse([known.location, asker.location])
-            return known.results[0]
-        owner = value.owner
-        if isinstance(owner, ConstantOp):
-            made: Operation = constant(owner.value, self._type(value.type), owner.location)
-        elif value is self.loop.var:
-            made = IndexOp.make(_FIRST_LANE, [], self._type(value.type), 1)
-            made.location = asker.location
+def _innermost(pieces: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
+    """The loops of lanes among the pieces; a rest of one pass is none. The ranges of their variables are noted."""
+    for one in pieces:
+        for op in one.walk():
+            if isinstance(op, ForOp):
+                ranges[op.var] = (0, max(0, op.trip_count - 1))
+        inner = one.block.first_op if one.kind.data != "vectorized" else one
+        assert isinstance(inner, ForOp)
+        if inner.trip_count > 1:
+            yield inner
         else:
-            made = BroadcastOp.create(operands=[value], result_types=[self._type(value.type)], location=asker.location)
-        made.results[0].name_hint = value.name_hint
-        if isinstance(owner, Operation):
-            assert owner.parent is not None
-            owner.parent.insert_op_after(made, owner)
-        else:
-            first = owner.first_op
-            assert first is not None
-            owner.insert_op_before(made, first)
-        self.copies[value, self.lanes.width] = made
-        return made.results[0]
+            inner.properties["kind"] = _SERIAL
+
+
+def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies) -> bool:
+    """Where the body has no vector form because a branch differs by lane: vectors if all lanes take it, else a loop.
+
+    False, and nothing is done, where no branch does, or more is in the way.
+    """
+    if loop.trip_count not in WIDTHS or not (found := conditions(loop, ranges)):
+        return False
+    if (guard := _in_all_lanes(loop, list(found.values()), ranges)) is None:
+        return False
+    full = loop.clone()
+    for op in full.walk():
+        if isinstance(op, ForOp):
+            ranges[op.var] = (0, max(0, op.trip_count - 1))
+    ops = list(full.block.ops)
+    for place in found:
+        branch = ops[place]
+        assert isinstance(branch, IfOp)
+        hoist(branch.block, branch)
+        branch.detach()
+        branch.erase()
+    try:
+        lanes = Lanes(full, ranges, full.trip_count)
+    except Obstacle:
+        full.erase()
+        return False
+    _choose(loop, full, *guard)
+    _open(full, lanes, copies)
+    _leave(loop, "only some lanes take its branches")
+    return True
+
+
+def _in_all_lanes(loop: ForOp, found: Sequence[Condition], ranges: Ranges) -> tuple[AffineMap, list[SSAValue]] | None:
+    """A guard that holds where every condition does in all lanes, and what it is over; None if that is never."""
+    values = list(dict.fromkeys(value for condition in found for value in condition.values))
+    exprs: list[AffineExpr] = []
+    for condition in found:
+        dims = [AffineDimExpr(values.index(value)) for value in condition.values]
+        for first, step in zip(condition.first, condition.steps, strict=True):
+            exprs.append(substitute(first, dims) + min(0, step * (loop.trip_count - 1)))
+    settled = settle((), tuple(exprs), tuple(ranges.get(value, UNBOUNDED) for value in values))
+    if settled.never or settled.guard is None:
+        return None
+    return settled.guard.data, [values[i] for i in settled.kept]
+
+
+def _choose(loop: ForOp, full: ForOp, guard: AffineMap, values: Sequence[SSAValue]) -> None:
+    """Put `full` where the guard holds, and `loop` where not."""
+    branch = IfOp.make(guard, values, likely=True, orelse=True)
+    branch.location = loop.location
+    assert loop.parent is not None
+    assert branch.orelse is not None
+    loop.parent.insert_op_before(branch, loop)
+    loop.detach()
+    branch.block.add_op(full)
+    branch.orelse.block.add_op(loop)
+    record("BothWays", loop, "vectors where all lanes take its branches", [branch], gone=False)
 
 
 @dataclass(frozen=True)
 class TirVectorizePass(ModulePass):
     """Makes vectors of the loops of kind `vectorized`.
 
-    Before: any kernels. After: no loop is `vectorized`. A loop of 2, 4, 8, 16, 32 or 64 passes whose lanes do not
-    depend on each other is replaced by its body, where what differs by lane is a vector; a load, store or index moves
-    by `stride` from lane to lane. Any other one is `serial` (the ledger says why): where a guard differs by lane, an
-    index divides the lane or depends on data of the lane, or lanes meet in one element. Of nested ones the innermost
-    wins.
-    Locations: ops keep theirs; a value that is copied to all lanes has the locations of the ops that asked for it.
+    Before: any kernels. After: no loop is `vectorized`. A loop whose lanes do not depend on each other is replaced by
+    its body, where what differs by lane is a vector; a load, store or index moves by `stride` from lane to lane. A loop
+    has 2, 4, 8, 16, 32 or 64 lanes; one of another extent goes on in steps of as many lanes as 64 bytes hold, and lanes
+    that are too many in the last step do nothing.
+
+    Where a guard or branch differs by lane, its loads and stores are masked (`tir.mask`). What cannot be - a call, a
+    division by what may be 0, a store of one element - has vectors where all lanes take the branch, and a serial loop
+    where not. A loop whose index divides the lane or depends on data of the lane, whose lanes meet in one element, or
+    that calls a function per lane is `serial` (the ledger says why). Of nested ones the innermost wins.
+    Locations: ops keep theirs; a value that is copied to all lanes has the locations of the ops that asked for it, a
+    mask that of the branch or access it is for.
 
     ```mlir
     tir.for %i in 4 {
@@ -225,6 +241,25 @@ class TirVectorizePass(ModulePass):
       %2 = vector.broadcast %1 : f32 to vector<16xf32>
       %3 = arith.addf %0, %2 : vector<16xf32>
       tir.store %3, %a[%i, 0] : vector<16xf32>, !tir.buffer<4x16xf32>
+    }
+    ```
+
+    ```mlir
+    tir.for %i in 2 {
+      tir.for vectorized %j in 8 {
+        tir.if likely [12 - %i * 8 - %j] >= 0 {
+          %0 = tir.load %a[%i * 8 + %j] : !tir.buffer<13xf32> -> f32
+          %1 = arith.negf %0 : f32
+          tir.store %1, %b[%i * 8 + %j] : f32, !tir.buffer<13xf32>
+        }
+      }
+    }
+    // becomes
+    tir.for %i in 2 {
+      %0 = tir.mask [%i * -8 + 12] steps [-1] >= 0 : vector<8xi1>
+      %1 = tir.masked_load %0, %a[%i * 8] else dense<0.0> : vector<8xf32> : !tir.buffer<13xf32> -> vector<8xf32>
+      %2 = arith.negf %1 : vector<8xf32>
+      tir.masked_store %2, %0, %b[%i * 8] : vector<8xf32>, !tir.buffer<13xf32>
     }
     ```
     """

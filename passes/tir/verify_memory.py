@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.affine import Linear, Range, linear, linear_bounds
 from ...dialects.tir import UNBOUNDED, AllocOp, CallExternOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
 from ...provenance.diagnostics import message
-from .common import Ranges, narrowed, prim_funcs, view
+from .common import Ranges, Writer, narrowed, prim_funcs, view
 from .elementwise import Point, point
 from .races import meet
 
@@ -138,7 +138,7 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
 
 def writes(op: Operation, buffer: SSAValue) -> bool:
     """Whether `op` writes the buffer, or calls a function that may."""
-    return (isinstance(op, StoreOp) and op.buffer is buffer) or (isinstance(op, CallExternOp) and buffer in op.operands)
+    return (isinstance(op, Writer) and op.buffer is buffer) or (isinstance(op, CallExternOp) and buffer in op.operands)
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:

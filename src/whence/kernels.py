@@ -34,8 +34,9 @@ from whence.te.tensor import Tensor as TeTensor
 def lower(schedule: Schedule, name: str = "main", *, simple_mode: bool = False) -> PrimFuncOp:
     """The loops of a schedule, which stays as it is.
 
-    simple_mode: as the schedule says, before vectorisation, flattening and simplification.
-    Raises ScheduleError when the schedule cannot be carried out.
+    The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
+    simple_mode: as the schedule says, before all of them.
+    Raises ScheduleError when the schedule cannot be carried out, PipelineError where an option does not fit.
     """
     func = lower_schedule(schedule.snapshot())
     func.sym_name = StringAttr(name)

@@ -21,19 +21,23 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def blocks(page: Path, *kinds: str) -> list[tuple[str, str]]:
-    return [(kind, text) for kind, text in _BLOCK.findall(page.read_text()) if kind in kinds]
+def blocks(page: Path, *kinds: str) -> list[tuple[str, str, int]]:
+    """Kind, text and number of lines above, of each block of some kinds."""
+    source = page.read_text()
+    found = [(match[1], match[2], source.count("\n", 0, match.start(2))) for match in _BLOCK.finditer(source)]
+    return [block for block in found if block[0] in kinds]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python(page: Path) -> None:
     names: dict[str, object] = {"__name__": "docs"}
     runner = doctest.DocTestRunner(optionflags=_FLAGS)
-    for number, (kind, text) in enumerate(blocks(page, "python", "pycon")):
+    for kind, text, above in blocks(page, "python", "pycon"):
         if kind == "python":
-            exec(compile(text, str(page), "exec"), names)
+            # On its own lines, where `inspect` looks for the source of a function.
+            exec(compile("\n" * above + text, str(page), "exec"), names)
             continue
-        test = doctest.DocTestParser().get_doctest(text, names, f"{page.name}:{number}", str(page), 0)
+        test = doctest.DocTestParser().get_doctest(text, names, f"{page.name}:{above}", str(page), above)
         report: list[str] = []
         runner.run(test, out=report.append, clear_globs=False)
         names.update(test.globs)
@@ -45,7 +49,7 @@ def test_python(page: Path) -> None:
     [
         pytest.param(page, text, id=f"{page.name}-{i}")
         for page in PAGES
-        for i, (_, text) in enumerate(blocks(page, "console"))
+        for i, (_, text, _) in enumerate(blocks(page, "console"))
     ],
 )
 def test_console(page: Path, text: str) -> None:

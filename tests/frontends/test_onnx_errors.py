@@ -294,6 +294,8 @@ OPERATORS = [
         "y, m, v, a, b = BatchNormalization (x, s, s, s, s)",
         "inference mode",
     ),
+    (17, "(float[2,3] x, float[3] s)", "y, m = LayerNormalization (x, s)", "one output"),
+    (17, "(float[2,3] x, float[3] s)", "y = LayerNormalization <axis = 2> (x, s)", "axis in [-2, 2), got 2"),
     (
         13,
         "(float[2,3] x)",

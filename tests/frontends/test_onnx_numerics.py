@@ -86,7 +86,10 @@ def one(inputs: str, node: str) -> str:
     return f"({declared}) => (float[] y) {{ {node} }}"
 
 
-UNARY = ["Abs", "Ceil", "Erf", "Exp", "Floor", "Identity", "LeakyRelu", "Neg", "Relu", "Round", "Sigmoid", "Tanh"]
+UNARY = [
+    *("Abs", "Asinh", "Atan", "Ceil", "Cos", "Cosh", "Erf", "Exp", "Floor", "Identity", "LeakyRelu", "Neg", "Relu"),
+    *("Round", "Sigmoid", "Sign", "Sin", "Sinh", "Tan", "Tanh"),
+]
 
 
 @pytest.mark.parametrize("op", UNARY)
@@ -97,6 +100,31 @@ def test_unary(op: str):
 @pytest.mark.parametrize("op", ["Sqrt", "Log"])
 def test_unary_of_positive_numbers(op: str):
     check(one("x:[2,3,4]", f"y = {op} (x)"), 13, only_positive=True)
+
+
+@pytest.mark.parametrize("op", ["Acos", "Asin", "Atanh"])
+def test_unary_between_minus_1_and_1(op: str):
+    check(one("x:[2,3,4]", f"t = Tanh (x) y = {op} (t)"), 13)
+
+
+def test_acosh():
+    check(one("x:[2,3,4]", "t = Exp (x) y = Acosh (t)"), 13, only_positive=True)
+
+
+@pytest.mark.parametrize("opset", [10, 20])
+def test_is_nan_and_inf(opset: int):
+    """Numbers, those divided by zero, and 0 / 0."""
+    values = "z = Sub (x, x) t = Div (x, z) u = Div (z, z) v = Concat <axis = 0> (x, t, u)"
+    for node in (
+        *("IsNaN (v)", "IsInf (v)", "IsInf <detect_negative = 0> (v)", "IsInf <detect_positive = 0> (v)"),
+        "IsInf <detect_negative = 0, detect_positive = 0> (v)",
+    ):
+        check(f"(float[2,3] x) => (bool[] y) {{ {values} y = {node} }}", opset)
+
+
+def test_not():
+    check("(float[2,3] x, float[3] w) => (bool[] y) { l = Less (x, w) y = Not (l) }", 13)
+    check("(int32[2,3] x) => (int32[] y) { y = BitwiseNot (x) }", 18)
 
 
 @pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Div"])
@@ -174,6 +202,21 @@ def test_global_pools(op: str, shape: str):
 def test_batch_normalization(opset: int):
     node = "y = BatchNormalization <epsilon = 0.01> (x, s, b, m, v)"
     check(one("x:[2,3,4,5] s:[3] b:[3] m:[3] v:[3]", node), opset, only_positive=True)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "attributes"),
+    [
+        ("x:[2,3,4] s:[4] b:[4]", ""),
+        ("x:[2,3,4] s:[4]", "<epsilon = 0.1>"),
+        ("x:[2,3,4] s:[3,4] b:[3,4]", "<axis = 1>"),
+        ("x:[2,3,4] s:[3,4] b:[3,4]", "<axis = -2>"),
+        ("x:[4] s:[4] b:[4]", "<axis = 0>"),
+    ],
+)
+def test_layer_normalization(inputs: str, attributes: str):
+    names = ", ".join(declared.split(":")[0] for declared in inputs.split())
+    check(one(inputs, f"y = LayerNormalization {attributes} ({names})"), 17)
 
 
 @pytest.mark.parametrize("size", [1, 3, 5])

@@ -74,16 +74,26 @@ def case(kind: type[Operator], *inputs: str | Array | np.generic, constants: int
 
 # Elementwise
 
-_ROUNDING = (ew.CeilOp, ew.FloorOp, ew.RoundOp)
-_FLOAT_ONLY = (ew.ErfOp, ew.ExpOp, ew.LogOp, ew.RsqrtOp, ew.SigmoidOp, ew.SqrtOp, ew.TanhOp, ew.LeakyReluOp)
+_ROUNDING = (ew.CeilOp, ew.FloorOp, ew.RoundOp, ew.TruncOp)
+_FLOAT_ONLY = (
+    *(ew.AcosOp, ew.AcoshOp, ew.AsinOp, ew.AsinhOp, ew.AtanOp, ew.AtanhOp, ew.CosOp, ew.CoshOp, ew.ErfOp, ew.ExpOp),
+    *(ew.LogOp, ew.Log10Op, ew.Log2Op, ew.RsqrtOp, ew.SigmoidOp, ew.SinOp, ew.SinhOp, ew.SqrtOp, ew.TanOp, ew.TanhOp),
+    ew.LeakyReluOp,
+)
+_NUMBERS = (ew.AbsOp, ew.CopyOp, ew.NegativeOp, ew.ReluOp, ew.SignOp, ew.ZerosLikeOp, ew.OnesLikeOp)
+_PREDICATES = (ew.IsFiniteOp, ew.IsInfOp, ew.IsNanOp)
 SPECIAL = np.array([-INF, -1000, -90.5, -1.5, -0.5, -0.0, 0, 0.5, 1.5, 2.5, 90.5, 1000, INF, NAN], np.float32)
 
-for unary in (*_ROUNDING, *_FLOAT_ONLY, ew.AbsOp, ew.CopyOp, ew.NegativeOp, ew.ReluOp):
+for unary in (*_ROUNDING, *_FLOAT_ONLY, *_NUMBERS, *_PREDICATES):
     for dtype in FLOATS if unary in _FLOAT_ONLY else NUMBERS:
         case(unary, f"3x5x7 {dtype}")
     for given in ("scalar", "32", "1x13x1", "3x300x16"):
         case(unary, given)
     case(unary, SPECIAL)
+for dtype in (*INTEGERS, "bool"):
+    case(ew.BitwiseNotOp, f"3x5x7 {dtype}")
+for given in ("scalar bool", "64 bool", "3x5x7 bool"):
+    case(ew.LogicalNotOp, given)
 for dtype in NUMBERS:
     case(ew.ClipOp, f"5x16 {dtype}", a_min=-1.5, a_max=100.5)
 case(ew.ClipOp, SPECIAL, a_min=0.0, a_max=6.0)
@@ -204,3 +214,18 @@ def test_a_float_operator_refuses_integers(kind: type[Operator], make_net: MakeN
         VerifyException, match=r"expected a float operand, got tensor<3xi32> \(layer 'layer1', net node 1"
     ):
         compile_model(module)
+
+
+def test_many_tensors_are_joined(make_net: MakeNet, check_model: Check):
+    """No step recurses over the operands of one operator."""
+    arrays = [random((1, 2), "float32") + i for i in range(700)]
+    net = make_net(*arrays)
+    check_model(net.finish(net.add(tr.ConcatenateOp, *net.inputs, axis=0)), *arrays)
+
+
+def test_numbers_of_a_group_wrap_as_others_do(make_net: MakeNet, check_model: Check):
+    """Two constants of one element are added by the kernel where nothing folds them before."""
+    x = random((5,), "int8")
+    net = make_net(x)
+    total = net.add(ew.AddOp, np.int8(100), np.int8(100))
+    check_model(net.finish(net.add(ew.AddOp, *net.inputs, total)), x)

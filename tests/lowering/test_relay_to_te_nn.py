@@ -141,6 +141,12 @@ for kind in (nn.SoftmaxOp, nn.LogSoftmaxOp):
     ):
         case(kind, shape, axis=axis)
     case(kind, EXTREME, axis=1)
+for dtype in FLOATS:
+    case(nn.LayerNormOp, (3, 7), (7,), (7,), dtype=dtype)
+for shape, axis in (((4, 64), -1), ((2, 3, 768), -1), ((1000,), 0), *(((3, 5, 16), axis) for axis in range(3))):
+    case(nn.LayerNormOp, shape, (shape[axis],), (shape[axis],), axis=axis, epsilon=1e-3)
+for scale, center in ((True, False), (False, True)):
+    case(nn.LayerNormOp, (5, 48), (48,), (48,), scale=scale, center=center)
 for size, (beta, axis) in product((1, 2, 3, 5, 8), ((0.75, 1), (0.5, -1))):
     case(nn.LRNOp, (2, 7, 3, 5), size=size, alpha=0.1, beta=beta, bias=1.5, axis=axis)
 for dtype in FLOATS[1:]:

@@ -2,186 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, cast
+from typing import Any
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 import pytest
-from onnx import helper
-from xdsl.utils.test_value import create_ssa_value
+from one_operator import Array, close, ort, random, rng, run
 
-from whence.dialects.relay import OPERATORS, elementwise, nn, transform
+from whence.dialects.relay import OPERATORS, nn, transform
 from whence.dialects.relay.attributes import Value
-from whence.dialects.relay.constants import tensor_type
-from whence.dialects.relay.operator import Operator, element_of, shape_of
-from whence.passes.relay.evaluate import TABLE, evaluate
+from whence.dialects.relay.operator import Operator
+from whence.passes.relay.evaluate import TABLE
 from whence.passes.relay.evaluate_transform import aligned_empty
-
-Array = npt.NDArray[Any]
-onnxruntime: Any = pytest.importorskip("onnxruntime")
-
-
-def run(cls: type[Operator], *inputs: Array, **attributes: Value) -> tuple[Array, ...]:
-    """Build the op for the arrays' types, evaluate it, and check that the results have the types it states."""
-    build: Any = cls
-    op: Operator = build(*(create_ssa_value(tensor_type(x)) for x in inputs), **attributes)
-    results = cast(tuple[Array, ...], evaluate(op, inputs))
-    for result, value in zip(results, op.results, strict=True):
-        assert result.shape == shape_of(value)
-        assert tensor_type(result).element_type == element_of(value)
-    return results
-
-
-def ort(op_type: str, *inputs: Array | None, domain: str = "", **attributes: Any) -> Array:
-    """The first result of one ONNX node under onnxruntime; None is an omitted input."""
-    names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
-    given = {name: x for name, x in zip(names, inputs, strict=True) if x is not None}
-    node = helper.make_node(op_type, names, ["y"], domain=domain, **attributes)
-    declared = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-        for name, x in given.items()
-    ]
-    output = helper.make_empty_tensor_value_info("y")
-    graph = helper.make_graph([node], "g", declared, [output])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    return session.run(None, given)[0]
-
-
-rng = np.random.default_rng(7)
-
-
-def random(*shape: int) -> Array:
-    return rng.standard_normal(shape).astype(np.float32)
-
-
-def close(mine: Array, reference: Array, tolerance: float = 1e-5) -> None:
-    np.testing.assert_allclose(mine, reference, rtol=tolerance, atol=tolerance)
 
 
 def test_every_operator_has_semantics() -> None:
     assert set(TABLE) == set(OPERATORS)
-
-
-@pytest.mark.parametrize(
-    ("cls", "onnx_name"),
-    [
-        (elementwise.AbsOp, "Abs"),
-        (elementwise.CeilOp, "Ceil"),
-        (elementwise.ErfOp, "Erf"),
-        (elementwise.ExpOp, "Exp"),
-        (elementwise.FloorOp, "Floor"),
-        (elementwise.NegativeOp, "Neg"),
-        (elementwise.ReluOp, "Relu"),
-        (elementwise.RoundOp, "Round"),
-        (elementwise.SigmoidOp, "Sigmoid"),
-        (elementwise.TanhOp, "Tanh"),
-        (elementwise.CopyOp, "Identity"),
-    ],
-)
-def test_unary(cls: type[Operator], onnx_name: str) -> None:
-    x = np.concatenate([random(100) * 3, np.array([0.5, 1.5, 2.5, -0.5, -1.5, 0.0], np.float32)])
-    close(run(cls, x)[0], ort(onnx_name, x), 1e-6)
-
-
-@pytest.mark.parametrize(("cls", "onnx_name"), [(elementwise.LogOp, "Log"), (elementwise.SqrtOp, "Sqrt")])
-def test_unary_of_positive(cls: type[Operator], onnx_name: str) -> None:
-    x = np.abs(random(3, 40)) + np.float32(0.01)
-    close(run(cls, x)[0], ort(onnx_name, x), 1e-6)
-
-
-def test_rsqrt() -> None:
-    x = np.abs(random(50)) + np.float32(0.01)
-    close(run(elementwise.RsqrtOp, x)[0], np.array([1 / math.sqrt(v) for v in x]), 1e-6)
-
-
-def test_large_arguments_do_not_warn() -> None:
-    x = np.array([-1000, 1000, np.inf, -np.inf], np.float32)
-    assert run(elementwise.SigmoidOp, x)[0].tolist() == [0, 1, 1, 0]
-    assert run(elementwise.ErfOp, x)[0].tolist() == [-1, 1, 1, -1]
-    assert run(elementwise.DivideOp, x, np.zeros(4, np.float32))[0].tolist() == [-np.inf, np.inf, np.inf, -np.inf]
-
-
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64])
-def test_other_float_types_are_rounded_once(dtype: Any) -> None:
-    x = (rng.standard_normal(64) * 2).astype(dtype)
-    wide = x.astype(np.float64)
-    expected = (1 / (1 + np.exp(-wide))).astype(dtype)
-    close(run(elementwise.SigmoidOp, x)[0].astype(np.float64), expected.astype(np.float64), 1e-12)
-    expected = np.array([math.erf(float(v)) for v in wide]).astype(dtype)
-    assert (run(elementwise.ErfOp, x)[0] == expected).all()
-    assert (run(elementwise.ClipOp, x, a_min=-0.5, a_max=0.5)[0] == np.clip(wide, -0.5, 0.5).astype(dtype)).all()
-
-
-@pytest.mark.parametrize(
-    ("cls", "onnx_name"),
-    [
-        (elementwise.AddOp, "Add"),
-        (elementwise.SubtractOp, "Sub"),
-        (elementwise.MultiplyOp, "Mul"),
-        (elementwise.DivideOp, "Div"),
-        (elementwise.MaximumOp, "Max"),
-        (elementwise.MinimumOp, "Min"),
-        (elementwise.EqualOp, "Equal"),
-        (elementwise.LessOp, "Less"),
-        (elementwise.GreaterOp, "Greater"),
-    ],
-)
-@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int64])
-def test_binary_broadcasts(cls: type[Operator], onnx_name: str, dtype: Any) -> None:
-    x = rng.integers(-20, 20, (3, 1, 5)).astype(dtype)
-    y = rng.integers(1, 9, (4, 1)).astype(dtype) * rng.choice([-1, 1], (4, 1)).astype(dtype)
-    close(run(cls, x, y)[0], ort(onnx_name, x, y), 1e-6)
-
-
-def test_integer_division_is_towards_zero() -> None:
-    x = np.array([7, -7, 7, -7, 6, -6], np.int32)
-    y = np.array([2, 2, -2, -2, 3, 3], np.int32)
-    assert run(elementwise.DivideOp, x, y)[0].tolist() == [math.trunc(a / b) for a, b in zip(x, y, strict=True)]
-
-
-def test_power() -> None:
-    x, y = np.abs(random(20)) + np.float32(0.1), random(20)
-    close(run(elementwise.PowerOp, x, y)[0], ort("Pow", x, y), 1e-5)
-    base = np.array([2, -2, 1, -1, -1, 3], np.int64)
-    exponent = np.array([5, -3, -4, -3, -2, 0], np.int64)
-    assert run(elementwise.PowerOp, base, exponent)[0].tolist() == [32, 0, 1, -1, 1, 1]
-
-
-def test_clip() -> None:
-    x = random(40)
-    x[3] = np.nan
-    close(run(elementwise.ClipOp, x, a_min=-0.5, a_max=0.25)[0], np.clip(x, -0.5, 0.25))
-    ints = np.array([-9, -1, 0, 5, 127], np.int8)
-    assert run(elementwise.ClipOp, ints, a_min=-math.inf, a_max=3.5)[0].tolist() == [-9, -1, 0, 3, 3]
-    assert run(elementwise.ClipOp, ints, a_min=0.5, a_max=1e30)[0].tolist() == [1, 1, 1, 5, 127]
-
-
-def test_leaky_relu() -> None:
-    x = random(40)
-    close(run(elementwise.LeakyReluOp, x, alpha=0.125)[0], ort("LeakyRelu", x, alpha=0.125))
-
-
-def test_cast() -> None:
-    x = np.array([-1.7, 1.7, 0.0, 300.2], np.float32)
-    assert run(elementwise.CastOp, x, dtype="int32")[0].tolist() == [-1, 1, 0, 300]
-    assert run(elementwise.CastOp, x, dtype="bool")[0].tolist() == [True, True, False, True]
-    assert run(elementwise.CastOp, x, dtype="bfloat16")[0].dtype == ml_dtypes.bfloat16
-
-
-def test_elementwise_on_repeated_values_stays_small() -> None:
-    weight = np.broadcast_to(np.float32(2), (64, 32, 3, 3))
-    scale = random(64, 1, 1, 1)
-    (scaled,) = run(elementwise.MultiplyOp, weight, scale)
-    assert (scaled == weight * scale).all()
-    assert scaled.strides[1:] == (0, 0, 0)
-    (clipped,) = run(elementwise.ClipOp, weight, a_min=0.0, a_max=1.0)
-    assert (clipped == 1).all()
-    assert not any(clipped.strides)
 
 
 def test_reshapes() -> None:
@@ -373,6 +208,15 @@ def test_batch_norm() -> None:
     plain = ort("BatchNormalization", x, one, zero, mean, var, epsilon=1e-3)
     attributes: dict[str, Value] = {"axis": -1, "epsilon": 1e-3, "scale": False, "center": False}
     close(run(nn.BatchNormOp, last, gamma, beta, mean, var, **attributes)[0], np.moveaxis(plain, 1, -1))
+
+
+def test_layer_norm() -> None:
+    x, gamma, beta = random(2, 3, 7) * 3 + 1, random(7), random(7)
+    close(run(nn.LayerNormOp, x, gamma, beta, epsilon=1e-3)[0], ort("LayerNormalization", x, gamma, beta, epsilon=1e-3))
+    one, zero = np.ones(7, np.float32), np.zeros(7, np.float32)
+    first = np.moveaxis(x, -1, 0)
+    (plain,) = run(nn.LayerNormOp, first, gamma, beta, axis=0, scale=False, center=False)
+    close(plain, np.moveaxis(ort("LayerNormalization", x, one, zero, epsilon=1e-5), -1, 0))
 
 
 def test_dropout_lets_the_data_through() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from xdsl.ir import SSAValue
 
 import whence
+from whence import te
 from whence.lowering.relay_to_te import transform
 from whence.provenance.context import PassContext
 from whence.provenance.diagnostics import WhenceError
@@ -45,7 +45,7 @@ def model(path: Path) -> str:
 def unclipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gathers go where their indices say, and no kernel comes from the cache."""
 
-    def given(builder: object, index: SSAValue, extent: int) -> SSAValue:
+    def given(index: te.Expr, extent: int) -> te.Expr:
         return index
 
     monkeypatch.setattr(transform, "_clipped", given)

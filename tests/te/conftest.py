@@ -9,15 +9,18 @@ import onnx
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
-from whence.dialects import te
+from whence.dialects import te, tir
 from whence.dialects.relay.core import FuncOp
+from whence.dialects.schedule import Schedule as Sequences
 from whence.frontends.onnx import from_onnx
+from whence.kernels import lower
 from whence.lowering.kernel import anonymous, printed
 from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.strategy import schedule_function
+from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.te.schedule import Schedule
 
@@ -96,6 +99,24 @@ def _schedule(text: str) -> Schedule:
     func.verify()
     func.detach()
     return Schedule(func)
+
+
+@pytest.fixture
+def replayed() -> Callable[[Schedule], None]:
+    """Checks that the text of a schedule says all: read again it is the same, and gives the same loops."""
+
+    def check(schedule: Schedule) -> None:
+        text = str(schedule.module())
+        context = Context()
+        for dialect in (Builtin, te.Te, Sequences, arith.Arith, math.Math, tir.Tir):
+            context.load_dialect(dialect)
+        module = Parser(context, text).parse_module()
+        module.verify()
+        assert str(module) == text
+        ScheduleApplyPass().apply(context, module)
+        assert str(module) == str(ModuleOp([lower(schedule, schedule.func.sym_name.data, simple_mode=True)]))
+
+    return check
 
 
 @pytest.fixture

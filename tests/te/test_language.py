@@ -376,7 +376,7 @@ _REFUSED: list[tuple[Callable[[te.Tensor, te.Tensor], object], str]] = [
     (lambda a, n: te.const(1, "int3"), "te.const: expected a dtype among"),
     (lambda a, n: a[0].astype("f32"), "te.cast: expected a dtype among"),
     (lambda a, n: a[a[0]], "expected integers as indices of tensor 'a', got float32"),
-    (lambda a, n: a[0:2], "ranges are not indices"),
+    (lambda a, n: a[0:2] + 1.0, "ranges are not indices"),
     (lambda a, n: a[0, 1], "Need to provide 1 index in tensor but 2 was provided"),
     (lambda a, n: a[0] + "x", "expected an expression or a number, got str"),
     (lambda a, n: list(a), "cannot be iterated"),

@@ -118,6 +118,14 @@ def blocked(i: Any, j: Any) -> list[Any]:
     return [j // 4, te.AXIS_SEPARATOR, i, j % 4]
 
 
+def rows_of_four(i: Any, j: Any) -> list[Any]:
+    return [i // 4, j, i % 4]
+
+
+def second_first(a: Any, b: Any, c: Any) -> list[Any]:
+    return [b, a, c]
+
+
 def one_row(i: Any, j: Any) -> list[Any]:
     del j
     return [i]
@@ -193,9 +201,12 @@ REFUSED: dict[str, tuple[Callable[[Schedule, Tensor, Tensor], object], str]] = {
         lambda s, c, _: s[c].bind(c.op.reduce_axis[0], te.thread_axis("blockIdx.x")),
         "Cannot bind CommReduce axis k",
     ),
-    "env_threads": (lambda s, c, _: s[c].env_threads([te.thread_axis("blockIdx.x")]), "Only ScanOp can have"),
+    "env_threads": (
+        lambda s, c, _: s[c].env_threads([te.thread_axis("blockIdx.x")]),
+        "env_threads is only valid for composite ops such as ScanOp",
+    ),
     "no reader": (lambda s, c, a: s.cache_read(c, "local", c), "Cannot find C in the inputs of C"),
-    "scope": (lambda s, c, a: s.cache_read(a, "shared", c), "cache_read: expected a scope among"),
+    "scope": (lambda s, c, a: s.cache_read(a, "texture", c), "cache_read: expected a scope among"),
     "factor a data axis": (lambda s, c, _: s.rfactor(c, c.op.axis[0]), "Can only factor CommReduce axis"),
     "factor axis": (lambda s, c, _: s.rfactor(c, c.op.reduce_axis[0], 3), "expected a factor axis from 0 to 2, got 3"),
     "align an output": (lambda s, c, _: s[c].storage_align(c.op.axis[0], 8, 0), "Cannot apply storage align on output"),
@@ -329,3 +340,53 @@ def test_a_reader_outside_the_loop_is_named():
     s[p].compute_at(s[q], q.op.axis[0])
     with pytest.raises(ScheduleError, match="stage 'P' is computed inside 'Q', but read outside by 'R'"):
         whence.lower(s)
+
+
+def test_layouts_follow_each_other():
+    s, p, _ = stencil()
+    s[p].transform_layout(rows_of_four)
+    s[p].transform_layout(second_first)
+    (alloc,) = [op for op in whence.lower(s, simple_mode=True).walk() if isinstance(op, tir.AllocOp)]
+    assert alloc.result.type.get_shape() == (16, 11, 4)
+    assert str(s.snapshot()) == str(s)
+    np.testing.assert_allclose(whence.build_schedule(s, threads=2)(X), 2 * (X[:-2] + X[2:]), rtol=1e-12)
+    with pytest.raises(ScheduleError, match="takes 2 positional arguments but 3 were given"):
+        s[p].transform_layout(blocked)
+
+
+ROLLING: dict[str, tuple[Callable[[Schedule, Tensor, Tensor], object], str]] = {
+    "root": (lambda s, p, q: s[p].rolling_buffer(), "expected a stage that is computed in a loop, got one at the root"),
+    "parallel": (
+        lambda s, p, q: (
+            s[p].compute_at(s[q], q.op.axis[0]),
+            s[q].parallel(q.op.axis[0]),
+            s[p].rolling_buffer(),
+        ),
+        "expected a serial loop along one axis of the stage, got i",
+    ),
+    "two axes": (
+        lambda s, p, q: (s[p].compute_at(s[q], s[q].fuse(*q.op.axis)), s[p].rolling_buffer()),
+        "expected a serial loop along one axis of the stage, got i.j.fused",
+    ),
+    "double": (lambda s, p, q: (s[p].double_buffer(), s[p].rolling_buffer()), "exists once, got a double buffer"),
+    "double after": (lambda s, p, q: (s[p].rolling_buffer(), s[p].double_buffer()), "got one that is rolling"),
+    "aligned": (
+        lambda s, p, q: (s[p].rolling_buffer(), s[p].storage_align(p.op.axis[0], 8, 3)),
+        "got one with a layout or rolling",
+    ),
+    "layout": (lambda s, p, q: (s[p].rolling_buffer(), s[p].transform_layout(blocked)), "aligned or rolling"),
+    "layout before": (lambda s, p, q: (s[p].transform_layout(blocked), s[p].rolling_buffer()), "one with a layout"),
+}
+
+
+@pytest.mark.parametrize("case", ROLLING)
+def test_what_cannot_roll(case: str):
+    s, p, q = stencil()
+    change, text = ROLLING[case]
+
+    def attempt() -> None:
+        change(s, p, q)
+        whence.lower(s)
+
+    with pytest.raises(ScheduleError, match=text):
+        attempt()

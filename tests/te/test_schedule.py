@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[Callable[[Schedule], object], str]] = {
     ),
     "inline a sum": (lambda s: s["c"].compute_inline(), "compute_inline: a reduction cannot be inlined"),
     "inline an output": (lambda s: s["d"].compute_inline(), "compute_inline: an output of the function"),
-    "unknown scope": (lambda s: s["b"].set_scope("shared"), "set_scope: expected a scope among .*, got 'shared'"),
+    "unknown scope": (lambda s: s["b"].set_scope("texture"), "set_scope: expected a scope among .*, got 'texture'"),
     "a local output": (lambda s: s["d"].set_scope("local"), "set_scope: an output of the function is global"),
     "cache in nowhere": (lambda s: s.cache_write(s["b"], "warp"), "cache_write: expected a scope among .*, got 'warp'"),
     "unknown stage": (lambda s: s["e"], "Cannot find the operation e in schedule of chain"),
@@ -247,7 +247,7 @@ def test_loops_that_were_changed_cannot_be_split_again(s: Schedule):
     with pytest.raises(ScheduleError, match="Operate on iter var i that has already been split or fused"):
         stage.split(i, 2)
     stage.vectorize(j)
-    with pytest.raises(ScheduleError, match="split: Cannot split on vectorized axis j"):
+    with pytest.raises(ScheduleError, match="split: Cannot split on Vectorized axis j"):
         stage.split(j, 2)
 
 
@@ -257,23 +257,10 @@ def test_stages_in_one_another_are_refused(s: Schedule):
         s["c"].compute_at(s["b"], s["b"].axes[0])
 
 
-@pytest.mark.parametrize("change", ["reorder", "vectorize", "attach", "host"])
-def test_cache_write_wants_a_stage_as_it_was_at_first(s: Schedule, change: str):
-    stage = s["b"]
-    match change:
-        case "reorder":
-            stage.reorder(*reversed(stage.axes))
-        case "vectorize":
-            stage.vectorize(stage.axes[1])
-        case "attach":
-            stage.compute_at(s["d"], s["d"].axes[0])
-        case _:
-            s["b"].compute_at(s["c"], s["c"].axes[0])
-            stage = s["c"]
-    with pytest.raises(
-        ScheduleError, match=r"cache_write: expected (stage 'b' unscheduled|no stage inside 'c', got b)"
-    ):
-        s.cache_write(stage, "local")
+def test_cache_write_wants_no_stage_inside(s: Schedule):
+    s["b"].compute_at(s["c"], s["c"].axes[0])
+    with pytest.raises(ScheduleError, match=r"cache_write: expected no stage inside 'c', got b"):
+        s.cache_write("c", "local")
 
 
 def test_two_stages_of_one_label_are_refused(scheduled: Callable[[str], Schedule]):

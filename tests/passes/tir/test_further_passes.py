@@ -99,7 +99,7 @@ def test_partition_leaves_no_guard_in_a_padded_convolution():
     for k in range(3):
         for j in range(3):
             expected += padded[k : k + 10, j : j + 10] * w[k, j]
-    loop_partition.run(func)
+    loop_partition.run(func, const_loops=True)
     simplify.run(func)
     assert not [op for op in func.walk() if isinstance(op, tir.LoadOp) and op.guard is not None]
     assert {op.trip_count for op in func.walk() if isinstance(op, tir.ForOp)} == {8, 3, 2}
@@ -121,7 +121,7 @@ def test_partition_leaves_two_guards_that_exclude_each_other():
         }
       }
     }""")
-    loop_partition.run(func)
+    loop_partition.run(func, const_loops=True)
     simplify.run(func)
     assert count(func, tir.IfOp) == 0
     assert Machine(func, np.zeros(8, np.float32)).arrays[0].tolist() == [1.0] * 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -17,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from whence.dialects import tir, tir_lanes
+from whence.dialects.tir_masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from whence.passes.tir import flatten_buffer, pipeline, remove_no_op, simplify, unroll, vectorize
 
 Value = Any
@@ -46,6 +48,8 @@ BINARY: dict[str, Callable[[Value, Value], Value]] = {
     "arith.mulf": np.multiply,
     "arith.maximumf": np.maximum,
     "arith.addi": np.add,
+    "arith.andi": np.logical_and,
+    "arith.xori": np.logical_xor,
 }
 
 
@@ -69,6 +73,16 @@ class Interpreter:
 
     def holds(self, map: AffineMap, indices: Sequence[SSAValue]) -> bool:
         return all(value >= 0 for value in self.point(map, indices))
+
+    def some(self, op: MaskedLoadOp | MaskedStoreOp, type: Attribute) -> tuple[Value, Value]:
+        """The lanes that take part, and the places of those, each of which must be there."""
+        running = np.flatnonzero(self.values[op.mask])
+        shape = tir.buffer_of(op.buffer).get_shape()
+        strides = tir.buffer_of(op.buffer).strides
+        first = sum(x * stride for x, stride in zip(self.point(op.map.data, op.indices), strides, strict=True))
+        places = first + op.step * running
+        assert np.all((places >= 0) & (places < math.prod(shape))), str(op)
+        return running, places
 
     def elements(self, op: tir.LoadOp | tir.StoreOp, type: Attribute) -> Value:
         """The place, or the places of the lanes, that an access touches."""
@@ -107,6 +121,19 @@ class Interpreter:
                 places = self.elements(op, op.value.type)
                 assert np.size(np.unique(places)) == np.size(values[op.value])
                 values[op.buffer][places] = values[op.value]
+            case MaskOp():
+                lane = np.arange(lane_count(op.result.type))
+                firsts = self.point(op.map.data, op.indices)
+                bits = [first + step * lane >= 0 for first, step in zip(firsts, op.by_lane, strict=True)]
+                values[op.result] = np.all(bits, axis=0) if bits else lane >= 0
+            case MaskedLoadOp():
+                running, places = self.some(op, op.result.type)
+                values[op.result] = np.full(lane_count(op.result.type), number(op.otherwise, op.result.type))
+                values[op.result][running] = values[op.buffer][places]
+            case MaskedStoreOp():
+                running, places = self.some(op, op.value.type)
+                assert np.unique(places).size == places.size
+                values[op.buffer][places] = values[op.value][running]
             case tir.IndexOp():
                 lanes = lane_count(op.result.type)
                 start = self.point(op.map.data, op.indices)[0]
@@ -145,7 +172,16 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 LOOPS = [
     *[(4, "vectorized"), (8, "vectorized")] * 4,
-    *[(3, "vectorized"), (1, "serial"), (0, "serial"), (3, "serial"), (3, "serial"), (2, "unrolled")],
+    *[
+        (3, "vectorized"),
+        (5, "vectorized"),
+        (19, "vectorized"),
+        (1, "serial"),
+        (0, "serial"),
+        (3, "serial"),
+        (3, "serial"),
+        (2, "unrolled"),
+    ],
 ]
 
 
@@ -194,7 +230,7 @@ class Kernels:
             extent, words = self.pick(*LOOPS)
             self.loop(block, extent, words, lambda inner: self.statements(inner, depth + 1))
         elif kind == "if":
-            guard = [self.index() + self.pick(-3, -1, 0, 0, 5) for _ in range(self.pick(1, 2))]
+            guard = [self.lane(self.index()) + self.pick(-3, -1, 0, 0, 5) for _ in range(self.pick(1, 2))]
             op = tir.IfOp.make(self.map(guard), self.indices, orelse=self.pick(True, False))
             block.add_op(op)
             self.statements(op.block, depth + 1)
@@ -225,6 +261,12 @@ class Kernels:
         return self.pick(
             total, total, total, total // factor, total % factor, (total // factor) * factor + total % factor
         )
+
+    def lane(self, expr: AffineExpr) -> AffineExpr:
+        """Where the innermost variable has no part in `expr`, the same or one that differs by it."""
+        if not self.tame or not self.vars:
+            return expr
+        return expr + AffineExpr.dimension(len(self.vars) - 1) * self.pick(0, 0, 1, 1, -1, 2)
 
     def values_of(self, expr: AffineExpr) -> list[int]:
         ranges = [range(max(1, extent)) for _, extent in self.vars]
@@ -275,6 +317,8 @@ class Kernels:
         guard: list[AffineExpr] = []
         for extent in tir.buffer_of(buffer).get_shape():
             expr = self.index() + self.pick(-2, 0, 1)
+            if len(exprs) == len(tir.buffer_of(buffer).shape) - 1:
+                expr = self.lane(expr)
             exprs.append(expr)
             guard += [expr, expr * -1 + (extent - 1)]
         op = tir.LoadOp.make(
@@ -315,7 +359,7 @@ def run(func: tir.PrimFuncOp) -> list[np.ndarray]:
     return Interpreter(func, arrays).arrays
 
 
-PASSES: dict[str, Callable[[tir.PrimFuncOp], None]] = {
+PASSES: dict[str, Callable[[tir.PrimFuncOp], object]] = {
     "simplify": simplify.run,
     "vectorize": vectorize.run,
     "unroll": unroll.run,

@@ -38,7 +38,7 @@ def partition(func: tir.PrimFuncOp) -> None:
     for op in func.walk():
         if isinstance(op, tir.IfOp):
             op.properties["likely"] = UnitAttr()
-    loop_partition.run(func)
+    loop_partition.run(func, const_loops=True)
 
 
 def double(func: tir.PrimFuncOp) -> None:

@@ -123,3 +123,27 @@ relay.func @f(%x: tensor<2xf32>) -> (tensor<3xf32>) {
 relay.func @f(%x: tensor<2xf32>) -> () {
   %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
 }
+
+// -----
+
+// CHECK: relay.isnan: expected result tensor<4xi1>, got tensor<4xf32>
+relay.func @f(%x: tensor<4xf32>) -> () {
+  %0 = relay.isnan %x : (tensor<4xf32>) -> tensor<4xf32>
+  relay.return
+}
+
+// -----
+
+// CHECK: relay.logical_not: expected a boolean operand, got tensor<4xi32>
+relay.func @f(%x: tensor<4xi32>) -> () {
+  %0 = relay.logical_not %x : (tensor<4xi32>) -> tensor<4xi32>
+  relay.return
+}
+
+// -----
+
+// CHECK: relay.bitwise_not: expected an operand of integers or booleans, got tensor<4xf32>
+relay.func @f(%x: tensor<4xf32>) -> () {
+  %0 = relay.bitwise_not %x : (tensor<4xf32>) -> tensor<4xf32>
+  relay.return
+}

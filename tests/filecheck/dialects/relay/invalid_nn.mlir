@@ -128,6 +128,14 @@ relay.func @f(%x: tensor<1x8x6x6xf32>, %b: tensor<6xf32>, %c: tensor<8xf32>) -> 
 
 // -----
 
+// CHECK: relay.nn.layer_norm: expected operand 2 of 6 elements, got tensor<8xf32>
+relay.func @f(%x: tensor<2x6xf32>, %b: tensor<6xf32>, %c: tensor<8xf32>) -> () {
+  %0 = relay.nn.layer_norm %x, %b, %c : (tensor<2x6xf32>, tensor<6xf32>, tensor<8xf32>) -> tensor<2x6xf32>
+  relay.return
+}
+
+// -----
+
 // CHECK: relay.nn.softmax: expected axis in [-2, 2), got 2
 relay.func @f(%x: tensor<2x3xf32>) -> () {
   %0 = relay.nn.softmax %x {axis = 2} : (tensor<2x3xf32>) -> tensor<2x3xf32>

@@ -58,6 +58,77 @@ relay.func @unary(%x: tensor<1x8x6x6xf32>) -> () {
   relay.return
 }
 
+// CHECK-LABEL: @functions(
+relay.func @functions(%x: tensor<8x6xf32>, %i: tensor<8xi32>, %b: tensor<8xi1>) -> () {
+  // CHECK-NEXT: %0 = relay.acos %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.acos"(
+  %0 = relay.acos %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %1 = relay.acosh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.acosh"(
+  %1 = relay.acosh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %2 = relay.asin %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.asin"(
+  %2 = relay.asin %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %3 = relay.asinh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.asinh"(
+  %3 = relay.asinh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %4 = relay.atan %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.atan"(
+  %4 = relay.atan %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %5 = relay.atanh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.atanh"(
+  %5 = relay.atanh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %6 = relay.cos %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.cos"(
+  %6 = relay.cos %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %7 = relay.cosh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.cosh"(
+  %7 = relay.cosh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %8 = relay.log10 %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.log10"(
+  %8 = relay.log10 %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %9 = relay.log2 %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.log2"(
+  %9 = relay.log2 %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %10 = relay.ones_like %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.ones_like"(
+  %10 = relay.ones_like %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %11 = relay.sign %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.sign"(
+  %11 = relay.sign %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %12 = relay.sin %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.sin"(
+  %12 = relay.sin %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %13 = relay.sinh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.sinh"(
+  %13 = relay.sinh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %14 = relay.tan %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.tan"(
+  %14 = relay.tan %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %15 = relay.trunc %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.trunc"(
+  %15 = relay.trunc %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %16 = relay.zeros_like %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // GENERIC: "relay.zeros_like"(
+  %16 = relay.zeros_like %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  // CHECK-NEXT: %17 = relay.isfinite %x : (tensor<8x6xf32>) -> tensor<8x6xi1>
+  // GENERIC: "relay.isfinite"(
+  %17 = relay.isfinite %x : (tensor<8x6xf32>) -> tensor<8x6xi1>
+  // CHECK-NEXT: %18 = relay.isinf %x : (tensor<8x6xf32>) -> tensor<8x6xi1>
+  // GENERIC: "relay.isinf"(
+  %18 = relay.isinf %x : (tensor<8x6xf32>) -> tensor<8x6xi1>
+  // CHECK-NEXT: %19 = relay.isnan %x : (tensor<8x6xf32>) -> tensor<8x6xi1>
+  // GENERIC: "relay.isnan"(
+  %19 = relay.isnan %x : (tensor<8x6xf32>) -> tensor<8x6xi1>
+  // CHECK-NEXT: %20 = relay.bitwise_not %i : (tensor<8xi32>) -> tensor<8xi32>
+  // GENERIC: "relay.bitwise_not"(
+  %20 = relay.bitwise_not %i : (tensor<8xi32>) -> tensor<8xi32>
+  // CHECK-NEXT: %21 = relay.logical_not %b : (tensor<8xi1>) -> tensor<8xi1>
+  // GENERIC: "relay.logical_not"(
+  %21 = relay.logical_not %b : (tensor<8xi1>) -> tensor<8xi1>
+  relay.return
+}
+
 // CHECK-LABEL: @binary(
 relay.func @binary(%x: tensor<1x8x6x6xf32>, %b: tensor<8x1x1xf32>) -> () {
   // CHECK-NEXT: %0 = relay.add %x, %b : (tensor<1x8x6x6xf32>, tensor<8x1x1xf32>) -> tensor<1x8x6x6xf32>
@@ -206,6 +277,9 @@ relay.func @layers(%x: tensor<1x8x6x6xf32>, %m: tensor<2x16xf32>, %w: tensor<5x1
   // CHECK-NEXT: %7 = relay.nn.lrn %x {size = 3} : (tensor<1x8x6x6xf32>) -> tensor<1x8x6x6xf32>
   // GENERIC: "relay.nn.lrn"(
   %7 = relay.nn.lrn %x {size = 3} : (tensor<1x8x6x6xf32>) -> tensor<1x8x6x6xf32>
+  // CHECK-NEXT: %8 = relay.nn.layer_norm %x, %c, %c {axis = 1, center = false} : (tensor<1x8x6x6xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x8x6x6xf32>
+  // GENERIC: "relay.nn.layer_norm"(
+  %8 = relay.nn.layer_norm %x, %c, %c {axis = 1, center = false} : (tensor<1x8x6x6xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x8x6x6xf32>
   relay.return
 }
 // CHECK-LABEL: @several_results(

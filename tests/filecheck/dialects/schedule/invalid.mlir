@@ -56,20 +56,20 @@ schedule.sequence @f {
 
 // -----
 
-// CHECK: schedule.set_scope: expected a scope among global, local, got shared
+// CHECK: schedule.set_scope: expected a scope among global, shared, local, got texture
 schedule.sequence @f {
   %c = schedule.stage "c"
   %i, %j = schedule.axes %c : 2
-  schedule.set_scope %c "shared"
+  schedule.set_scope %c "texture"
 }
 
 // -----
 
-// CHECK: schedule.cache_write: expected a scope among global, local, got shared
+// CHECK: schedule.cache_write: expected a scope among global, shared, local, got texture
 schedule.sequence @f {
   %c = schedule.stage "c"
   %i, %j = schedule.axes %c : 2
-  %d = schedule.cache_write %c "shared"
+  %d = schedule.cache_write %c "texture"
 }
 
 // -----
@@ -136,10 +136,10 @@ schedule.sequence @f {
 
 // -----
 
-// CHECK: schedule.cache_read: expected a scope among global, local, got shared
+// CHECK: schedule.cache_read: expected a scope among global, shared, local, got texture
 schedule.sequence @f {
   %c = schedule.stage "c"
-  %d = schedule.cache_read %c "shared" readers(%c)
+  %d = schedule.cache_read %c "texture" readers(%c)
 }
 
 // -----
@@ -157,4 +157,53 @@ schedule.sequence @f {
 schedule.sequence @f {
   %c = schedule.stage "c"
   schedule.set_axis_separators %c [2, 1]
+}
+
+// -----
+
+// CHECK: schedule.tensor_intrin: expected @pattern and some of @body, @reset, @update, got none
+schedule.tensor_intrin "nothing" {
+}
+
+// -----
+
+// CHECK: schedule.tensor_intrin: expected a pattern of one compute of one tensor, got 0 operations
+schedule.tensor_intrin "copy" {
+  te.func @pattern(%a: tensor<16xf32>) -> (tensor<16xf32>) {
+    te.return %a : tensor<16xf32>
+  }
+  te.func @body(%a: tensor<16xf32>) -> (tensor<16xf32>) {
+    te.return %a : tensor<16xf32>
+  }
+}
+
+// -----
+
+// CHECK: schedule.tensor_intrin: expected @update of type (tensor<4xf32>) -> tensor<4xf32>, got (tensor<8xf32>) -> tensor<8xf32>
+schedule.tensor_intrin "wide" {
+  te.func @pattern(%a: tensor<4xf32>) -> (tensor<4xf32>) {
+    %b = te.compute "b" (%i in 4) : tensor<4xf32> {
+      %0 = te.read %a[%i] : tensor<4xf32>
+      te.yield %0 : f32
+    }
+    te.return %b : tensor<4xf32>
+  }
+  te.func @update(%a: tensor<8xf32>) -> (tensor<8xf32>) {
+    te.return %a : tensor<8xf32>
+  }
+}
+
+// -----
+
+// CHECK: schedule.tensor_intrin: expected functions and their sequences, got arith.constant
+schedule.tensor_intrin "number" {
+  %0 = arith.constant 1 : i32
+}
+
+// -----
+
+// CHECK: schedule.env_threads: expected an axis for each of at least one thread, got 0 for 0
+schedule.sequence @f {
+  %c = schedule.stage "c"
+  schedule.env_threads %c()
 }

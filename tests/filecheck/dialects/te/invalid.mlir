@@ -369,3 +369,14 @@ te.func @f(%x: tensor<9xf32>) -> () {
   }
   te.return
 }
+
+// -----
+
+// CHECK: te.compute: expected a start that depends on data axes only, got one that depends on k
+te.func @f(%x: tensor<4x9xf32>) -> (tensor<4xf32>) {
+  %c = te.compute "c" (%i in 4) sum(%k in 9) : tensor<4xf32> {
+    %0 = te.read %x[%i, %k] : tensor<4x9xf32>
+    te.yield %0, %0 : f32, f32
+  }
+  te.return %c : tensor<4xf32>
+}

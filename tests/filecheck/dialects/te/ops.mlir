@@ -116,3 +116,14 @@ te.func @loops(%a: tensor<4xf32>) -> (tensor<4xf32>) {
   } loc("h")
   te.return %h : tensor<4xf32> loc("h")
 } loc("h")
+
+// CHECK:      te.func @from(
+// CHECK:          te.yield %{{.*}}, %{{.*}} : f32, f32
+te.func @from(%x: tensor<4x9xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>) {
+  %c = te.compute "c" (%i in 4) sum(%k in 9) : tensor<4xf32> {
+    %0 = te.read %x[%i, %k] : tensor<4x9xf32>
+    %1 = te.read %y[%i] : tensor<4xf32>
+    te.yield %0, %1 : f32, f32
+  }
+  te.return %c : tensor<4xf32>
+}

@@ -1,9 +1,8 @@
-// RUN: whence-opt %s -p "tir-loop-partition,tir-simplify" --print-debuginfo | filecheck %s
-// RUN: whence-opt %s -p "tir-loop-partition{const-loops=false}" | filecheck %s --check-prefix OFF
+// RUN: whence-opt %s -p "tir-loop-partition{const-loops=true},tir-simplify" --print-debuginfo | filecheck %s
+// RUN: whence-opt %s -p "tir-loop-partition" | filecheck %s --check-prefix OFF
 
 // The first pass pads, the last one is the tail of an uneven split; none in between has a guard.
 // CHECK-LABEL: tir.prim_func @both
-// OFF-LABEL: tir.prim_func @both
 tir.prim_func @both(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
   // CHECK:      arith.constant 0.000000e+00 : f32 loc("pad")
   // CHECK-NEXT: tir.store %{{.*}}, %b[0] : f32, !tir.buffer<8xf32> loc(fused["copy", "tail"])
@@ -13,7 +12,6 @@ tir.prim_func @both(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
   // CHECK-NEXT: } loc("loop")
   // CHECK-NEXT: %{{.*}} = tir.load %a[6] : !tir.buffer<8xf32> -> f32 loc("pad")
   // CHECK-NEXT: } loc("f")
-  // OFF: tir.for %i in 8
   tir.for %i in 8 {
     %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("pad")
     tir.if likely [6 - %i] >= 0 {
@@ -69,3 +67,22 @@ tir.prim_func @count(%a: !tir.buffer<4xf32>, %b: !tir.buffer<4xi64>) outputs 1 {
     } loc("if")
   } loc("loop")
 } loc("h")
+
+// Without an uneven split nothing is taken apart unless asked to, by an option or a loop.
+// OFF-LABEL: tir.prim_func @padded
+// OFF:       tir.for %i in 8 {
+// OFF-LABEL: tir.prim_func @hint
+// OFF:       tir.for %i in 1 {
+// OFF:       tir.for %i_1 in 7 {
+tir.prim_func @padded(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
+  tir.for %i in 8 {
+    %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("pad")
+    tir.store %0, %b[%i] : f32, !tir.buffer<8xf32> loc("copy")
+  } loc("copy")
+} loc("f")
+tir.prim_func @hint(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
+  tir.for %i in 8 attributes {pragma_loop_partition_hint} {
+    %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("pad")
+    tir.store %0, %b[%i] : f32, !tir.buffer<8xf32> loc("copy")
+  } loc("copy")
+} loc("f")

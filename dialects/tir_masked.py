@@ -1,0 +1,260 @@
+"""Vectors of which only some lanes are read or written.
+
+```mlir
+%m = tir.mask [12 - %i * 8] steps [-1] >= 0 : vector<8xi1>
+%0 = tir.masked_load %m, %a[%i * 8] else dense<0.0> : vector<8xf32> : !tir.buffer<13xf32> -> vector<8xf32>
+tir.masked_store %0, %m, %b[%i * 8] : vector<8xf32>, !tir.buffer<13xf32>
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ..provenance.diagnostics import fail
+from .checks import check_else, check_map, check_value, plural
+from .format import parse_indices, print_indices
+from .te import stored_type
+from .tir_buffer import BufferType, buffer_of
+from .tir_lanes import lanes, scalar_type
+
+
+@irdl_op_definition
+class MaskOp(IRDLOperation):
+    """One bit per lane: set where every expression, plus its step times the number of the lane, is at least 0."""
+
+    name = "tir.mask"
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    steps = prop_def(DenseArrayBase)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(map: AffineMap, indices: Sequence[SSAValue], steps: Sequence[int], width: int) -> MaskOp:
+        return MaskOp.create(
+            operands=indices,
+            result_types=[VectorType(i1, [width])],
+            properties={"map": AffineMapAttr(map), "steps": DenseArrayBase.from_list(i64, list(steps))},
+        )
+
+    @property
+    def by_lane(self) -> tuple[int, ...]:
+        """The step of each expression."""
+        return tuple(cast("DenseArrayBase[IntegerType]", self.steps).get_values())
+
+    def verify_(self) -> None:
+        check_map(self, self.map.data, len(self.indices), what="condition")
+        if scalar_type(self.result.type) != i1 or len(lanes(self.result.type)) != 1:
+            fail(self, "a 1-d vector of i1 as result", str(self.result.type))
+        if len(self.by_lane) != (count := len(self.map.data.results)):
+            fail(self, plural(count, "step"), str(len(self.by_lane)))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_indices(printer, self.map.data, self.indices)
+        printer.print_string(f" steps [{', '.join(map(str, self.by_lane))}] >= 0")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        map, indices = parse_indices(parser)
+        parser.parse_keyword("steps")
+        steps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        parser.parse_punctuation(">")
+        parser.parse_punctuation("=")
+        parser.parse_integer()
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        return cls.create(
+            operands=indices,
+            result_types=[parser.parse_type()],
+            properties={"map": map, "steps": DenseArrayBase.from_list(i64, steps)},
+            attributes=extra.data if extra else {},
+        )
+
+
+def _check(op: MaskedLoadOp | MaskedStoreOp, value: Attribute) -> None:
+    type_ = buffer_of(op.buffer)
+    check_map(op, op.map.data, len(op.indices), len(type_.shape))
+    count = check_value(op, value, stored_type(type_.element_type), op.step)
+    if not count:
+        fail(op, "a vector", str(value))
+    if op.mask.type != (wanted := VectorType(i1, [count])):
+        fail(op, f"a mask of type {wanted}", str(op.mask.type))
+
+
+def _stride(parser: Parser) -> int:
+    return parser.parse_integer() if parser.parse_optional_keyword("stride") is not None else 1
+
+
+def _print_place(printer: Printer, op: MaskedLoadOp | MaskedStoreOp) -> None:
+    printer.print_ssa_value(op.mask)
+    printer.print_string(", ")
+    printer.print_ssa_value(op.buffer)
+    print_indices(printer, op.map.data, op.indices)
+
+
+def _print_end(printer: Printer, op: Operation, step: int) -> None:
+    if step != 1:
+        printer.print_string(f" stride {step}")
+    printer.print_op_attributes(op.attributes, print_keyword=True)
+    printer.print_string(" : ")
+
+
+@irdl_op_definition
+class MaskedLoadOp(IRDLOperation):
+    """As `tir.load` of a vector, but lanes whose bit is not set read nothing and have the value after `else`."""
+
+    name = "tir.masked_load"
+    mask = operand_def(VectorType)
+    buffer = operand_def(BufferType)
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    otherwise = prop_def(Attribute)
+    stride = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+    result = result_def(VectorType)
+
+    @staticmethod
+    def make(
+        mask: SSAValue,
+        buffer: SSAValue,
+        map: AffineMap,
+        indices: Sequence[SSAValue],
+        otherwise: Attribute,
+        type: Attribute,
+        stride: int = 1,
+    ) -> MaskedLoadOp:
+        return MaskedLoadOp.create(
+            operands=[mask, buffer, *indices],
+            result_types=[type],
+            properties={"map": AffineMapAttr(map), "otherwise": otherwise, "stride": IntegerAttr(stride, i64)},
+        )
+
+    @property
+    def step(self) -> int:
+        """The distance of lanes, in elements."""
+        return self.stride.value.data
+
+    def verify_(self) -> None:
+        _check(self, self.result.type)
+        check_else(self, self.otherwise, self.result.type)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        _print_place(printer, self)
+        printer.print_string(" else ")
+        printer.print_attribute(self.otherwise)
+        _print_end(printer, self, self.step)
+        printer.print_attribute(self.buffer.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        mask = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer = parser.parse_unresolved_operand()
+        map, indices = parse_indices(parser)
+        parser.parse_keyword("else")
+        otherwise = parser.parse_attribute()
+        stride = _stride(parser)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        mask_type = VectorType(i1, lanes(result) or (1,))
+        return cls.create(
+            operands=[parser.resolve_operand(mask, mask_type), parser.resolve_operand(buffer, type_), *indices],
+            result_types=[result],
+            properties={"map": map, "otherwise": otherwise, "stride": IntegerAttr(stride, i64)},
+            attributes=extra.data if extra else {},
+        )
+
+
+@irdl_op_definition
+class MaskedStoreOp(IRDLOperation):
+    """As `tir.store` of a vector, but only lanes whose bit is set are written."""
+
+    name = "tir.masked_store"
+    value = operand_def(VectorType)
+    mask = operand_def(VectorType)
+    buffer = operand_def(BufferType)
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    stride = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+
+    @staticmethod
+    def make(
+        value: SSAValue,
+        mask: SSAValue,
+        buffer: SSAValue,
+        map: AffineMap,
+        indices: Sequence[SSAValue],
+        stride: int = 1,
+    ) -> MaskedStoreOp:
+        return MaskedStoreOp.create(
+            operands=[value, mask, buffer, *indices],
+            properties={"map": AffineMapAttr(map), "stride": IntegerAttr(stride, i64)},
+        )
+
+    @property
+    def step(self) -> int:
+        """The distance of lanes, in elements."""
+        return self.stride.value.data
+
+    def verify_(self) -> None:
+        _check(self, self.value.type)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        _print_place(printer, self)
+        _print_end(printer, self, self.step)
+        printer.print_attribute(self.value.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.buffer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        mask = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer = parser.parse_unresolved_operand()
+        map, indices = parse_indices(parser)
+        stride = _stride(parser)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        value_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        type_ = parser.parse_type()
+        mask_type = VectorType(i1, lanes(value_type) or (1,))
+        operands = [(value, value_type), (mask, mask_type), (buffer, type_)]
+        return cls.create(
+            operands=[*(parser.resolve_operand(*operand) for operand in operands), *indices],
+            properties={"map": map, "stride": IntegerAttr(stride, i64)},
+            attributes=extra.data if extra else {},
+        )

@@ -1,0 +1,132 @@
+"""What the default schedules share: vector widths, thread loops, and where a reduction is computed."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.ir import Attribute
+
+from ....dialects import te
+from ....dialects.tir import element_bytes
+from ....te.itervar import IterVar
+from ....te.schedule import Schedule
+from ....te.stage import Stage
+
+_SERIAL_LIMIT = 1 << 14
+"""Loops over fewer points are not worth waking threads for."""
+_PASSES = 64
+"""Passes of a parallel loop that are enough for any number of threads."""
+
+PARTITION_HINT = "loop_partition_hint"
+"""The pragma of loops whose first and last passes, where guards fail, get code of their own."""
+
+
+def tag_of(stage: Stage) -> str:
+    """The kind of operator that a stage computes, as its lowering says; empty when it says nothing."""
+    tag = stage.compute.attributes.get("tag")
+    return tag.data if isinstance(tag, StringAttr) else ""
+
+
+def points(stage: Stage) -> int:
+    """How often the body of a stage is evaluated."""
+    return prod((*stage.compute.shape, *stage.compute.reduce_shape))
+
+
+def shape_of(read: te.ReadOp) -> tuple[int, ...]:
+    """The shape of the tensor that is read."""
+    type_ = read.tensor.type
+    assert isinstance(type_, TensorType)
+    return type_.get_shape()
+
+
+class Scheduling:
+    """A schedule in the making, for vectors of `vector_bits`."""
+
+    def __init__(self, schedule: Schedule, vector_bits: int):
+        self.schedule = schedule
+        self.vector_bits = vector_bits
+        self.registers = 32 if vector_bits == 512 else 16
+        """Vector registers of the machine."""
+        self.done: set[Stage] = set()
+        """Stages that were scheduled together with another."""
+
+    def lanes(self, stage: Stage) -> int:
+        """The elements of a full vector; half precision is computed in float32."""
+        element: Attribute = stage.compute.result.type.element_type
+        return self.vector_bits // 8 // max(4, element_bytes(element))
+
+    def width(self, stage: Stage, extent: int) -> int:
+        """The largest power of two that divides `extent`, at most the lanes of a vector."""
+        width = self.lanes(stage)
+        while extent % width:
+            width //= 2
+        return width
+
+    def vectorize(self, stage: Stage, axis: IterVar, *, unroll: bool = False) -> IterVar | None:
+        """Make vectors of an axis: `for i in 64` -> `for i.outer in 4 { for vectorized i.inner in 16`.
+
+        Returns the vector loop, None if the extent is 1. unroll: what is left outside of it is unrolled. An axis of
+        another extent than whole vectors ends with one that is cut off.
+        """
+        lanes = self.lanes(stage)
+        if axis.extent < 2:
+            return None
+        if axis.extent <= lanes or (axis.extent % lanes and not unroll):
+            stage.vectorize(axis)
+            return axis
+        outer, inner = stage.split(axis, lanes)
+        if unroll:
+            stage.unroll(outer)
+        stage.vectorize(inner)
+        return inner
+
+    def parallel(self, stage: Stage, axes: list[IterVar], work: int | None = None) -> None:
+        """Share the outermost data loops among `axes` between threads, if the `work`, in points, is worth it.
+
+        As many as make enough passes become one loop; the others stay, as an index is cheaper than a division.
+        """
+        data: list[IterVar] = []
+        for axis in axes:
+            if axis.reduce or axis.kind != "serial" or prod(outer.extent for outer in data) >= _PASSES:
+                break
+            data.append(axis)
+        if data and (points(stage) if work is None else work) >= _SERIAL_LIMIT:
+            stage.parallel(stage.fuse(*data))
+
+    def readers(self, stage: Stage) -> set[Stage]:
+        """The stages with buffers that read this one, directly or through inlined ones."""
+        found: set[Stage] = set()
+        for use in stage.compute.result.uses:
+            compute = use.operation.parent_op()
+            if isinstance(compute, te.ComputeOp):
+                reader = self.schedule[compute]
+                found |= self.readers(reader) if reader.inlined else {reader}
+        return found
+
+    def hosted(self, stage: Stage) -> tuple[Stage, Stage]:
+        """(host, inner): the stage whose loops carry a reduction, and the reduction in registers.
+
+        The host is the elementwise stage that alone reads the reduction, else a copy made by cache_write.
+        """
+        host = self._host(stage)
+        if host is None:
+            host, inner = stage, self.schedule.cache_write(stage, "local")
+        else:
+            inner = stage
+            inner.set_scope("local")
+        self.done |= {host, inner}
+        return host, inner
+
+    def _host(self, stage: Stage) -> Stage | None:
+        if self.schedule.is_output(stage):
+            return None
+        readers = self.readers(stage)
+        if len(readers) != 1:
+            return None
+        host = readers.pop()
+        usable = host.compute.reducer is None and not host.relations and self.schedule.is_output(host)
+        same_points = len(host.compute.shape) == len(stage.compute.shape) and all(
+            a <= b for a, b in zip(host.compute.shape, stage.compute.shape, strict=True)
+        )
+        return host if usable and same_points else None

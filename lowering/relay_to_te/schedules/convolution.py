@@ -1,0 +1,86 @@
+"""Convolutions on blocked layouts: a tile of pixels and output channels in registers."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ....dialects import te
+from ....dialects.tir import element_bytes
+from ....passes.relay.blocking import largest_divisor
+from ....te.itervar import IterVar
+from ....te.stage import Stage
+from ..convolution import tile_width
+from .common import PARTITION_HINT, Scheduling
+
+_IMAGE_BYTES = 1 << 15
+"""Of a padded image that is kept while its channels are convolved: it stays in the first cache."""
+
+
+def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
+    """NCHW16c convolutions: per tile of a row of pixels the whole reduction in registers.
+
+    for parallel n.oc.y { for x.outer { acc[x.inner, oc.inner, lane]; for ic, ky, kx, il { acc += .. }; out = acc } }
+    """
+    host, inner = work.hosted(stage)
+    n, channels, rows, columns, lanes = host.leaf
+    per_pixel = max(1, lanes.extent // work.lanes(host))
+    width = min(tile_width(columns.extent), work.registers // per_pixel)
+    blocks = 1
+    for candidate in (2, 4):
+        fits = (width * candidate + candidate + 1) * per_pixel <= work.registers
+        if channels.extent % candidate == 0 and fits:
+            blocks = candidate
+    c_outer, c_inner = host.split(channels, blocks)
+    x_outer, x_inner = host.split(columns, width)
+    host.reorder(n, c_outer, rows, x_outer, x_inner, c_inner, lanes)
+    host.parallel(host.fuse(n, c_outer, rows))
+    host.unroll(c_inner)
+    _registers(work, host, inner, x_outer, x_inner, lanes)
+
+
+def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
+    """Depthwise convolutions: the padded rows that some rows of pixels need, then these, tile by tile in registers.
+
+    for parallel n.c.y.outer { pad rows; for y.inner, x.outer { acc[x.inner]; for ky, kx { .. }; out = acc } }
+    """
+    host, inner = work.hosted(stage)
+    n, channels, rows, columns, lanes = host.leaf
+    padded = _producer(work, inner)
+    height = rows.extent
+    if padded is not None:
+        _, _, image, *row = padded.compute.shape
+        row_bytes = prod(row) * element_bytes(padded.compute.result.type.element_type)
+        most = _IMAGE_BYTES * rows.extent // (row_bytes * image)
+        height = largest_divisor(rows.extent, max(1, most))
+    x_outer, x_inner = host.split(columns, tile_width(columns.extent))
+    y_outer, _ = host.split(rows, height)
+    outer = host.fuse(n, channels, y_outer)
+    host.parallel(outer)
+    if padded is not None:
+        padded.compute_at(host, outer)
+        padded.vectorize(padded.leaf[-1])
+        padded.pragma(padded.leaf[-2], PARTITION_HINT, 1)
+        work.done.add(padded)
+    _registers(work, host, inner, x_outer, x_inner, lanes)
+
+
+def _registers(work: Scheduling, host: Stage, inner: Stage, outer: IterVar, pixel: IterVar, lanes: IterVar) -> None:
+    """Compute `inner` in registers inside the loop `outer` of its host, whose `pixel` loop runs over a tile."""
+    host.unroll(pixel)
+    work.vectorize(host, lanes, unroll=True)
+    inner.compute_at(host, outer)
+    n, channels, rows, columns, lanes = inner.axes
+    # Pixels outside channels: a pixel is broadcast once, and the few weight vectors stay in registers.
+    inner.reorder(*inner.reduce_axes, n, rows, columns, channels, lanes)
+    inner.unroll(channels)
+    inner.unroll(columns)
+    work.vectorize(inner, lanes, unroll=True)
+
+
+def _producer(work: Scheduling, stage: Stage) -> Stage | None:
+    """The stage with a buffer whose result is the first operand of `stage`, which alone reads it."""
+    source = stage.compute.reads[0].tensor.owner
+    if not isinstance(source, te.ComputeOp):
+        return None
+    made = work.schedule[source]
+    return None if made.inlined or work.readers(made) != {stage} else made

@@ -1,0 +1,90 @@
+"""Elementwise and injective stages: long vector loops, and tiles where rows become columns."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir.affine import AffineDimExpr
+
+from ....dialects import te
+from ....passes.relay.blocking import largest_divisor
+from ....te.itervar import IterVar
+from ....te.stage import Stage
+from .common import PARTITION_HINT, Scheduling, shape_of
+
+_TILE = 16
+"""Rows and columns of a tile of a transposition: the elements of a cache line of float32."""
+
+_ROWS = 8
+"""Passes of outer loops that are enough for the threads."""
+_ROW = 256
+"""Elements of a row whose last vector may be cut off."""
+
+
+def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
+    """One vector loop inside, the rest shared among threads; a stage whose reads are all alike is one long loop."""
+    axes = list(stage.leaf)
+    if not axes:
+        return
+    if (column := _transposed(stage)) is not None:
+        _tile(work, stage, column)
+        return
+    last = stage.fuse(*_row(work, stage, axes)) if flat(stage) else axes[-1]
+    vector = work.vectorize(stage, last)
+    outer = [axis for axis in stage.leaf if axis is not vector]
+    if outer and any(read.otherwise is not None for read in stage.compute.reads):
+        stage.pragma(outer[-1], PARTITION_HINT, 1)
+        # A parallel loop cannot be taken apart.
+        enough = next((i for i in range(1, len(outer)) if prod(axis.extent for axis in outer[:i]) >= _ROWS), len(outer))
+        outer = outer[:enough]
+    work.parallel(stage, outer)
+
+
+def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
+    """The last axes that make a row: all if that is whole vectors, else enough that its end does not matter."""
+    if prod(axis.extent for axis in axes) % work.lanes(stage) == 0:
+        return axes
+    first = len(axes) - 1
+    while first and prod(axis.extent for axis in axes[first:]) < _ROW:
+        first -= 1
+    return axes[first:]
+
+
+def flat(stage: Stage) -> bool:
+    """Whether every read is of the same shape at the same point, or of one element."""
+    compute = stage.compute
+    identity = tuple(AffineDimExpr(i) for i in range(len(compute.shape)))
+    for read in compute.reads:
+        same = shape_of(read) == compute.shape and list(read.indices) == list(compute.axes)
+        if read.indices and not (same and read.map.data.results == identity):
+            return False
+    return not any(isinstance(op, te.IndexOp) for op in compute.block.ops)
+
+
+def _transposed(stage: Stage) -> IterVar | None:
+    """The axis along which the stage reads memory, when it is not the last one, along which it writes."""
+    arguments = list(stage.compute.axes)
+    last = stage.axes[-1]
+    for read in stage.compute.reads:
+        if not read.map.data.results or arguments[-1] not in read.indices:
+            continue
+        along = [read.indices[dim] for dim in read.map.data.results[-1].used_dims()]
+        if len(along) == 1 and along[0] in stage.compute.axes and along[0] is not arguments[-1]:
+            axis = stage.axes[[argument is along[0] for argument in arguments].index(True)]
+            if min(axis.extent, last.extent) >= _TILE // 2:
+                return axis
+    return None
+
+
+def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
+    """Tiles of whole cache lines, of what is read and what is written.
+
+    for parallel i.outer { for j.outer { for j.inner in 16 { for vectorized i.inner in 16 { b[.., i] = a[i, j] } } } }
+    """
+    *others, last = [axis for axis in stage.leaf if axis is not column]
+    c_outer, c_inner = stage.split(column, largest_divisor(column.extent, _TILE))
+    width = work.width(stage, last.extent)
+    l_outer, l_inner = stage.split(last, width if width >= _TILE // 2 else _TILE)
+    stage.reorder(*others, c_outer, l_outer, c_inner, l_inner)
+    stage.vectorize(l_inner)
+    work.parallel(stage, [*others, c_outer])

@@ -1,0 +1,83 @@
+"""What the computes of operators share: the names of stages and axes, and the dtypes in which numbers are reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, cast
+
+from ... import te
+from ...dialects.relay.constants import dtype_name
+from ...dialects.relay.operator import Operator, element_of
+from ...te import Expr, Tensor
+
+_WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
+
+
+def label(op: Operator) -> str:
+    """What the stage of an operator is called."""
+    return op.name.removeprefix("relay.").removeprefix("nn.")
+
+
+def shape(tensor: Tensor) -> tuple[int, ...]:
+    """The shape of a tensor, which no size variable is part of."""
+    return cast("tuple[int, ...]", tensor.shape)
+
+
+def dtype_of(op: Operator) -> str:
+    """The dtype of an operator's result."""
+    return dtype_name(element_of(op.results[0]))
+
+
+def wide(dtype: str) -> str:
+    """The dtype in which numbers of a dtype are combined."""
+    return _WIDE.get(dtype, dtype)
+
+
+def compute(
+    extents: Sequence[int], fcompute: Callable[..., Expr], name: str, *, tag: str = "", keep: bool = False
+) -> Tensor:
+    """`te.compute` of a function of all axes, which are called ax0, ax1 and so on.
+
+    keep: the stage has a buffer even if it could be inlined.
+    """
+    names = _axis_names(len(extents))
+    return te.compute(extents, fcompute, name, tag, {"keep": True} if keep else None, names)
+
+
+@cache
+def _axis_names(rank: int) -> tuple[str, ...]:
+    return tuple(f"ax{axis}" for axis in range(rank))
+
+
+def rounded(total: Tensor, dtype: str) -> Tensor:
+    """A reduction as numbers of `dtype`: in a stage of its own, if it was not reduced in that."""
+    if total.dtype == dtype:
+        return total
+    return compute(shape(total), lambda *i: total(*i).astype(dtype), total.op.name)
+
+
+def reduced_rows(
+    element: Callable[..., Expr], extents: Sequence[int], axis: int, reducer: Callable[..., Expr], name: str
+) -> Tensor:
+    """The reduction along `axis` of `element` of a point of a tensor of `extents`; `axis` is gone from the shape."""
+    k = te.reduce_axis((0, extents[axis]), name="k0")
+    rest = (*extents[:axis], *extents[axis + 1 :])
+    return compute(rest, lambda *i: reducer(element(*i[:axis], k, *i[axis:]), axis=k), name)
+
+
+def of_row(rows: Tensor, axis: int, point: Sequence[Expr]) -> Expr:
+    """What `reduced_rows` has for the row of `point`."""
+    return rows(*point[:axis], *point[axis + 1 :])
+
+
+def divided(total: Tensor, count: int, dtype: str) -> Tensor:
+    """`total / count`, elementwise, as numbers of `dtype`; integers divide towards zero."""
+    return compute(shape(total), lambda *i: te.div(total(*i), count).astype(dtype), total.op.name)
+
+
+def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:
+    """The element of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
+    extents = shape(tensor)
+    tail = point[len(point) - len(extents) :]
+    return tensor(*(0 if extent == 1 else at for extent, at in zip(extents, tail, strict=True)))

@@ -1,0 +1,87 @@
+"""The buffers of stages: where each is allocated, and how a region of the stage's tensor lies in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, OpResult, SSAValue
+
+from ...dialects import tir
+from ...dialects.affine import ZERO
+from ...provenance.builder import LocatedBuilder
+from ...provenance.diagnostics import ScheduleError, describe
+from ...te.relations import Interval
+from ...te.stage import Stage
+from .bodies import BodyLowering
+from .storage import Layout, Stored, attributes_of, layout_of
+
+_STACK_LIMIT = 1 << 18
+"""A local buffer, or one computed inside a parallel loop, lives on its thread's stack; this many bytes at most."""
+
+
+class BufferLowering(BodyLowering):
+    """Allocates buffers in the function that it builds."""
+
+    def __init__(self, func: tir.PrimFuncOp):
+        super().__init__(LocatedBuilder(func.block, func.location))
+        self.func = func
+        self.parallel_depth = 0
+        """How many of the loops around run in parallel."""
+
+    @staticmethod
+    def stored(buffer: SSAValue) -> Stored:
+        """All of a tensor, as it is."""
+        return Stored(buffer, [ZERO] * len(tir.buffer_of(buffer).shape))
+
+    def results(self, outputs: Sequence[OpResult]) -> list[SSAValue]:
+        """The buffers of the results of an operation that is no compute, in the order of the results."""
+        for output in outputs:
+            if output not in self.storage:
+                type_ = cast(TensorType[Attribute], output.type)
+                buffer = self.builder.add(tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type))).result
+                buffer.name_hint = output.name_hint
+                self.storage[output] = self.stored(buffer)
+        return [self.storage[output].buffer for output in outputs]
+
+    def allocate(self, stage: Stage, region: Sequence[Interval]) -> None:
+        """Give the tensors of a stage that are no results of the function their buffers."""
+        for output in stage.compute.outputs:
+            if output not in self.storage:
+                layout = layout_of(stage, [interval.extent for interval in region])
+                buffer = self.buffer(stage, output.type.element_type, layout)
+                buffer.name_hint = output.name_hint or (stage.label if SSAValue.is_valid_name(stage.label) else None)
+                self.storage[output] = Stored(buffer, [interval.start for interval in region], layout)
+
+    def buffer(self, stage: Stage, element: Attribute, layout: Layout) -> SSAValue:
+        """A global buffer belongs to the function, but inside a parallel loop each pass has one of its own."""
+        local = stage.scope == "local"
+        on_stack = local or self.parallel_depth > 0
+        type_ = tir.BufferType.of(layout.shape, element, "local" if on_stack else "global")
+        if on_stack and type_.nbytes > _STACK_LIMIT:
+            self._too_large(stage, type_)
+        top = self.func.block
+        op = tir.AllocOp(type_)
+        op.attributes.update(attributes_of(stage))
+        with self.builder.located(stage.compute.location):
+            if on_stack or self.builder.block is top:
+                self.builder.add(op)
+            else:
+                op.location = self.builder.location
+                first = top.first_op
+                assert first is not None
+                top.insert_op_before(op, first)
+        return op.result
+
+    @staticmethod
+    def _too_large(stage: Stage, type_: tir.BufferType) -> NoReturn:
+        local = stage.scope == "local"
+        primitive, place = (
+            ("set_scope", "in a local buffer") if local else ("compute_at", "per pass of a parallel loop")
+        )
+        where = describe(stage.compute.location)
+        raise ScheduleError(
+            f"{primitive}: expected at most {_STACK_LIMIT} bytes {place}, "
+            f"got {type_.nbytes} (stage '{stage.label}'{', ' + where if where else ''})"
+        )

@@ -1,0 +1,178 @@
+"""Loop nests: the loops of a stage, with the stages computed inside them, around what the stage stores."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ...dialects import tir
+from ...dialects.affine import ZERO, linear, substitute
+from ...provenance.context import PassContext
+from ...provenance.span import fuse
+from ...te.bounds import Bounds
+from ...te.itervar import IterVar, ThreadAxis
+from ...te.relations import Interval, loop_extents
+from ...te.schedule import Schedule
+from ...te.stage import Stage
+from .storage import Stored, layout_of
+from .stores import Nest, Part
+from .tensorized import LowerIntrin, TileLowering
+
+
+class NestLowering(TileLowering):
+    """Emits stages where they are computed."""
+
+    def __init__(
+        self,
+        func: tir.PrimFuncOp,
+        lower_intrin: LowerIntrin,
+        schedule: Schedule,
+        bounds: Mapping[Stage, Bounds],
+        part: Part,
+    ):
+        super().__init__(func, lower_intrin)
+        self.schedule = schedule
+        self.bounds = bounds
+        self.part: Part = part
+        self.around: list[AffineExpr] = []
+        """The values of the loops around, those of one pass too, in the order of `Bounds.around`."""
+        self.children: dict[IterVar, list[Stage]] = {}
+        """The stages computed inside each loop."""
+        for stage in schedule.computes:
+            if stage.attach is not None:
+                self.children.setdefault(stage.attach.loop, []).append(stage)
+        self.threads: dict[ThreadAxis, int] = {}
+        self._locations: dict[Stage, LocationAttr] = {}
+        self._keep_trivial = bool(PassContext.current().option("tir.debug_keep_trivial_loop"))
+
+    def place(self, stage: Stage) -> None:
+        """A stage with its buffers, at the place where the builder is."""
+        region = [Interval(substitute(i.start, self.around), i.extent) for i in self.bounds[stage].region]
+        if stage.storage.rolling_buffer:
+            if stage.attach is None:
+                stage.fail("rolling_buffer", "expected a stage that is computed in a loop, got one at the root")
+            self._roll(stage, region)
+        else:
+            self.allocate(stage, region)
+            self._emit(stage, region)
+
+    def _emit(self, stage: Stage, region: Sequence[Interval]) -> None:
+        nest = Nest(stage, region, loop_extents(stage, region))
+        bound: dict[IterVar, AffineExpr] = {}
+        tiled = next((axis for axis in stage.leaf if axis.intrin is not None), None)
+        loops = stage.leaf[: stage.leaf.index(tiled)] if tiled is not None else stage.leaf
+        reduction = next((i for i, axis in enumerate(loops) if axis.reduce), len(loops))
+        # A tile with the whole of a reduction starts it too.
+        apart = reduction < len(loops) if tiled is not None else stage.compute.reducer is not None
+        part = self.part if self.schedule.is_output(stage) else "all"
+        with self._loops(nest, loops[:reduction], bound):
+            if apart and part != "update":
+                start = dict(bound)
+                data = [axis for axis in loops[reduction:] if not axis.reduce]
+                with self._loops(nest, data, start, attach=False):
+                    if tiled is not None:
+                        self.tile(nest, start, tiled, "init", self.children)
+                    else:
+                        self.store(nest, start, init=True)
+            if part != "init":
+                with self._loops(nest, loops[reduction:], bound):
+                    if tiled is not None:
+                        self.tile(nest, bound, tiled, "update" if apart else "all", self.children)
+                    else:
+                        self.store(nest, bound, init=False)
+
+    @contextmanager
+    def _loops(
+        self, nest: Nest, axes: Sequence[IterVar], bound: dict[IterVar, AffineExpr], attach: bool = True
+    ) -> Generator[None]:
+        """The loops of `axes`, outermost first; inside, their values are in `bound`."""
+        depth, around, block, parallel = len(self.vars), len(self.around), self.builder.block, self.parallel_depth
+        stage = nest.stage
+        for axis in axes:
+            children = self.children.get(axis, []) if attach else []
+            extent = nest.extents[axis]
+            if extent == 1 and not self._keep_trivial:
+                bound[axis] = ZERO
+            else:
+                loop = tir.ForOp.make(extent, self._kind(stage, axis, extent), axis.name)
+                if attach:
+                    loop.attributes.update(axis.hints)
+                with self.builder.located(self._location(stage, axis) if attach else stage.compute.location):
+                    self.builder.add(loop)
+                self.builder.block = loop.block
+                bound[axis] = AffineDimExpr(len(self.vars))
+                self.vars.append(loop.var)
+                self.ranges.append((0, extent - 1))
+                self.parallel_depth += loop.kind.data == "parallel"
+            self.around.append(bound[axis])
+            for child in children:
+                self.place(child)
+        yield
+        del self.vars[depth:], self.ranges[depth:], self.around[around:]
+        self.builder.block, self.parallel_depth = block, parallel
+
+    def _roll(self, stage: Stage, region: Sequence[Interval]) -> None:
+        """The first pass of the innermost loop computes all of the region, the others what the one before did not."""
+        assert stage.attach is not None
+        axis = stage.attach.loop
+        if self.around[-1] == ZERO:
+            self.allocate(stage, region)
+            self._emit(stage, region)
+            return
+        loop = self.builder.block.parent_op()
+        assert isinstance(loop, tir.ForOp)
+        moving: list[tuple[int, int]] = []
+        for i, interval in enumerate(region):
+            for atom, factor in linear(interval.start, tuple(self.ranges)).terms:
+                if len(self.vars) - 1 in atom.used_dims():
+                    moving.append((i, factor if isinstance(atom, AffineDimExpr) else 0))
+        if len(moving) != 1 or moving[0][1] < 1 or loop.kind.data not in ("serial", "unrolled"):
+            stage.fail("rolling_buffer", f"expected a serial loop along one axis of the stage, got {axis.name}")
+        if any(at in self.children for at in stage.leaf) or len(stage.compute.outputs) > 1:
+            stage.fail("rolling_buffer", "expected a stage of one tensor without others inside")
+        (dim, step), outer = moving[0], loop.parent
+        assert outer is not None
+        length = region[dim].extent
+        with self.builder.at(outer):
+            layout = layout_of(stage, [interval.extent for interval in region])
+            buffer = self.buffer(stage, stage.compute.result.type.element_type, layout)
+        buffer.name_hint = stage.compute.result.name_hint
+        alloc = cast(tir.AllocOp, buffer.owner)
+        if alloc.parent is outer and alloc is outer.last_op:
+            alloc.detach()
+            outer.insert_op_before(alloc, loop)
+        self.storage[stage.compute.result] = Stored(buffer, [i.start for i in region], layout, (dim, length))
+        if step >= length:
+            self._emit(stage, region)
+            return
+        new = list(region)
+        new[dim] = Interval(region[dim].start + (length - step), step)
+        with self.builder.located(stage.compute.location):
+            first = AffineMap(1, 0, (AffineDimExpr(0) * -1,))
+            branch = self.builder.add(tir.IfOp.make(first, [loop.var], orelse=True))
+        for part, block in zip((region, new), (r.block for r in branch.regions), strict=True):
+            with self.builder.at(block):
+                self._emit(stage, part)
+
+    def _kind(self, stage: Stage, axis: IterVar, extent: int) -> str:
+        """How a loop runs; its thread has one extent wherever it is bound, and blocks run in parallel."""
+        if (thread := axis.thread) is None:
+            return axis.kind
+        wanted = self.threads.setdefault(thread, extent if thread.extent is None else thread.extent)
+        if wanted != extent:
+            stage.fail("bind", f"expected the extent {wanted} of {thread.tag}, got {extent} of {axis.name}")
+        return "parallel" if thread.is_block and not self.parallel_depth else "serial"
+
+    def _location(self, stage: Stage, axis: IterVar) -> LocationAttr:
+        """The stage's location, and those of the stages computed inside this loop."""
+        locations = [stage.compute.location]
+        for inner in stage.leaf[stage.leaf.index(axis) :]:
+            for child in self.children.get(inner, []):
+                if child not in self._locations:
+                    self._locations[child] = self._location(child, child.leaf[0])
+                locations.append(self._locations[child])
+        return fuse(locations)

@@ -1,0 +1,82 @@
+"""What an intrinsic computes of a tile, as a kernel of its own that `tiles.inline_kernel` puts in the tile's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects import tir
+from ...provenance.builder import LocatedBuilder
+from ...provenance.diagnostics import ScheduleError
+from ...te.intrin import TensorIntrin
+from ...te.schedule import Schedule
+from .stores import Part
+from .whole import copy_rows
+
+_STACK_LIMIT = 1 << 18
+"""A tile that a function is called with lies on the stack; this many bytes at most."""
+
+Lower = Callable[[Schedule, Part], tir.PrimFuncOp]
+
+
+def lower_part(intrin: TensorIntrin, part: Part, lower: Lower) -> tir.PrimFuncOp:
+    """All that an intrinsic computes, what its reduction starts from, or its terms alone.
+
+    A function is called with copies of the tiles whose elements lie close together; the terms are added to the copy
+    of what there is.
+    """
+    own = {"all": None, "init": intrin.reset, "update": intrin.update}[part]
+    if own is None and intrin.update is not None and part == "init":
+        return lower(Schedule(intrin.pattern.clone()), "init")
+    if own is None:
+        assert intrin.body is not None
+        func = lower(intrin.body.snapshot(), part)
+    else:
+        func = lower(own.snapshot(), "all")
+    _copy_arguments(func, intrin.name, part == "update")
+    return func
+
+
+def _copy_arguments(func: tir.PrimFuncOp, name: str, keeps: bool) -> None:
+    """Let functions be called with copies of the kernel's arguments. keeps: an output is filled from what there is."""
+    arguments = list(func.block.args)
+    outputs = arguments[-func.outputs.value.data :]
+    calls = [op for op in func.block.ops if isinstance(op, tir.CallExternOp)]
+    for call in calls:
+        block, after = call.parent, call.next_op
+        assert block is not None
+        rest: list[Operation] = []
+        while after is not None:
+            following = after.next_op
+            after.detach()
+            rest.append(after)
+            after = following
+        call.detach()
+        builder = LocatedBuilder(block, call.location)
+        copies: dict[SSAValue, SSAValue] = {}
+        for i, value in enumerate(call.operands):
+            if value not in arguments:
+                continue
+            if value not in copies:
+                copies[value] = _alloc(builder, value, name)
+                if keeps or value not in outputs:
+                    copy_rows(builder, value, copies[value])
+            call.operands[i] = copies[value]
+        block.add_op(call)
+        for value, copy in copies.items():
+            if value in outputs:
+                copy_rows(builder, copy, value)
+        block.add_ops(rest)
+
+
+def _alloc(builder: LocatedBuilder, argument: SSAValue, name: str) -> SSAValue:
+    type_ = tir.buffer_of(argument)
+    if type_.nbytes > _STACK_LIMIT:
+        raise ScheduleError(
+            f"tensorize: expected tiles of at most {_STACK_LIMIT} bytes for a call, got {type_.nbytes} "
+            f"(intrinsic '{name}')"
+        )
+    made = builder.add(tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type, "local"))).result
+    made.name_hint = argument.name_hint
+    return made

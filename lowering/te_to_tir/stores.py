@@ -1,0 +1,92 @@
+"""What the innermost loop of a stage does: its store, behind guards where loops run past what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects import tir
+from ...dialects.affine import ZERO, bounds, simplify, substitute
+from ...te.affine_forms import bounds_of
+from ...te.itervar import IterVar, Split
+from ...te.relations import Interval, axis_values
+from ...te.stage import Stage
+from .bodies import room
+from .buffers import BufferLowering
+
+Part: TypeAlias = Literal["all", "init", "update"]
+"""Of a reduction: the whole, its start, its terms."""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The loops of a stage that computes a region of its tensor."""
+
+    stage: Stage
+    region: Sequence[Interval]
+    extents: dict[IterVar, int]
+
+
+class StoreLowering(BufferLowering):
+    """Emits what is inside of all loops."""
+
+    def store(self, nest: Nest, bound: dict[IterVar, AffineExpr], *, init: bool) -> None:
+        """The stage's element where its loops are at `bound`; init: what its reduction starts from."""
+        stage = nest.stage
+        compute = stage.compute
+        block = self.builder.block
+        with self.builder.located(compute.location):
+            leaves = dict(bound)
+            if init:
+                leaves.update((axis, ZERO) for axis in stage.leaf if axis.reduce)
+            values = axis_values(stage, nest.extents, leaves)
+            points = self.points(stage, nest.region, values)
+            if guard := self.guards(nest, values, points, init):
+                map, operands = self.access(guard)
+                branch = self.builder.add(tir.IfOp.make(map, operands, likely=True))
+                self.builder.block = branch.block
+            stores = [self.storage[output] for output in compute.outputs]
+            targets = [self.target(compute, points, storage) for storage in stores]
+            if compute.reducer is None:
+                values = self.elements(compute, points)
+            elif init:
+                values = self.starts(compute, points)
+            else:
+                loads = [tir.LoadOp.make(store.buffer, *target) for store, target in zip(stores, targets, strict=True)]
+                olds = [self.builder.add(load).result for load in loads]
+                values = self.combined(compute, points, olds)
+            for value, store, target in zip(values, stores, targets, strict=True):
+                self.builder.add(tir.StoreOp.make(value, store.buffer, *target))
+        self.builder.block = block
+
+    def guards(
+        self, nest: Nest, values: dict[IterVar, AffineExpr], points: dict[SSAValue, AffineExpr], init: bool
+    ) -> list[AffineExpr]:
+        """Expressions that are negative where a loop runs past what is wanted, each condition once."""
+        found = (simplify(expr, self.ranges) for expr in self._guards(nest, values, points, init))
+        return list(dict.fromkeys(found))
+
+    def _guards(
+        self, nest: Nest, values: dict[IterVar, AffineExpr], points: dict[SSAValue, AffineExpr], init: bool
+    ) -> Iterable[AffineExpr]:
+        """Uneven splits, ragged regions, the predicate of the store."""
+        stage = nest.stage
+        for relation in stage.relations:
+            if isinstance(relation, Split) and not (init and relation.parent.reduce):
+                extent, value = nest.extents[relation.parent], values[relation.parent]
+                if bounds(value, self.ranges)[1] >= extent:
+                    yield room(value, extent)
+        for argument, interval, extent in zip(stage.compute.axes, nest.region, stage.compute.shape, strict=True):
+            if interval == Interval(ZERO, extent):
+                continue
+            low, high = bounds(points[argument], self.ranges)
+            if low < 0:
+                yield points[argument]
+            if high >= extent:
+                yield room(points[argument], extent)
+        if (predicate := stage.storage.predicate) is not None:
+            yield from (substitute(e, [points[a] for a in stage.compute.axes]) for e in bounds_of(predicate))

@@ -1,0 +1,119 @@
+"""Loads and stores of some lanes: LLVM's masked ones where lanes are neighbours, else gathers and scatters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects import llvm_ext
+from ...dialects.affine import linear_bounds
+from ...dialects.tir import buffer_of
+from ...dialects.tir_masked import MaskedLoadOp, MaskedStoreOp, MaskOp
+from ...provenance.diagnostics import fail
+from ..llvm_to_native.text import suffix, type_text
+from .arithmetic import select
+from .context import Handler, Lowering
+from .indexing import Indices
+from .memory import Access, constant_of
+from .types import PTR, element, lanes, like, numbers_attribute, register_type, vector_type
+
+_SMALL = (-(1 << 31), (1 << 31) - 1)
+
+
+def _mask(ctx: Lowering, op: Operation) -> None:
+    """Per condition one comparison: what holds in the first lane is at least what the lanes take off it."""
+    assert isinstance(op, MaskOp)
+    indices = Indices(ctx, op.indices)
+    count = lanes(op.result.type)
+    mask: SSAValue | None = None
+    for expr, step in zip(op.map.data.results, op.by_lane, strict=True):
+        form = indices.form(expr)
+        low, high = linear_bounds(form, indices.ranges)
+        reach = abs(step) * count
+        fits = _SMALL[0] <= low - reach and high + reach <= _SMALL[1]
+        scalar: Attribute = i32 if fits else i64
+        first = indices.value(form)
+        if fits:
+            first = ctx.value(llvm.TruncOp, (first,), i32)
+        wide = like(op.result.type, scalar)
+        vector = vector_type(wide)
+        assert vector is not None
+        taken = ctx.constant(numbers_attribute([-step * lane for lane in range(count)], vector), wide)
+        holds = ctx.icmp("sge", ctx.splat(first, wide), taken)
+        mask = holds if mask is None else ctx.value(llvm.AndOp, (mask, holds), holds.type)
+    ctx.set(op.result, mask if mask is not None else ctx.number(1, op.result.type))
+
+
+class _Lanes:
+    """Where the lanes of an access are, and which of LLVM's intrinsics reads or writes them."""
+
+    def __init__(self, ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, type_: Attribute):
+        access = Access(ctx, op, Indices(ctx, op.indices))
+        self.stored = like(type_, access.element)
+        self.near = access.step == 1
+        self.pointer = access.pointer()
+        align = access.align if self.near else access.bytes
+        self.align = ctx.constant(IntegerAttr(align, i32), i32)
+        name = suffix(type_text(self.stored))
+        self.name = f"{name}.p0" if self.near else f"{name}.v{lanes(type_)}p0"
+        if not self.near:
+            self.pointer = self._spread(ctx, access)
+
+    def _spread(self, ctx: Lowering, access: Access) -> SSAValue:
+        indices = vector_type(like(self.stored, i64))
+        assert indices is not None
+        ramp = numbers_attribute([access.step * lane for lane in range(lanes(indices))], indices)
+        operands = (self.pointer, ctx.constant(ramp, indices))
+        addresses = like(self.stored, PTR)
+        return ctx.value(llvm_ext.AddressesOp, operands, addresses, {"element": access.element})
+
+
+def _private(ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, count: int) -> bool:
+    """Whether all lanes lie in one stack buffer of this function, so that those masked out may be touched.
+
+    A whole vector is what LLVM keeps in a register; a masked access would keep the buffer in memory.
+    """
+    buffer, indices = buffer_of(op.buffer), Indices(ctx, op.indices)
+    if op.step != 1 or not isinstance(ctx.frame.places[op.buffer].pointer.owner, llvm.AllocaOp):
+        return False
+    low, high = linear_bounds(indices.offset(buffer, op.map.data), indices.ranges)
+    return 0 <= low and high + count <= buffer.size
+
+
+def _load(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, MaskedLoadOp)
+    type_, mask = register_type(op.result.type), ctx.get(op.mask)
+    place = _Lanes(ctx, op, type_)
+    otherwise = ctx.constant(constant_of(op, op.otherwise, type_), type_)
+    if _private(ctx, op, lanes(type_)):
+        ctx.set(op.result, select(ctx, mask, Access(ctx, op, Indices(ctx, op.indices)).read(type_), otherwise))
+        return
+    is_bool = element(type_) == i1
+    passed = ctx.number(0, place.stored) if is_bool else otherwise
+    name = f"llvm.masked.{'load' if place.near else 'gather'}.{place.name}"
+    value = ctx.intrinsic(name, (place.pointer, place.align, mask, passed), place.stored).results[0]
+    if is_bool:
+        value = select(ctx, mask, ctx.icmp("ne", value, ctx.number(0, place.stored)), otherwise)
+    ctx.set(op.result, value)
+
+
+def _store(ctx: Lowering, op: Operation) -> None:
+    assert isinstance(op, MaskedStoreOp)
+    if op.step == 0:
+        fail(op, "a stride other than 0", "0")
+    value, mask = ctx.get(op.value), ctx.get(op.mask)
+    if _private(ctx, op, lanes(value.type)):
+        access = Access(ctx, op, Indices(ctx, op.indices))
+        access.write(select(ctx, mask, value, access.read(value.type)))
+        return
+    place = _Lanes(ctx, op, value.type)
+    if element(value.type) == i1:
+        value = ctx.value(llvm.ZExtOp, (value,), like(value.type, i8))
+    name = f"llvm.masked.{'store' if place.near else 'scatter'}.{place.name}"
+    ctx.intrinsic(name, (value, place.pointer, place.align, mask), None)
+
+
+MASKED: Mapping[type[Operation], Handler] = {MaskOp: _mask, MaskedLoadOp: _load, MaskedStoreOp: _store}

@@ -1,0 +1,257 @@
+"""Tensor intrinsics: C functions and computes that take a tile's place, from Python and from text."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Builtin
+from xdsl.parser import Parser
+
+from whence import te
+from whence.dialects import schedule, tir
+from whence.dialects.te import Te
+from whence.kernels import build_schedule
+from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
+from whence.provenance.diagnostics import ScheduleError
+from whence.te.intrin import Replacement, TensorIntrin, Tile
+from whence.te.schedule import Schedule
+from whence.te.tensor import Tensor
+
+Array = NDArray[Any]
+RNG = np.random.default_rng(5)
+A, B = (RNG.standard_normal(shape).astype("float32") for shape in ((16, 32), (32, 4)))
+
+C_SOURCE = """
+void intrinsics_body(const float *a, const float *b, float *c, int n) {
+  for (int i = 0; i < 8; i++) { c[i] = 0; for (int k = 0; k < n; k++) c[i] += a[i * n + k] * b[k]; }
+}
+void intrinsics_reset(float *c) { for (int i = 0; i < 8; i++) c[i] = 0; }
+void intrinsics_update(const float *a, const float *b, float *c, int n) {
+  for (int i = 0; i < 8; i++) for (int k = 0; k < n; k++) c[i] += a[i * n + k] * b[k];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The functions that the intrinsics below call, in this process."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    folder: Path = tmp_path_factory.mktemp("intrinsics")
+    (folder / "lib.c").write_text(C_SOURCE)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "lib.c", "-o", "lib.so"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "lib.so"), mode=ctypes.RTLD_GLOBAL)
+
+
+def gemv(length: int, parts: str = "body reset update") -> TensorIntrin:
+    a, b = te.placeholder((8, length), name="a"), te.placeholder((length,), name="b")
+    k = te.reduce_axis((0, length), name="k")
+    c = te.compute((8,), lambda i: te.sum(a[i, k] * b[k], axis=k), name="c")
+
+    def calls(ins: list[Tile], outs: list[Tile]) -> Replacement:
+        all_of = [tile.access_ptr("rw") for tile in (*ins, *outs)]
+        made = {
+            "body": te.call_extern("int32", "intrinsics_body", *all_of, length),
+            "reset": te.call_extern("int32", "intrinsics_reset", outs[0]),
+            "update": te.call_extern("int32", "intrinsics_update", *all_of, ins[0].strides[0]),
+        }
+        return tuple(made[part] if part in parts.split() else None for part in made)
+
+    return te.decl_tensor_intrin(c, calls, name="gemv")
+
+
+def matmul() -> tuple[Schedule, Tensor]:
+    a, b = te.placeholder((16, 32), name="A"), te.placeholder((32, 4), name="B")
+    k = te.reduce_axis((0, 32), name="k")
+    c = te.compute((16, 4), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return te.create_schedule(c), c
+
+
+def tiled(length: int, parts: str = "body reset update") -> Schedule:
+    """The product with rows of 8 by an intrinsic that takes `length` terms at a time."""
+    s, c = matmul()
+    (i, j), (k,) = c.op.axis, c.op.reduce_axis
+    outer, inner = s[c].split(i, 8)
+    k_outer, k_inner = s[c].split(k, length)
+    s[c].reorder(outer, j, *([k_outer] if length < 32 else []), inner, k_inner)
+    s[c].tensorize(inner, gemv(length, parts))
+    return s
+
+
+def apply(text: str) -> None:
+    """Run the pass schedule-apply over a module's text."""
+    context = Context()
+    for dialect in (Builtin, Te, schedule.Schedule, arith.Arith, tir.Tir):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    ScheduleApplyPass().apply(context, module)
+
+
+@pytest.mark.parametrize(
+    ("length", "parts"),
+    [(32, "body"), (16, "body reset update"), (16, "update"), (8, "reset update"), (16, "body update")],
+)
+def test_c_functions(library: ctypes.CDLL, replayed: Callable[[Schedule], None], length: int, parts: str) -> None:
+    s = tiled(length, parts)
+    assert library
+    np.testing.assert_allclose(build_schedule(s, threads=1)(A, B), A @ B, rtol=1e-4, atol=1e-5)
+    replayed(s)
+
+
+def test_a_compute_in_text(replayed: Callable[[Schedule], None]) -> None:
+    s, c = matmul()
+    outer, inner = s[c].split(c.op.axis[0], 8)
+    s[c].reorder(outer, c.op.axis[1], inner, c.op.reduce_axis[0])
+
+    def body(ins: list[Tile], outs: list[Tile]) -> Schedule:
+        del outs
+        k = te.reduce_axis((0, 32), name="k")
+        dot = te.compute((8,), lambda i: te.sum(ins[0][i, k] * ins[1][k], axis=k), name="dot")
+        inside = te.create_schedule(dot, ins)
+        inside[dot].vectorize(dot.op.axis[0])
+        inside[dot].reorder(dot.op.reduce_axis[0], dot.op.axis[0])
+        return inside
+
+    pattern = gemv(32).operation
+    assert pattern is not None
+    s[c].tensorize(inner, te.decl_tensor_intrin(pattern, body, name="dot8"))
+    text = str(s.module())
+    assert 'schedule.tensor_intrin "dot8"' in text
+    assert "schedule.sequence @body" in text
+    replayed(s)
+    np.testing.assert_allclose(build_schedule(s, threads=1)(A, B), A @ B, rtol=1e-4, atol=1e-5)
+
+
+def test_two_intrinsics_of_one_name(replayed: Callable[[Schedule], None]) -> None:
+    x = te.placeholder((16, 8), name="x")
+    y = te.compute((16, 8), lambda i, j: x[i, j] * 2.0, name="y")
+    z = te.compute((16, 8), lambda i, j: y[i, j] * 2.0, name="z")
+    s = te.create_schedule(z)
+
+    def twice(n: int) -> TensorIntrin:
+        a = te.placeholder((n,), name="a")
+        double = te.compute((n,), lambda i: a[i] * 2.0, name="b")
+        return te.decl_tensor_intrin(double, lambda ins, _: te.compute((n,), lambda i: ins[0][i] + ins[0][i]), "twice")
+
+    s[y].tensorize(y.op.axis[1], twice(8))
+    s[z].tensorize(s[z].split(z.op.axis[1], 4)[1], twice(4))
+    text = str(s.module())
+    assert 'schedule.tensor_intrin "twice_1"' in text
+    replayed(s)
+    data = RNG.standard_normal((16, 8)).astype("float32")
+    np.testing.assert_array_equal(build_schedule(s, threads=1)(data), data * 4)
+
+
+def test_computes_of_intrinsics(library: ctypes.CDLL, replayed: Callable[[Schedule], None]) -> None:
+    a, b = te.placeholder((16, 32), name="A"), te.placeholder((32, 4), name="B")
+    part, ro = gemv(16), te.reduce_axis((0, 2), name="ro")
+    c = te.compute(
+        (2, 4, 8),
+        lambda i, j: part(a[i * 8 : i * 8 + 8, ro * 16 : ro * 16 + 16], b[ro * 16 : ro * 16 + 16, j], reduce_axis=ro),
+        name="C",
+    )
+    s = te.create_schedule(c)
+    stage = s[c]
+    assert library
+    assert [axis.name for axis in stage.leaf_iter_vars] == ["i", "j", "ro", "ax0", "k"]
+    assert s.primitive_record == ["vanilla"]
+    assert str(s.snapshot(0)) == str(s)
+    stage.reorder(stage.axes[1], stage.axes[0])
+    stage.parallel(stage.axes[1])
+    assert s.primitive_record == ["vanilla", "reorder", "parallel"]
+    with pytest.raises(ScheduleError, match="Cannot split on Tensorized axis ax0"):
+        stage.split(stage.axes[2], 2)
+    with pytest.raises(ScheduleError, match="Cannot unroll on Opaque axis k"):
+        stage.unroll(stage.reduce_axes[1])
+    expected = (A @ B).reshape(2, 8, 4).transpose(0, 2, 1)
+    np.testing.assert_allclose(build_schedule(s, threads=1)(A, B), expected, rtol=1e-4, atol=1e-5)
+    replayed(s)
+
+
+def test_a_compute_of_a_whole_intrinsic_and_its_readers() -> None:
+    """Regions of whole tensors, of rows, and a tile of two dimensions."""
+    p, q = te.placeholder((4, 8), name="p"), te.placeholder((8,), name="q")
+    add = te.compute((4, 8), lambda i, j: p[i, j] + q[j], name="r")
+    intrin = te.decl_tensor_intrin(add, lambda ins, _: te.compute((4, 8), lambda i, j: ins[1][j] + ins[0][i, j]), "add")
+    x, y = te.placeholder((3, 4, 8), name="x"), te.placeholder((8,), name="y")
+    z = te.compute((3, 4, 8), lambda n: intrin(x[n], y), name="z")
+    w = te.compute((3, 4, 8), lambda n, i, j: z[n, i, j] * 2.0, name="w")
+    s = te.create_schedule(w)
+    s[z].compute_at(s[w], w.op.axis[0])
+    left, right = RNG.standard_normal((3, 4, 8)).astype("float32"), RNG.standard_normal(8).astype("float32")
+    np.testing.assert_allclose(build_schedule(s, threads=1)(left, right), (left + right) * 2, rtol=1e-6)
+
+
+def vadd() -> TensorIntrin:
+    a, b = te.placeholder((8,), name="a"), te.placeholder((8,), name="b")
+    add = te.compute((8,), lambda i: a[i] + b[i], name="c")
+    return te.decl_tensor_intrin(add, lambda ins, _: te.compute((8,), lambda i: ins[0][i] + ins[1][i]), name="vadd")
+
+
+X, Y = te.placeholder((4, 16), name="x"), te.placeholder((4, 16), "int32", name="y")
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "no intrinsic": (
+        lambda: te.compute((4, 16), lambda i: X[i, 0]),
+        "Number of args to fcompute does not match dimension, args=1, dimension=2",
+    ),
+    "shape": (
+        lambda: te.compute((4, 16), lambda i: vadd()(X[i, 0:8], X[i, 8:16]), name="z"),
+        r"te.compute: expected \[8\] as what 'vadd' computes, got \[16\] \(stage 'z'\)",
+    ),
+    "regions": (lambda: te.compute((4, 8), lambda i: vadd()(X[i, 0:8])), "expected 2 regions for 'vadd', got 1"),
+    "region": (
+        lambda: te.compute((4, 8), lambda i: vadd()(X[i, 0:8], X[i, 0:4])),
+        r"expected a region \[8\] of 'x', got \[1, 4\] \('vadd', stage 'compute'\)",
+    ),
+    "dtype": (lambda: te.compute((4, 8), lambda i: vadd()(X[i, 0:8], Y[i, 0:8])), "expected a tensor of float32"),
+    "step": (lambda: te.compute((4, 8), lambda i: vadd()(X[i, 0:8], X[i, 0:16:2])), "expected ranges without steps"),
+    "reduction": (
+        lambda: te.compute(
+            (4, 8), lambda i: vadd()(X[i, 0:8], X[i, 0:8], reduce_axis=te.reduce_axis((0, 2), name="k"))
+        ),
+        "expected an intrinsic that reduces beside reduce_axis, got 'vadd'",
+    ),
+    "no update": (
+        lambda: tiled(16, "body"),
+        r"tensorize: Reduction update op is not defined.* \(intrinsic 'gemv'\) \(stage 'C', layer 'C', test_intrin",
+    ),
+    "no body": (lambda: tiled(32, "reset update"), r"Normal body op is not defined.* \(intrinsic 'gemv'\)"),
+    "nothing": (lambda: gemv(8, ""), "expected something that computes a tile, got nothing"),
+    "packed": (
+        lambda: te.decl_tensor_intrin(
+            te.compute((16,), lambda i: X[0, i] * 2.0), lambda ins, outs: te.call_packed("f", ins[0], outs[0])
+        ),
+        "expected C functions, got the packed 'f'",
+    ),
+    "a stranger": (
+        lambda: te.decl_tensor_intrin(
+            te.compute((16,), lambda i: X[0, i] * 2.0), lambda ins, outs: te.call_extern("int32", "f", X, outs[0])
+        ),
+        "expected the intrinsic's tiles, got x",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str) -> None:
+    make, text = REFUSED[case]
+    with pytest.raises(ScheduleError, match=text):
+        make()
+
+
+def test_a_name_that_no_intrinsic_has() -> None:
+    text = str(tiled(32).module()).replace('schedule.tensorize %i.inner "gemv"', 'schedule.tensorize %i.inner "gemm"')
+    with pytest.raises(ScheduleError, match=r"schedule.tensorize: expected an intrinsic among gemv, got gemm"):
+        apply(text)
