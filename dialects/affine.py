@@ -116,7 +116,7 @@ def _split(inner: Linear, factor: int) -> tuple[Linear, Linear]:
     quotient: dict[AffineExpr, int] = {}
     rest: dict[AffineExpr, int] = {}
     for atom, c in inner.terms:
-        # Whole multiples of the factor leave a coefficient above it, too: 9 i is 8 i + i. A negative one stays as it is.
+        # 9 i is 8 i + i; a negative coefficient stays as it is.
         whole, left = divmod(c, factor) if c > 0 or c % factor == 0 else (0, c)
         quotient[atom] = whole
         rest[atom] = left

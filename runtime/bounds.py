@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from threading import Lock
 from typing import Protocol, runtime_checkable
+
+from xdsl.dialects.builtin import LocationAttr
 
 from ..provenance.diagnostics import WhenceError, message
 from ..provenance.span import fuse
@@ -43,15 +46,27 @@ class BoundErrors:
         if self._first is None:
             self._first = (site, dimension, index)
 
-    def check(self, call: Call, code: object) -> None:
-        """Raise WhenceError when the kernel reported something during `call`, or before it; forget it."""
+    def check(self, name: str, where: Callable[[int], tuple[str, LocationAttr]]) -> None:
+        """Raise WhenceError when a kernel reported something since the last time; forget it.
+
+        name: of the kernel; where: the buffer that an access is of, and its location, by the number of the access.
+        """
         if self._first is None:
             return
         (site, dimension, index), self._first = self._first, None
+        buffer, location = where(site)
+        inside = f"dimension {dimension} of buffer '{buffer}'" if dimension >= 0 else f"buffer '{buffer}'"
+        raise WhenceError(message(name, f"an index inside {inside}", str(index), location))
+
+
+def checked_access(call: Call, code: object) -> Callable[[int], tuple[str, LocationAttr]]:
+    """The buffer and the layers of an access of the kernel that `call` runs, by its number."""
+
+    def where(site: int) -> tuple[str, LocationAttr]:
         buffer, slots = code.sites[site] if isinstance(code, CheckedCode) else ("?", ())
-        where = f"dimension {dimension} of buffer '{buffer}'" if dimension >= 0 else f"buffer '{buffer}'"
-        location = fuse([call.layers[slot] for slot in slots])
-        raise WhenceError(message(call.name, f"an index inside {where}", str(index), location))
+        return buffer, fuse([call.layers[slot] for slot in slots])
+
+    return where
 
 
 def has_checks(artifact: Artifact) -> bool:

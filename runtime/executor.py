@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..dialects.relay.constants import Array
 from ..provenance.diagnostics import FrontendError
 from .artifact import Artifact, Call, Slot
-from .bounds import CALLBACK, BoundErrors, has_checks
+from .bounds import CALLBACK, BoundErrors, checked_access, has_checks
 from .jit import link
 from .main_program import ENTRY
 from .tensors import Tensor, address, aligned_empty, check_inputs, readable
@@ -73,7 +73,7 @@ class Runner:
             function(*arguments)
             seconds = time.perf_counter() - start
             if self._bounds is not None:
-                self._bounds.check(call, self.artifact.kernels[call.kernel])
+                self._bounds.check(call.name, checked_access(call, self.artifact.kernels[call.kernel]))
             views: list[Tensor] = []
             for slot, spec in zip(call.outputs, call.results, strict=True):
                 memory = io[slot.at] if slot.kind == "io" else arena[slot.at : slot.at + spec.nbytes]

@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.tir import buffer_of
 from ...dialects.tir_statements import AllocConstOp, AssertOp
+from ...provenance.diagnostics import describe
 from .context import Handler, Lowering
 from .frame import Place
 from .types import PTR, VOID, memory_type
@@ -36,7 +37,8 @@ def _alloc_const(ctx: Lowering, op: Operation) -> None:
 
 def _assert(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, AssertOp)
-    text = op.message.data + "\0"
+    where = describe(op.location)
+    text = f"{op.message.data}{f' ({where})' if where else ''}\0"
     holds, fails = ctx.new_block(), ctx.new_block()
     ctx.branch_if(ctx.get(op.condition), holds, fails)
     ctx.start(fails)

@@ -70,7 +70,8 @@ class _Merge:
                     else:
                         self._merge(survivor, op)
                 case _:
-                    pass
+                    for region in op.regions:
+                        self._block(region.block, ranges)
         for key in mine:
             del self.known[key]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import AllocOp, BufferType, ForOp, IfOp, PrimFuncOp, buffer_of
+from ...dialects.tir import AllocConstOp, AllocOp, BufferType, ForOp, IfOp, PrimFuncOp, buffer_of
 from .common import LEADING, Ranges, Touch, flat_index, narrowed, prim_funcs, settle, update, view
 
 
@@ -47,6 +47,15 @@ def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None
                 )
                 block.insert_op_before(new, op)
                 flat[op.result] = new.results[0]
+            case AllocConstOp() if len(op.result.type.shape) != 1:
+                made = AllocConstOp.create(
+                    result_types=[flat_type(op.result.type)],
+                    properties={"value": _flat_numbers(op)},
+                    attributes=op.attributes,
+                    location=op.location,
+                )
+                block.insert_op_before(made, op)
+                flat[op.result] = made.results[0]
             case ForOp():
                 ranges[op.var] = (0, max(0, op.trip_count - 1))
                 _block(op.block, ranges, flat)
@@ -58,6 +67,11 @@ def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None
                 for region in op.regions:
                     for inner in region.blocks:
                         _block(inner, ranges, flat)
+
+
+def _flat_numbers(op: AllocConstOp) -> DenseIntOrFPElementsAttr:
+    type_ = TensorType(op.value.get_element_type(), [op.result.type.size])
+    return DenseIntOrFPElementsAttr(type_, op.value.data)
 
 
 def _access(op: Touch, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:

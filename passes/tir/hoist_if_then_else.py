@@ -35,7 +35,8 @@ def _block(block: Block, limit: int) -> None:
                 if op.orelse is not None:
                     _block(op.orelse.block, limit)
             case _:
-                pass
+                for region in op.regions:
+                    _block(region.block, limit)
 
 
 def _loop(loop: ForOp, limit: int) -> None:

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import linear, substitute
-from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
+from ...dialects.tir import ForOp, LoadOp, PrimFuncOp
 from ...dialects.tir_prefetch import PrefetchOp
 from .canonical import canonical
 from .common import Ranges, prim_funcs, record, view
@@ -48,11 +48,6 @@ def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ran
     found = False
     for op in list(block.ops):
         match op:
-            case ForOp():
-                found |= _block(op.block, loop, offsets, ranges)
-            case IfOp():
-                for region in op.regions:
-                    found |= _block(region.block, loop, offsets, ranges)
             case LoadOp():
                 offset = offsets if isinstance(offsets, int) else offsets.get(op.buffer.name_hint or "", 0)
                 seen = view(op, ranges)
@@ -69,7 +64,8 @@ def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ran
                 hint.location = op.location
                 block.insert_op_before(hint, op)
             case _:
-                pass
+                for region in op.regions:
+                    found |= _block(region.block, loop, offsets, ranges)
     return found
 
 

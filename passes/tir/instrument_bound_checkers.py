@@ -108,7 +108,8 @@ class _Checks:
                     if tests := _tests(op, ranges):
                         self._instrument(op, tests)
                 case _:
-                    pass
+                    for region in op.regions:
+                        self.block(region.block, ranges)
 
     def _instrument(self, op: LoadOp | StoreOp, tests: Sequence[_Test]) -> None:
         site = len(self.sites)

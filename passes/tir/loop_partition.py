@@ -45,7 +45,8 @@ def _block(block: Block, ranges: Ranges) -> None:
                 if op.orelse is not None:
                     _block(op.orelse.block, ranges)
             case _:
-                pass
+                for region in op.regions:
+                    _block(region.block, ranges)
 
 
 def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
@@ -86,7 +87,8 @@ def _doubtless(block: Block, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
             case LoadOp() if op.guard is not None:
                 yield from _holds(op, var, ranges)
             case _:
-                pass
+                for region in op.regions:
+                    yield from _doubtless(region.block, var, ranges)
 
 
 def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:

@@ -35,7 +35,9 @@ from . import (
     inject_prefetch,
     instrument_bound_checkers,
     loop_partition,
+    lower_block,
     lower_intrin,
+    lower_match_buffer,
     narrow_datatype,
     remove_no_op,
     rewrite_unsafe_select,
@@ -114,6 +116,8 @@ def _check_bounds(func: PrimFuncOp) -> None:
 
 PHASES: tuple[tuple[Step, ...], ...] = (
     (
+        Step("tir-lower-block", lower_block.run),
+        Step("tir-lower-match-buffer", lower_match_buffer.run),
         Step("tir-instrument-bound-checkers", _check_bounds),
         Step("tir-narrow-datatype", narrow_datatype.run),
     ),
@@ -152,7 +156,9 @@ TVM_NAMES: dict[str, str] = {
     "tir-inject-prefetch": "tir.InjectPrefetch",
     "tir-instrument-bound-checkers": "tir.InstrumentBoundCheckers",
     "tir-loop-partition": "tir.LoopPartition",
+    "tir-lower-block": "tir.LowerOpaqueBlock",
     "tir-lower-intrin": "tir.LowerIntrin",
+    "tir-lower-match-buffer": "tir.LowerMatchBuffer",
     "tir-narrow-datatype": "tir.NarrowDataType",
     "tir-remove-no-op": "tir.RemoveNoOp",
     "tir-rewrite-unsafe-select": "tir.RewriteUnsafeSelect",

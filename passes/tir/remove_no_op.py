@@ -10,7 +10,7 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import AllocOp, ForOp, IfOp, PrimFuncOp
+from ...dialects.tir import AllocConstOp, AllocOp, ForOp, IfOp, PrimFuncOp
 from .common import Reader, drop, prim_funcs
 
 
@@ -35,7 +35,9 @@ def _block(block: Block) -> None:
                 if op.block.is_empty and op.orelse is None:
                     drop(op, "NoOp", "an empty if")
             case _:
-                if isinstance(op, Reader | AllocOp) or op.has_trait(Pure):
+                for region in op.regions:
+                    _block(region.block)
+                if isinstance(op, Reader | AllocOp | AllocConstOp) or op.has_trait(Pure):
                     if all(result.first_use is None for result in op.results):
                         drop(op, "NoOp", "nobody reads its result")
 

@@ -54,7 +54,8 @@ def _block(block: Block, ranges: Ranges) -> None:
                 for position in (1, 2):
                     _side(op, position, ranges)
             case _:
-                pass
+                for region in op.regions:
+                    _block(region.block, ranges)
 
 
 def _side(select: Select, position: int, ranges: Ranges) -> None:

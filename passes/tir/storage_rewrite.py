@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp
+from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, WhileOp
 from ...provenance.span import fuse
 from .common import Ranges, prim_funcs, record
 from .elementwise import same_elements
@@ -130,6 +130,8 @@ def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
     """Whether `new` may take over the elements of `old` one by one, in the loop nest that uses both."""
     nest = old.last
     if new.first is not nest or nest.parent is not old.alloc.parent:
+        return False
+    if any(isinstance(op, WhileOp) for op in nest.walk()):
         return False
     reads = [op for op in old.users if nest.is_ancestor(op)]
     accesses: list[LoadOp | StoreOp] = []

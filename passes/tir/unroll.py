@@ -64,6 +64,8 @@ def _block(block: Block, ranges: Ranges, limits: Limits) -> _Size:
                     size = _joined(size, _block(op.orelse.block, ranges, limits))
             case _:
                 size = _Size(int(isinstance(op, Writer | CallExternOp | PrefetchOp)))
+                for region in op.regions:
+                    size = _joined(size, _block(region.block, ranges, limits))
         total = _joined(total, size)
     return total
 

@@ -15,7 +15,18 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.affine import Linear, Range, linear, linear_bounds
-from ...dialects.tir import UNBOUNDED, AllocOp, CallExternOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import (
+    UNBOUNDED,
+    AllocOp,
+    CallExternOp,
+    ForOp,
+    IfOp,
+    LoadOp,
+    PrimFuncOp,
+    StoreOp,
+    WhileOp,
+    buffer_of,
+)
 from ...provenance.diagnostics import message
 from .common import Ranges, Writer, narrowed, prim_funcs, view
 from .elementwise import Point, point
@@ -67,7 +78,8 @@ class _Check:
                     if not conditional and not (isinstance(op, LoadOp) and op.guard is not None):
                         self.bounds(op, ranges)
                 case _:
-                    pass
+                    for region in op.regions:
+                        self.block(region.block, ranges, conditional=True)
 
     def definition(self, alloc: AllocOp) -> None:
         """The first access of a buffer that runs must not be a load."""
@@ -148,8 +160,8 @@ def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
     while op.parent is not alloc.parent:
         parent = op.parent_op()
         assert parent is not None
-        conditional = conditional or isinstance(parent, IfOp)
-        if isinstance(parent, ForOp) and conditional:
+        conditional = conditional or isinstance(parent, IfOp | WhileOp)
+        if isinstance(parent, ForOp | WhileOp) and conditional:
             if any(writes(inner, alloc.result) for inner in parent.walk()):
                 return True
         op = parent

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from whence.api import Executable as Executable
     from whence.api import compile as compile
     from whence.api import load as load
+    from whence.kernels import build_prim_func as build_prim_func
     from whence.kernels import build_schedule as build_schedule
     from whence.kernels import create_prim_func as create_prim_func
     from whence.kernels import lower as lower
@@ -28,6 +29,7 @@ _HOMES = {
     "Executable": "whence.api",
     "compile": "whence.api",
     "load": "whence.api",
+    "build_prim_func": "whence.kernels",
     "build_schedule": "whence.kernels",
     "create_prim_func": "whence.kernels",
     "lower": "whence.kernels",

@@ -1,26 +1,36 @@
-"""From a te schedule to loops, and to a function on numpy arrays: what a kernel engineer works with."""
+"""From a te schedule or tir text to loops, and to a function on numpy arrays: what a kernel engineer works with."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.context import Context
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin, LocationAttr, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.math import Math
+from xdsl.dialects.vector import Vector
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.relay.constants import Array, numpy_dtype
 from whence.dialects.te import ExternOp
-from whence.dialects.tir import PrimFuncOp
+from whence.dialects.tir import BufferType, PrimFuncOp, Tir, buffer_of
 from whence.lowering.kernel import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.lowering.tir_to_llvm.convert import convert
+from whence.passes.tir.instrument_bound_checkers import sites_of
 from whence.passes.tir.pipeline import run_tir_passes
-from whence.provenance.diagnostics import FrontendError
+from whence.provenance.diagnostics import FrontendError, PipelineError
+from whence.provenance.span import fuse
+from whence.runtime import assertions, bounds
+from whence.runtime.assertions import FailedAssertions
+from whence.runtime.bounds import BoundErrors
 from whence.runtime.jit import link
 from whence.runtime.packed import PackedFunctions
 from whence.runtime.tensors import Tensor, address, aligned_empty, readable
@@ -29,6 +39,7 @@ from whence.te.language import create_schedule
 from whence.te.schedule import Schedule
 from whence.te.tensor import PlaceholderOp
 from whence.te.tensor import Tensor as TeTensor
+from whence.textio import one_line
 
 
 def lower(schedule: Schedule, name: str = "main", *, simple_mode: bool = False) -> PrimFuncOp:
@@ -53,24 +64,32 @@ def create_prim_func(tensors: Sequence[TeTensor], name: str = "main") -> PrimFun
 
 
 class Function:
-    """A compiled schedule: call it with its inputs, in order; it returns its output, or a tuple of them."""
+    """A compiled kernel: call it with its inputs, in order; it returns its output, or a tuple of them."""
 
-    def __init__(self, schedule: Schedule, target: Target, threads: int | None):
-        func = lower(schedule, schedule.func.sym_name.data)
+    def __init__(self, func: PrimFuncOp, target: Target, threads: int | None, calls: Sequence[ExternOp] = ()):
+        """func: loops as they are written, consumed here; calls: the packed calls in them."""
+        self.name = symbol = func.sym_name.data
+        specs = [_spec(buffer_of(value)) for value in func.block.args]
+        inputs = len(specs) - func.outputs.value.data
+        self._inputs, self._outputs = specs[:inputs], specs[inputs:]
+        run_tir_passes(func)
         self.tir, lines = print_with_lines(func)
         low = convert(func, lines)
-        self.llvm = emit_module(low.module, lines=low.lines, source=f"{func.sym_name.data}.tir", target=target)
+        self.llvm = emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target)
         native = compile_text(self.llvm, target)
         self.assembly = native.assembly
-        symbol = func.sym_name.data
         self._library = pool_library()
-        calls = [op for op in schedule.func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
         self._packed = PackedFunctions(calls)
-        imports = {"whence_parallel_for": self._library["whence_parallel_for"], **self._packed.symbols}
+        self._sites = sites_of(func)
+        self._bounds, self._assertions = BoundErrors(), FailedAssertions()
+        imports = {
+            "whence_parallel_for": self._library["whence_parallel_for"],
+            bounds.CALLBACK: self._bounds.address,
+            assertions.CALLBACK: self._assertions.address,
+            **self._packed.symbols,
+        }
         self._code = link([native.object], [symbol], imports)
-        self._inputs = [_spec(value) for value in schedule.func.block.args]
-        self._outputs = [_spec(value) for value in schedule.func.return_op.values]
-        count = len(self._inputs) + len(self._outputs) + 2
+        count = len(specs) + 2
         self._call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self._code[symbol])
         self._workspace = aligned_empty((low.workspace,), np.uint8)
         self._pool = ThreadPool(threads)
@@ -88,15 +107,55 @@ class Function:
         pointers = [address(array) for array in (*given, *results)]
         self._call(*pointers, address(self._workspace), self._pool.handle or None)
         self._packed.check()
+        self._assertions.check(self.name)
+        self._bounds.check(self.name, self._site)
         return results[0] if len(results) == 1 else tuple(results)
 
+    def _site(self, number: int) -> tuple[str, LocationAttr]:
+        site = self._sites[number]
+        return site.buffer, fuse([NameLoc(StringAttr(layer), NoneAttr()) for layer in site.layers])
 
-def _spec(value: SSAValue) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
-    type_ = cast(TensorType[Attribute], value.type)
+
+def _spec(type_: BufferType) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
     return type_.get_shape(), numpy_dtype(type_.element_type)
 
 
+def _target(target: str | Target) -> Target:
+    return target if isinstance(target, Target) else Target.parse(target)
+
+
 def build_schedule(schedule: Schedule, *, target: str | Target = "native", threads: int | None = None) -> Function:
-    """Compile a schedule to a function on numpy arrays; the schedule stays as it is."""
-    machine = target if isinstance(target, Target) else Target.parse(target)
-    return Function(schedule, machine, threads)
+    """Compile a schedule to a function on numpy arrays; the schedule stays as it is.
+
+    Raises ScheduleError when the schedule cannot be carried out, PipelineError where an option does not fit.
+    """
+    calls = [op for op in schedule.func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
+    func = lower(schedule, schedule.func.sym_name.data, simple_mode=True)
+    return Function(func, _target(target), threads, calls)
+
+
+def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", threads: int | None = None) -> Function:
+    """Compile a `tir.prim_func`, or the text of one, to a function on numpy arrays; the op stays as it is.
+
+    The function takes what comes before the last `outputs` arguments, and makes those. Where a `tir.assert` does not
+    hold, or under `tir.instrument_bound_checkers` an access leaves its buffer, a call of it raises WhenceError.
+    Raises FrontendError for text that is none, VerifyException for what breaks a rule of the dialect.
+    """
+    if isinstance(func, str):
+        func = _parsed(func)
+    func.verify()
+    return Function(func.clone(), _target(target), threads)
+
+
+def _parsed(text: str) -> PrimFuncOp:
+    context = Context()
+    for dialect in (Builtin, Tir, Arith, Math, Vector):
+        context.load_dialect(dialect)
+    try:
+        module = Parser(context, text, "<text>").parse_module()
+    except ParseError as error:
+        raise FrontendError(f"build_prim_func: {one_line(error)}") from error
+    found = [op for op in module.ops if isinstance(op, PrimFuncOp)]
+    if len(found) != 1 or len(module.body.block.ops) != 1:
+        raise PipelineError(f"build_prim_func: expected the text of one tir.prim_func, got {len(found)}")
+    return found[0]

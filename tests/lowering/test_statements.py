@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
+from xdsl.utils.exceptions import VerifyException
+
+import whence
 
 Run: TypeAlias = Callable[..., Any]
 Array: TypeAlias = NDArray[Any]
@@ -89,3 +93,81 @@ def test_shuffles(run: Run):
         *(x, out),
     )
     np.testing.assert_array_equal(out, [0, 8, 1, 9, 2, 10, 15, 7])
+
+
+COUNTDOWN = """
+tir.prim_func @countdown(%n: !tir.buffer<i32>, %y: !tir.buffer<4xi32>) outputs 1 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %first = tir.load %n[] : !tir.buffer<i32> -> i32
+  %ok = arith.cmpi sge, %first, %zero : i32
+  tir.assert %ok, "n: expected at least 0" loc("check"("net.onnx":7:0))
+  tir.for %i in 4 {
+    tir.block "B" (%v : spatial 4, %k : reduce 1) at [%i, 0] {
+      tir.init {
+        tir.store %first, %y[%v] : i32, !tir.buffer<4xi32>
+      }
+      %cell = tir.decl_buffer %y[%v] : !tir.buffer<4xi32> -> !tir.buffer<i32>
+      tir.while {
+        %0 = tir.load %cell[] : !tir.buffer<i32> -> i32
+        %go = arith.cmpi sgt, %0, %one : i32
+        tir.condition %go
+      } do {
+        %1 = tir.load %cell[] : !tir.buffer<i32> -> i32
+        %half = arith.shrsi %1, %one : i32
+        tir.store %half, %cell[] : i32, !tir.buffer<i32>
+      }
+    }
+  }
+}
+"""
+
+
+def test_a_prim_func_of_all_of_them_runs_through_every_pass():
+    function = whence.build_prim_func(COUNTDOWN)
+    np.testing.assert_array_equal(function(np.array(77, np.int32)), [1] * 4)
+    np.testing.assert_array_equal(function(np.array(0, np.int32)), [0] * 4)
+
+
+def test_an_assertion_that_fails_names_its_layer_and_only_once():
+    function = whence.build_prim_func(COUNTDOWN)
+    with pytest.raises(whence.WhenceError) as error:
+        function(np.array(-5, np.int32))
+    assert str(error.value) == "countdown: n: expected at least 0 (layer 'check', net.onnx node 7)"
+    np.testing.assert_array_equal(function(np.array(3, np.int32)), [1] * 4)
+
+
+GATHER = """
+tir.prim_func @gather(%i: !tir.buffer<4xi32>, %x: !tir.buffer<8xf32>, %y: !tir.buffer<4xf32>) outputs 1 {
+  tir.for %k in 4 {
+    %0 = tir.load %i[%k] : !tir.buffer<4xi32> -> i32
+    %at = arith.index_cast %0 : i32 to index
+    %1 = tir.load %x[%at] : !tir.buffer<8xf32> -> f32 loc("take"("net.onnx":3:0))
+    tir.store %1, %y[%k] : f32, !tir.buffer<4xf32>
+  }
+}
+"""
+
+
+def test_bound_checks_name_buffer_index_and_layer():
+    x = np.arange(8, dtype=np.float32)
+    with whence.PassContext(config={"tir.instrument_bound_checkers": True}):
+        function = whence.build_prim_func(GATHER)
+    np.testing.assert_array_equal(function(np.array([3, 1, 7, 0], np.int32), x), [3, 1, 7, 0])
+    with pytest.raises(whence.WhenceError) as error:
+        function(np.array([3, 1, 8, 0], np.int32), x)
+    expected = "gather: expected an index inside dimension 0 of buffer 'x', got 8 (layer 'take')"
+    assert str(error.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "expected"),
+    [
+        ("tir.prim_func @f(", whence.FrontendError, "build_prim_func: "),
+        ("builtin.module {\n}", whence.PipelineError, "expected the text of one tir.prim_func, got 0"),
+        ("tir.prim_func @f() outputs 1 {\n}", VerifyException, "outputs that are among its 0 arguments"),
+    ],
+)
+def test_text_that_is_no_kernel(text: str, error: type[Exception], expected: str):
+    with pytest.raises(error, match=expected):
+        whence.build_prim_func(text)

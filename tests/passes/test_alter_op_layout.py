@@ -163,7 +163,9 @@ def test_panel_width(rows: int, width: int) -> None:
     assert panel_width(rows) == width
 
 
-@pytest.mark.parametrize(("rows", "layout"), [(128, "NC64n"), (1000, "NC125n"), (10, "NC10n"), (17, "NC17n"), (3, None)])
+@pytest.mark.parametrize(
+    ("rows", "layout"), [(128, "NC64n"), (1000, "NC125n"), (10, "NC10n"), (17, "NC17n"), (3, None)]
+)
 def test_dense(rows: int, layout: str | None) -> None:
     net = Net((4, 12))
     module = alter(net.done(net.add(nn.DenseOp, net.inputs[0], net.constant(rows, 12), units=rows)))
