@@ -63,6 +63,7 @@ from .tir_lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
 from .tir_masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from .tir_prefetch import PrefetchOp
 from .tir_statements import AllocConstOp, AssertOp, ConditionOp, DeclBufferOp, WhileOp
+from .tir_text import parse_end, parse_not_negative, parse_point, parse_stride, parse_values, print_end, print_point
 
 UNBOUNDED = (-(1 << 62), 1 << 62)
 """The range of an index that no loop bounds."""
@@ -155,47 +156,28 @@ class LoadOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_ssa_value(self.buffer)
-        print_indices(printer, self.map.data, self.indices)
+        print_point(printer, self.buffer, self.map, self.indices)
         if self.guard is not None and self.otherwise is not None:
             printer.print_string(" if ")
             print_indices(printer, self.guard.data, self.indices)
             printer.print_string(" >= 0 else ")
             printer.print_attribute(self.otherwise)
-        if self.step != 1:
-            printer.print_string(f" stride {self.step}")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        print_end(printer, self, self.buffer.type, self.result.type, between=" -> ", stride=self.step)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_indices(parser)
+        buffer, map, indices = parse_point(parser)
         properties: dict[str, Attribute] = {"map": map}
         if parser.parse_optional_keyword("if") is not None:
             guard, guarded = parse_indices(parser)
             properties["map"], properties["guard"], indices = join_indices(map, indices, guard, guarded)
-            parser.parse_punctuation(">")
-            parser.parse_punctuation("=")
-            parser.parse_integer()
+            parse_not_negative(parser)
             parser.parse_keyword("else")
             properties["otherwise"] = parser.parse_attribute()
-        stride = parser.parse_integer() if parser.parse_optional_keyword("stride") is not None else 1
-        properties["stride"] = IntegerAttr(stride, i64)
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        parser.parse_punctuation("->")
-        result = parser.parse_type()
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, type_), *indices],
-            result_types=[result],
-            properties=properties,
-            attributes=extra.data if extra else {},
-        )
+        properties["stride"] = IntegerAttr(parse_stride(parser), i64)
+        attributes, (type_, result) = parse_end(parser, 2, "->")
+        operands = [parser.resolve_operand(buffer, type_), *indices]
+        return cls.create(operands=operands, result_types=[result], properties=properties, attributes=attributes)
 
 
 @irdl_op_definition
@@ -229,32 +211,19 @@ class StoreOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.value)
         printer.print_string(", ")
-        printer.print_ssa_value(self.buffer)
-        print_indices(printer, self.map.data, self.indices)
-        if self.step != 1:
-            printer.print_string(f" stride {self.step}")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.buffer.type)
+        print_point(printer, self.buffer, self.map, self.indices)
+        print_end(printer, self, self.value.type, self.buffer.type, stride=self.step)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_indices(parser)
-        stride = parser.parse_integer() if parser.parse_optional_keyword("stride") is not None else 1
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        parser.parse_punctuation(":")
-        value_type = parser.parse_type()
-        parser.parse_punctuation(",")
-        type_ = parser.parse_type()
+        (value,) = parse_values(parser, 1)
+        buffer, map, indices = parse_point(parser)
+        stride = parse_stride(parser)
+        attributes, (value_type, type_) = parse_end(parser, 2)
         return cls.create(
             operands=[parser.resolve_operand(value, value_type), parser.resolve_operand(buffer, type_), *indices],
             properties={"map": map, "stride": IntegerAttr(stride, i64)},
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -297,7 +266,7 @@ class IndexOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         map, indices = parse_indices(parser)
-        stride = parser.parse_integer() if parser.parse_optional_keyword("stride") is not None else 0
+        stride = parse_stride(parser, 0)
         extra = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation(":")
         return cls.create(

@@ -24,6 +24,7 @@ from xdsl.traits import HasParent, NoTerminator
 from ..provenance.diagnostics import fail
 from .checks import check_map, plural
 from .format import join_indices, parse_body, parse_indices, print_indices
+from .tir_text import parse_not_negative
 
 INDEX = IndexType()
 ITER_KINDS = ("spatial", "reduce", "opaque")
@@ -148,9 +149,7 @@ class BlockOp(IRDLOperation):
         if parser.parse_optional_keyword("where") is not None:
             guard, guarded = parse_indices(parser)
             properties["map"], properties["guard"], indices = join_indices(map, indices, guard, guarded)
-            parser.parse_punctuation(">")
-            parser.parse_punctuation("=")
-            parser.parse_integer()
+            parse_not_negative(parser)
         extra = parser.parse_optional_attr_dict_with_keyword()
         region = parse_body(parser, [argument for argument, *_ in axes])
         return cls.create(

@@ -34,6 +34,7 @@ from ..provenance.diagnostics import fail
 from .checks import check_map
 from .format import parse_argument, parse_body, parse_indices, print_indices
 from .tir_buffer import BufferType
+from .tir_text import parse_not_negative
 
 INDEX = IndexType()
 KINDS = ("serial", "parallel", "vectorized", "unrolled")
@@ -202,9 +203,7 @@ class IfOp(IRDLOperation):
         if parser.parse_optional_keyword("likely") is not None:
             properties["likely"] = UnitAttr()
         properties["guard"], indices = parse_indices(parser)
-        parser.parse_punctuation(">")
-        parser.parse_punctuation("=")
-        parser.parse_integer()
+        parse_not_negative(parser)
         extra = parser.parse_optional_attr_dict_with_keyword()
         regions = [parse_body(parser)]
         if parser.parse_optional_keyword("else") is not None:

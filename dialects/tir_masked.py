@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
@@ -35,6 +35,7 @@ from .format import parse_indices, print_indices
 from .te import stored_type
 from .tir_buffer import BufferType, buffer_of
 from .tir_lanes import lanes, scalar_type
+from .tir_text import parse_end, parse_not_negative, parse_point, parse_stride, parse_values, print_end, print_point
 
 
 @irdl_op_definition
@@ -72,26 +73,17 @@ class MaskOp(IRDLOperation):
         printer.print_string(" ")
         print_indices(printer, self.map.data, self.indices)
         printer.print_string(f" steps [{', '.join(map(str, self.by_lane))}] >= 0")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+        print_end(printer, self, self.result.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         map, indices = parse_indices(parser)
         parser.parse_keyword("steps")
         steps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        parser.parse_punctuation(">")
-        parser.parse_punctuation("=")
-        parser.parse_integer()
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=indices,
-            result_types=[parser.parse_type()],
-            properties={"map": map, "steps": DenseArrayBase.from_list(i64, steps)},
-            attributes=extra.data if extra else {},
-        )
+        parse_not_negative(parser)
+        attributes, types = parse_end(parser, 1)
+        properties = {"map": map, "steps": DenseArrayBase.from_list(i64, steps)}
+        return cls.create(operands=indices, result_types=types, properties=properties, attributes=attributes)
 
 
 def _check(op: MaskedLoadOp | MaskedStoreOp, value: Attribute) -> None:
@@ -102,24 +94,6 @@ def _check(op: MaskedLoadOp | MaskedStoreOp, value: Attribute) -> None:
         fail(op, "a vector", str(value))
     if op.mask.type != (wanted := VectorType(i1, [count])):
         fail(op, f"a mask of type {wanted}", str(op.mask.type))
-
-
-def _stride(parser: Parser) -> int:
-    return parser.parse_integer() if parser.parse_optional_keyword("stride") is not None else 1
-
-
-def _print_place(printer: Printer, op: MaskedLoadOp | MaskedStoreOp) -> None:
-    printer.print_ssa_value(op.mask)
-    printer.print_string(", ")
-    printer.print_ssa_value(op.buffer)
-    print_indices(printer, op.map.data, op.indices)
-
-
-def _print_end(printer: Printer, op: Operation, step: int) -> None:
-    if step != 1:
-        printer.print_string(f" stride {step}")
-    printer.print_op_attributes(op.attributes, print_keyword=True)
-    printer.print_string(" : ")
 
 
 @irdl_op_definition
@@ -162,34 +136,27 @@ class MaskedLoadOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_place(printer, self)
+        printer.print_ssa_value(self.mask)
+        printer.print_string(", ")
+        print_point(printer, self.buffer, self.map, self.indices)
         printer.print_string(" else ")
         printer.print_attribute(self.otherwise)
-        _print_end(printer, self, self.step)
-        printer.print_attribute(self.buffer.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        print_end(printer, self, self.buffer.type, self.result.type, between=" -> ", stride=self.step)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        mask = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_indices(parser)
+        (mask,) = parse_values(parser, 1)
+        buffer, map, indices = parse_point(parser)
         parser.parse_keyword("else")
         otherwise = parser.parse_attribute()
-        stride = _stride(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        parser.parse_punctuation("->")
-        result = parser.parse_type()
+        stride = parse_stride(parser)
+        attributes, (type_, result) = parse_end(parser, 2, "->")
         mask_type = VectorType(i1, lanes(result) or (1,))
         return cls.create(
             operands=[parser.resolve_operand(mask, mask_type), parser.resolve_operand(buffer, type_), *indices],
             result_types=[result],
             properties={"map": map, "otherwise": otherwise, "stride": IntegerAttr(stride, i64)},
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -229,32 +196,22 @@ class MaskedStoreOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        _print_place(printer, self)
-        _print_end(printer, self, self.step)
-        printer.print_attribute(self.value.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.buffer.type)
+        for value in (self.value, self.mask):
+            printer.print_ssa_value(value)
+            printer.print_string(", ")
+        print_point(printer, self.buffer, self.map, self.indices)
+        print_end(printer, self, self.value.type, self.buffer.type, stride=self.step)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        mask = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_indices(parser)
-        stride = _stride(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        parser.parse_punctuation(":")
-        value_type = parser.parse_type()
-        parser.parse_punctuation(",")
-        type_ = parser.parse_type()
+        value, mask = parse_values(parser, 2)
+        buffer, map, indices = parse_point(parser)
+        stride = parse_stride(parser)
+        attributes, (value_type, type_) = parse_end(parser, 2)
         mask_type = VectorType(i1, lanes(value_type) or (1,))
         operands = [(value, value_type), (mask, mask_type), (buffer, type_)]
         return cls.create(
             operands=[*(parser.resolve_operand(*operand) for operand in operands), *indices],
             properties={"map": map, "stride": IntegerAttr(stride, i64)},
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )

@@ -14,8 +14,8 @@ from xdsl.printer import Printer
 
 from ..provenance.diagnostics import fail
 from .checks import check_map
-from .format import parse_indices, print_indices
 from .tir_buffer import BufferType, buffer_of
+from .tir_text import parse_end, parse_point, print_end, print_point
 
 LOCALITIES = range(4)
 """How near the element is to be kept: 0 not at all, 3 as near as possible."""
@@ -55,25 +55,18 @@ class PrefetchOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_ssa_value(self.buffer)
-        print_indices(printer, self.map.data, self.indices)
+        print_point(printer, self.buffer, self.map, self.indices)
         if (locality := self.locality.value.data) != LOCALITIES[-1]:
             printer.print_string(f" locality {locality}")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)
+        print_end(printer, self, self.buffer.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_indices(parser)
+        buffer, map, indices = parse_point(parser)
         locality = LOCALITIES[-1]
         if parser.parse_optional_keyword("locality") is not None:
             locality = parser.parse_integer()
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, parser.parse_type()), *indices],
-            properties={"map": map, "locality": IntegerAttr(locality, i64)},
-            attributes=extra.data if extra else {},
-        )
+        attributes, (type_,) = parse_end(parser, 1)
+        operands = [parser.resolve_operand(buffer, type_), *indices]
+        properties = {"map": map, "locality": IntegerAttr(locality, i64)}
+        return cls.create(operands=operands, properties=properties, attributes=attributes)

@@ -35,9 +35,10 @@ from xdsl.traits import HasParent, IsTerminator, NoTerminator
 from ..provenance.diagnostics import fail
 from .affine import bounds
 from .checks import check_map, plural
-from .format import parse_body, parse_indices, print_indices
+from .format import parse_body
 from .te import stored_type
 from .tir_buffer import BufferType, buffer_of
+from .tir_text import parse_end, parse_point, print_end, print_point
 
 
 @irdl_op_definition
@@ -208,31 +209,18 @@ class DeclBufferOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_ssa_value(self.buffer)
-        print_indices(printer, self.map.data, self.indices)
+        print_point(printer, self.buffer, self.map, self.indices)
         if self.strides is not None:
             printer.print_string(f" strides [{', '.join(str(stride.data) for stride in self.strides)}]")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        print_end(printer, self, self.buffer.type, self.result.type, between=" -> ")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_indices(parser)
+        buffer, map, indices = parse_point(parser)
         properties: dict[str, Attribute] = {"map": map}
         if parser.parse_optional_keyword("strides") is not None:
             given = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
             properties["strides"] = ArrayAttr([IntAttr(stride) for stride in given])
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, type_), *indices],
-            result_types=[parser.parse_type()],
-            properties=properties,
-            attributes=extra.data if extra else {},
-        )
+        attributes, (type_, result) = parse_end(parser, 2, "->")
+        operands = [parser.resolve_operand(buffer, type_), *indices]
+        return cls.create(operands=operands, result_types=[result], properties=properties, attributes=attributes)
