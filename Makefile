@@ -1,12 +1,14 @@
 # make run    compile and run the example model      make test   every check and every test
 # make check  static checks only                     make bench  every benchmark
+# make fuzz   2,000 random schedules, seeds from SEED
 PYTHON ?= python3
+SEED ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SOURCES := $(wildcard provenance dialects frontends passes te lowering runtime explorer src tests benchmarks)
 
-.PHONY: run test check bench clean
+.PHONY: run test check bench fuzz clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -21,6 +23,9 @@ check: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+
+fuzz: $(INSTALLED)
+	$(BIN)/python tests/support/random_schedules.py --cases 2000 --seed $(SEED)
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

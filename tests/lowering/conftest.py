@@ -9,6 +9,7 @@ from typing import Any, cast
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from fenced_kernels import Fenced
 from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects import arith, math, vector
@@ -120,29 +121,12 @@ def _run_schedule(schedule: Schedule, *arrays: Array) -> PrimFuncOp:
     target = Target.native()
     text = emit_module(kernel.module, lines=kernel.lines, source="test.tir", target=target)
     linked = Linked(compile_text(text, target, assembly=False).object, func.sym_name.data)
-    fenced = [_Fenced(array) for array in arrays]
+    fenced = [Fenced(array) for array in arrays]
     linked([one.inside for one in fenced], kernel.workspace)
     for array, one in zip(arrays, fenced, strict=True):
         array[...] = one.inside
-        assert one.intact, "written outside of a buffer"
+        one.check()
     return first
-
-
-class _Fenced:
-    """A copy of an array between values that no computation should meet."""
-
-    MARGIN = 1024
-
-    def __init__(self, array: Array):
-        fence = np.full(self.MARGIN, np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).max // 2, array.dtype)
-        self.whole = np.concatenate([fence, array.ravel(), fence])
-        self.inside = self.whole[self.MARGIN : self.whole.size - self.MARGIN].reshape(array.shape)
-        self.fence = fence
-
-    @property
-    def intact(self) -> bool:
-        sides = self.whole[: self.MARGIN], self.whole[self.whole.size - self.MARGIN :]
-        return all(np.array_equal(side, self.fence, equal_nan=side.dtype.kind == "f") for side in sides)
 
 
 @pytest.fixture

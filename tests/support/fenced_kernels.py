@@ -20,7 +20,7 @@ from whence.runtime.jit import link
 Array = NDArray[Any]
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 _PARALLEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-_MARGIN = 256
+_MARGIN = 1024
 _PIECES = 3
 
 
@@ -35,7 +35,9 @@ def _backwards(pool: int, body: int, context: int, n: int) -> None:
 _callback = _PARALLEL(_backwards)
 
 
-class _Fenced:
+class Fenced:
+    """A copy of an array between values that no computation should meet."""
+
     def __init__(self, array: Array):
         fence = np.full(_MARGIN, np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).max // 2, array.dtype)
         self._whole = np.concatenate([fence, array.ravel(), fence])
@@ -43,6 +45,7 @@ class _Fenced:
         self._fence = fence
 
     def check(self) -> None:
+        """Fail when something was written beside the array."""
         for side in (self._whole[:_MARGIN], self._whole[self._whole.size - _MARGIN :]):
             equal = np.array_equal(side, self._fence, equal_nan=side.dtype.kind == "f")
             assert equal, "written outside of a buffer"
@@ -62,7 +65,7 @@ def run_kernel(func: PrimFuncOp, inputs: Sequence[Array], outputs: Sequence[Arra
     symbol = func.sym_name.data
     library = link([native.object], [symbol], {"whence_parallel_for": address})
     garbage = [np.full(a.shape, np.nan if a.dtype.kind == "f" else 77, a.dtype) for a in outputs]
-    fenced = [_Fenced(array) for array in (*inputs, *garbage)]
+    fenced = [Fenced(array) for array in (*inputs, *garbage)]
     workspace = np.full(kernel.workspace + 64, 0xFF, np.uint8)
     start = workspace.ctypes.data + -workspace.ctypes.data % 64
     pointers = [one.inside.ctypes.data for one in fenced] + [start if kernel.workspace else 0, 0]
