@@ -262,17 +262,40 @@ class SetStorePredicateOp(Primitive):
 
 @irdl_op_definition
 class TransformLayoutOp(Primitive):
-    """Element (i, j, ..) of the stage is stored at `layout`(i, j, ..)."""
+    """Element (i, j, ..) of the stage is stored at `layout`(i, j, ..); the loops along it, where they follow it."""
 
     name = "schedule.transform_layout"
     stage = operand_def(StageType)
     layout = prop_def(AffineMapAttr)
-    assembly_format = "$stage $layout attr-dict"
+    axes = var_result_def(AxisType)
 
-    def __init__(self, stage: SSAValue, layout: AffineMapAttr):
-        super().__init__(operands=[stage], properties={"layout": layout})
+    def __init__(self, stage: SSAValue, layout: AffineMapAttr, axes: int = 0):
+        super().__init__(operands=[stage], properties={"layout": layout}, result_types=[[AXIS] * axes])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.stage)
+        printer.print_string(" ")
+        printer.print_attribute(self.layout)
+        if self.axes:
+            printer.print_string(f" : {len(self.axes)}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        stage, layout = parser.parse_unresolved_operand(), parser.parse_attribute()
+        count = parser.parse_integer() if parser.parse_optional_punctuation(":") is not None else 0
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        return cls.create(
+            operands=[parser.resolve_operand(stage, STAGE)],
+            properties={"layout": layout},
+            result_types=[AXIS] * count,
+            attributes=extra.data if extra else {},
+        )
 
     def verify_(self) -> None:
+        if len(self.axes) not in (0, len(self.layout.data.results)):
+            fail(self, f"{len(self.layout.data.results)} loops, or none", str(len(self.axes)))
         for expr in self.layout.data.results:
             if (wrong := malformed(expr)) is not None:
                 fail(self, "affine expressions of the axes", wrong)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from .artifact import Artifact, Call, Slot
 from .bounds import CALLBACK, BoundErrors, checked_access, has_checks
 from .jit import link
 from .main_program import ENTRY
-from .tensors import Tensor, address, aligned_empty, check_inputs, readable
+from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
 from .threads import ThreadPool, pool_library
 
 Visit = Callable[[Call, float, list[Tensor]], None]
@@ -40,10 +41,17 @@ class Runner:
             imports[CALLBACK] = self._bounds.address
         symbols = [kernel.symbol for kernel in artifact.kernels]
         self._code = link([*(kernel.object for kernel in artifact.kernels), artifact.main], [ENTRY, *symbols], imports)
-        self._main = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._code[ENTRY])
-        self._params = _pointers(artifact.params)
+        # The program only reads its first argument, an array of pointers: bytes are the cheapest way to pass them.
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)
+        self._main = prototype(self._code[ENTRY])
+        self._pack = struct.Struct(f"{len(artifact.inputs) + len(artifact.outputs)}P").pack
+        self._params = np.array([address(array) for array in artifact.params], np.uint64)
         self._params_address = address(self._params)
-        self._arenas: list[Tensor] = []
+        self._names = tuple(spec.name for spec in artifact.inputs)
+        self._arguments = Arguments(
+            *([(s.shape, s.dtype) for s in specs] for specs in (artifact.inputs, artifact.outputs))
+        )
+        self._arenas: list[tuple[Tensor, int]] = []
 
     def run(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[Tensor]:
         """The outputs, in fresh 64-byte aligned arrays, for inputs in order or by name.
@@ -55,17 +63,21 @@ class Runner:
         if self._bounds is not None:
             with self._bounds.lock:
                 return self.walk(inputs, pool, _ignore)
-        arrays, outputs = self._bind(inputs)
-        io = _pointers([*arrays, *outputs])
+        arrays = self._in_order(inputs)
+        if arrays is None or (addresses := self._arguments.ready(arrays)) is None:
+            arrays = self._checked(inputs)
+            addresses = [address(array) for array in arrays]
+        outputs, places = self._arguments.outputs()
         arena = self._take_arena()
-        self._main(address(io), self._params_address, address(arena), pool.handle or None)
+        self._main(self._pack(*addresses, *places), self._params_address, arena[1], pool.handle or None)
         self._arenas.append(arena)
         return outputs
 
     def walk(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, visit: Visit) -> list[Tensor]:
         """As `run`, but kernel by kernel from Python, over the same memory plan; `visit` sees every call."""
         arrays, outputs = self._bind(inputs)
-        io, arena = [*arrays, *outputs], self._take_arena()
+        io, taken = [*arrays, *outputs], self._take_arena()
+        arena = taken[0]
         handle = pool.handle or None
         for call in self.artifact.calls:
             function, arguments = self._native(call, io, arena, handle)
@@ -81,7 +93,7 @@ class Runner:
             visit(call, seconds, views)
         for copy in self.artifact.copies:
             ctypes.memmove(self._address(copy.target, io, arena), self._address(copy.source, io, arena), copy.nbytes)
-        self._arenas.append(arena)
+        self._arenas.append(taken)
         return outputs
 
     def profile(
@@ -89,7 +101,8 @@ class Runner:
     ) -> npt.NDArray[np.float64]:
         """Seconds per run and call, shape (repeat, calls). Each includes about a microsecond of Python."""
         arrays, outputs = self._bind(inputs)
-        io, arena = [*arrays, *outputs], self._take_arena()
+        io, taken = [*arrays, *outputs], self._take_arena()
+        arena = taken[0]
         handle = pool.handle or None
         natives = [self._native(call, io, arena, handle) for call in self.artifact.calls]
         seconds = np.zeros((repeat, len(natives)))
@@ -98,26 +111,49 @@ class Runner:
                 start = time.perf_counter()
                 function(*arguments)
                 row[column] = time.perf_counter() - start
-        self._arenas.append(arena)
+        self._arenas.append(taken)
         return seconds
 
     def _bind(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[list[Array], list[Tensor]]:
+        return self._checked(inputs), self._arguments.outputs()[0]
+
+    def _in_order(self, inputs: Sequence[Array] | Mapping[str, object]) -> Sequence[object] | None:
+        """What was given for each input; None where that takes a closer look."""
+        if len(inputs) != len(self._names):
+            return None
+        if isinstance(inputs, tuple | list):
+            return tuple(inputs)
+        # One of another kind may make up what it does not hold.
+        if type(inputs) is not dict:
+            return None
+        given = cast("dict[str, object]", inputs)
+        try:
+            return [given[name] for name in self._names]
+        except KeyError:
+            return None
+
+    def _checked(self, inputs: Sequence[Array] | Mapping[str, object]) -> list[Array]:
+        """The inputs in order, such as kernels can read.
+
+        Raises FrontendError when they are not what the model takes.
+        """
         specs = self.artifact.inputs
         if not isinstance(inputs, Mapping):
             if len(inputs) != len(specs):
                 expected = ", ".join(map(str, specs)) or "none"
                 raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(inputs)}")
             inputs = {spec.name: value for spec, value in zip(specs, inputs, strict=True)}
-        arrays = [readable(array) for array in check_inputs(specs, inputs)]
-        return arrays, [aligned_empty(spec.shape, spec.dtype) for spec in self.artifact.outputs]
+        return [readable(array) for array in check_inputs(specs, inputs)]
 
-    def _take_arena(self) -> Tensor:
+    def _take_arena(self) -> tuple[Tensor, int]:
+        """Memory for one run, and its address."""
         # list.pop and append are atomic: no lock. As many arenas exist as runs were ever concurrent.
         try:
             return self._arenas.pop()
         except IndexError:
             # Not empty, as only the address of what holds something is found fast.
-            return aligned_empty((max(1, self.artifact.plan.arena_bytes),), np.uint8)
+            arena = aligned_empty((max(1, self.artifact.plan.arena_bytes),), np.uint8)
+            return arena, address(arena)
 
     def _address(self, slot: Slot, io: Sequence[Array], arena: Array) -> int:
         match slot.kind:
@@ -141,8 +177,3 @@ class Runner:
 
 def _ignore(call: Call, seconds: float, outputs: list[Tensor]) -> None:
     """A visit to nobody."""
-
-
-def _pointers(arrays: Sequence[Array]) -> Array:
-    """The `io` or `params` argument of the main program."""
-    return np.array([address(array) for array in arrays], np.uint64)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,14 @@ from ..provenance.diagnostics import FrontendError
 
 Tensor = npt.NDArray[Any]
 """An array that we made; its dtype is known when it runs."""
+
+Kind: TypeAlias = tuple[tuple[int, ...], np.dtype[np.generic]]
+"""Shape and dtype of an array."""
+
+_BYTE = np.dtype(np.uint8)
+# Typed as what they also take: a cast is a call, and these are half of what a call of a small model costs.
+_view: Callable[[Array], c_char] = cast(Any, c_char.from_buffer)
+_array: Callable[[tuple[int, ...], npt.DTypeLike, Array, int], Tensor] = cast(Any, np.ndarray)
 
 ALIGNMENT = 64
 """Bytes; what kernels may assume of every buffer that we allocate."""
@@ -43,11 +51,15 @@ def _described(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
 
 def aligned_empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Tensor:
     """A C-contiguous array with undefined contents at a 64-byte boundary."""
-    dtype = cast("np.dtype[Any]", np.dtype(dtype))
-    size = prod(shape) * dtype.itemsize
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -address(raw) % ALIGNMENT
-    return raw[start : start + size].view(dtype).reshape(tuple(shape))
+    return _placed(tuple(shape), dtype, prod(shape) * np.dtype(dtype).itemsize)[0]
+
+
+def _placed(shape: tuple[int, ...], dtype: npt.DTypeLike, size: int) -> tuple[Tensor, int]:
+    """A new array of `size` bytes at a 64-byte boundary, and its address."""
+    raw = np.empty(size + ALIGNMENT, _BYTE)
+    start = address(raw)
+    offset = -start % ALIGNMENT
+    return _array(shape, dtype, raw, offset), start + offset
 
 
 def aligned(array: Array) -> Array:
@@ -62,7 +74,7 @@ def aligned(array: Array) -> Array:
 def address(array: Array) -> int:
     try:
         # A quarter of the time that `ctypes.data` takes; small models are called as fast as this is.
-        return addressof(c_char.from_buffer(cast(Any, array)))
+        return addressof(_view(array))
     except (
         TypeError,
         ValueError,
@@ -73,9 +85,54 @@ def address(array: Array) -> int:
 
 def readable(array: Array) -> Array:
     """`array` itself if a kernel can read it as an input: C-contiguous, aligned to 4 bytes and to its element."""
-    if array.flags.c_contiguous and not address(array) % max(4, min(array.itemsize, ALIGNMENT)):
+    if array.flags.c_contiguous and not address(array) % _boundary(array.dtype):
         return array
     return aligned(array)
+
+
+def _boundary(dtype: np.dtype[Any]) -> int:
+    """What divides the address of every input of this dtype."""
+    return max(4, min(dtype.itemsize, ALIGNMENT))
+
+
+class Arguments:
+    """The arrays of calls of native code: their kinds are known once, so that a call does only what it must.
+
+    inputs, outputs: the shape and dtype of each.
+    """
+
+    def __init__(self, inputs: Iterable[Kind], outputs: Iterable[Kind]):
+        self._inputs = tuple((shape, dtype, _boundary(dtype)) for shape, dtype in inputs)
+        self._outputs = tuple((shape, dtype, prod(shape) * dtype.itemsize) for shape, dtype in outputs)
+
+    def ready(self, arrays: Sequence[object]) -> list[int] | None:
+        """The addresses of as many arrays as there are inputs, or None unless each can be read as it is.
+
+        That is, has the right shape and dtype and is as `readable` leaves it. None is no error: the arrays are then to
+        be checked, and made readable.
+        """
+        found: list[int] = []
+        for array, (shape, dtype, boundary) in zip(arrays, self._inputs, strict=True):
+            if not isinstance(array, np.ndarray):
+                return None
+            array = cast(Array, array)
+            if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
+                return None
+            at = address(array)
+            if at % boundary:
+                return None
+            found.append(at)
+        return found
+
+    def outputs(self) -> tuple[list[Tensor], list[int]]:
+        """New arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses."""
+        arrays: list[Tensor] = []
+        addresses: list[int] = []
+        for shape, dtype, size in self._outputs:
+            array, at = _placed(shape, dtype, size)
+            arrays.append(array)
+            addresses.append(at)
+        return arrays, addresses
 
 
 def check_inputs(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> list[Array]:

@@ -23,7 +23,7 @@ from ..lowering.llvm_to_native.target import Target
 from ..provenance.diagnostics import PipelineError, message
 from .cache import KernelCache
 from .jit import Library, link
-from .tensors import aligned_empty
+from .tensors import address, aligned_empty
 from .threads_ir import SPIN, STATE, STOPPED, WORDS, has_workers, pool_text
 
 MAX_THREADS = 1024
@@ -85,10 +85,7 @@ class _Workers:
         self.memory = aligned_empty((WORDS + threads,), np.dtype(np.int64))
         self.memory[:] = 0
         self.memory[STATE] = STOPPED
-
-    @property
-    def handle(self) -> int:
-        return int(self.memory.ctypes.data)
+        self.handle = address(self.memory)
 
     def start(self) -> None:
         """Start the workers unless they run. Where the system allows fewer threads, the pool is smaller."""

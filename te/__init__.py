@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from .externs import call_packed as call_packed
     from .externs import extern as extern
     from .externs import register_func as register_func
+    from .gradients import gradient as gradient
     from .intrin import decl_tensor_intrin as decl_tensor_intrin
+    from .intrin_parameters import decl_buffer as decl_buffer
     from .itervar import IterVar as IterVar
     from .itervar import thread_axis as thread_axis
     from .language import create_schedule as create_schedule
@@ -85,7 +87,9 @@ _HOMES = {
     ".externs": ("call_extern", "call_packed", "extern", "register_func"),
     ".language": ("create_schedule",),
     ".affine_forms": ("AXIS_SEPARATOR",),
+    ".gradients": ("gradient",),
     ".intrin": ("decl_tensor_intrin",),
+    ".intrin_parameters": ("decl_buffer",),
     ".itervar": ("IterVar", "thread_axis"),
     ".locations": ("located",),
     ".scans": ("scan",),

@@ -31,12 +31,12 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects import te
-from ..dialects.affine import substitute
+from ..dialects.affine import bounds, substitute
 from ..dialects.schedule_base import SCOPES
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import ScheduleError
-from .itervar import IterVar, Split
-from .relations import axis_values, full_region, loop_extents, loop_values
+from .itervar import IterVar
+from .relations import axis_values, full_region, loop_extents, loop_values, overruns
 from .stage import Stage
 
 if TYPE_CHECKING:
@@ -129,10 +129,13 @@ def cache_write(schedule: Schedule, stage: Stage, scope: str) -> Stage:
     if layout is not None:
         cache.storage.predicate = layout.inside
     schedule.stages.insert(schedule.stages.index(stage), cache)
-    before = stage.axes
+    before, made_of = stage.axes, stage.made_of
     stage.relayout(copy)
     for axis, old in zip(stage.axes, before, strict=True):
-        axis.kind, axis.thread, axis.hints = old.kind, old.thread, old.hints
+        if old.intrin is None:
+            axis.kind, axis.thread, axis.hints = old.kind, old.thread, old.hints
+    if made_of is not None:
+        cache.make_of(*made_of)
     return cache
 
 
@@ -156,7 +159,7 @@ def _relayout(stage: Stage) -> _Relayout | None:
     if any(axis.reduce and axis not in stage.reduce_axes for axis in stage.all_iter_vars):
         stage.fail("cache_write", "Can only relayout with in data parallel dimensions")
     for axis in stage.leaf:
-        if axis.intrin is not None:
+        if axis.intrin is not None and (stage.made_of is None or data != stage.axes):
             stage.fail("cache_write", f"expected no tensorized loop, got {axis.name}")
         if axis not in stage.axes and (axis.kind != "serial" or axis.thread is not None or axis.hints):
             stage.fail("cache_write", f"expected a plain loop, as the cache gets others, got {axis}")
@@ -182,7 +185,7 @@ def _relayout(stage: Stage) -> _Relayout | None:
         argument: values[axis] for argument, axis in zip(original.axes, stage.axes, strict=True)
     }
     points |= {argument: AffineDimExpr(rank + i) for i, argument in enumerate(original.reduce_axes)}
-    _body(original, made, points, ())
+    _body(original, made, points, (), original.inits)
     if original.combiner is not None and made.combiner is not None:
         same = dict[SSAValue, SSAValue](zip(original.combiner.block.args, made.combiner.block.args, strict=True))
         for mine, theirs in zip(made.combiner.block.args, original.combiner.block.args, strict=True):
@@ -191,9 +194,9 @@ def _relayout(stage: Stage) -> _Relayout | None:
     below = {axis: AffineDimExpr(i) for i, axis in enumerate(stage.axes)}
     down = loop_values(stage, extents, below)
     rooms = [
-        values[relation.parent] * -1 + (extents[relation.parent] - 1)
-        for relation in stage.relations
-        if isinstance(relation, Split) and extents[relation.outer] * extents[relation.inner] > extents[relation.parent]
+        values[parent] * -1 + (extents[parent] - 1)
+        for parent in overruns(stage, extents)
+        if bounds(values[parent], [(0, extents[axis] - 1) for axis in data])[1] >= extents[parent]
     ]
     inside = AffineSetAttr(
         AffineSet(
@@ -252,8 +255,6 @@ def check_rfactor(stage: Stage, axis: IterVar, factor_axis: int) -> None:
         stage.fail("rfactor", f"expected a stage of one tensor, got {len(original.outputs)}")
     if original.reducer is None or original.reducer.data not in _IDENTITY:
         stage.fail("rfactor", f"expected a reduction by {', '.join(_IDENTITY)}, got none of these")
-    if original.inits:
-        stage.fail("rfactor", "expected a reduction that starts from what its reducer says, got one with init")
     if axis.stage is not stage or axis not in stage.leaf:
         stage.fail("rfactor", f"Operate on iter var {axis.name} that is no loop of the stage")
     if not axis.reduce:
@@ -284,7 +285,9 @@ def rfactor(schedule: Schedule, stage: Stage, axis: IterVar, factor_axis: int) -
     dims.insert(position, AffineDimExpr(rank))
     map = AffineMap(rank + 1, 0, tuple(dims))
     read = builder.add(te.ReadOp.make(factored.result, map, list(again.block.args)))
-    builder.add(te.YieldOp(read.result))
+    points: dict[SSAValue, AffineExpr] = {argument: AffineDimExpr(i) for i, argument in enumerate(original.axes)}
+    starts = _copied(builder, original, original.inits, points, ())
+    builder.add(te.YieldOp(read.result, *starts))
     factored.location = again.location = original.location
     block = cast(Block, original.parent)
     block.insert_op_before(factored, original)
@@ -323,14 +326,8 @@ def _factored(stage: Stage, axis: IterVar, position: int, extents: dict[IterVar,
         argument: AffineDimExpr(i + (i >= position)) for i, argument in enumerate(original.axes)
     }
     points |= {argument: values[a] for argument, a in zip(original.reduce_axes, stage.reduce_axes, strict=True)}
-    guards = [
-        (values[relation.parent], extents[relation.parent])
-        for relation in stage.relations
-        if isinstance(relation, Split)
-        and relation.parent.reduce
-        and extents[relation.outer] * extents[relation.inner] > extents[relation.parent]
-    ]
-    _body(original, made, points, guards)
+    guards = [(values[parent], extents[parent]) for parent in overruns(stage, extents) if parent.reduce]
+    _body(original, made, points, guards, ())
     return made
 
 
@@ -339,10 +336,60 @@ def _body(
     made: te.ComputeOp,
     points: dict[SSAValue, AffineExpr],
     guards: Sequence[tuple[AffineExpr, int]],
+    starts: Sequence[SSAValue],
 ) -> None:
-    """The body of `original` at `points`; what a reduction starts from where a guard reaches its limit."""
+    """The body of `original` at `points`; what a reduction starts from where a guard reaches its limit.
+
+    starts: those of its values that say what the reduction starts from, none where its reducer does.
+    """
     builder = LocatedBuilder(made.block, original.location)
     arguments: list[SSAValue] = list(made.block.args)
+    results = _copied(builder, original, [*original.yields, *starts], points, guards)
+    if not guards:
+        builder.add(te.YieldOp(*results))
+        return
+    result = results[0]
+    inside: SSAValue | None = None
+    for value, limit in guards:
+        index = builder.add(te.IndexOp.make(*_over([value], arguments)))
+        end = builder.add(ConstantOp(IntegerAttr(limit, IndexType())))
+        test = builder.add(CmpiOp(index.result, end.result, "slt")).result
+        inside = test if inside is None else builder.add(AndIOp(inside, test)).result
+    if inside is not None and original.reducer is not None:
+        neutral = _IDENTITY[original.reducer.data](result.type, te.is_unsigned(original.result.type.element_type))
+        constant = ConstantOp.create(properties={"value": neutral}, result_types=[result.type])
+        result = builder.add(SelectOp(inside, result, builder.add(constant).results[0])).result
+    builder.add(te.YieldOp(result))
+
+
+def _over(exprs: Sequence[AffineExpr], used: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
+    """A map over just what `exprs` use."""
+    named = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
+    new: list[AffineExpr] = [AffineDimExpr(named.index(i) if i in named else 0) for i in range(len(used))]
+    return AffineMap(len(named), 0, tuple(substitute(e, new) for e in exprs)), [used[i] for i in named]
+
+
+def _needed(original: te.ComputeOp, wanted: Sequence[SSAValue]) -> set[Operation]:
+    """The operations of a body that some of its values are made of."""
+    found: set[Operation] = set()
+    stack = list(wanted)
+    while stack:
+        owner = stack.pop().owner
+        if isinstance(owner, Operation) and owner.parent is original.block and owner not in found:
+            found.add(owner)
+            stack += owner.operands
+    return found
+
+
+def _copied(
+    builder: LocatedBuilder,
+    original: te.ComputeOp,
+    wanted: Sequence[SSAValue],
+    points: dict[SSAValue, AffineExpr],
+    guards: Sequence[tuple[AffineExpr, int]],
+) -> list[SSAValue]:
+    """Some values of the body of `original`, computed at `points` by what `builder` adds to a block."""
+    arguments: list[SSAValue] = list(builder.block.args)
     values: dict[SSAValue, SSAValue] = {}
 
     def access(map: AffineMap, indices: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
@@ -353,15 +400,12 @@ def _body(
             else:
                 dims.append(AffineDimExpr(len(used)))
                 used.append(values[index])
-        return over([substitute(expr, dims) for expr in map.results], used)
+        return _over([substitute(expr, dims) for expr in map.results], used)
 
-    def over(exprs: Sequence[AffineExpr], used: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
-        """A map over just what `exprs` use."""
-        named = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
-        new: list[AffineExpr] = [AffineDimExpr(named.index(i) if i in named else 0) for i in range(len(used))]
-        return AffineMap(len(named), 0, tuple(substitute(e, new) for e in exprs)), [used[i] for i in named]
-
+    needed = _needed(original, wanted)
     for op in original.block.ops:
+        if op not in needed:
+            continue
         match op:
             case te.ReadOp():
                 otherwise = op.otherwise
@@ -370,25 +414,9 @@ def _body(
                 copy = te.ReadOp.make(op.tensor, *access(op.map.data, op.indices), otherwise)
             case te.IndexOp():
                 copy = te.IndexOp.make(*access(op.map.data, op.indices))
-            case te.YieldOp():
-                break
             case _:
                 copy = op.clone(values)
         copy.location = op.location
         builder.add(copy)
         values.update(zip(op.results, copy.results, strict=True))
-    if not guards:
-        builder.add(te.YieldOp(*(values[value] for value in (*original.yields, *original.inits))))
-        return
-    result = values[original.yielded]
-    inside: SSAValue | None = None
-    for value, limit in guards:
-        index = builder.add(te.IndexOp.make(*over([value], arguments)))
-        end = builder.add(ConstantOp(IntegerAttr(limit, IndexType())))
-        test = builder.add(CmpiOp(index.result, end.result, "slt")).result
-        inside = test if inside is None else builder.add(AndIOp(inside, test)).result
-    if inside is not None and original.reducer is not None:
-        neutral = _IDENTITY[original.reducer.data](result.type, te.is_unsigned(original.result.type.element_type))
-        constant = ConstantOp.create(properties={"value": neutral}, result_types=[result.type])
-        result = builder.add(SelectOp(inside, result, builder.add(constant).results[0])).result
-    builder.add(te.YieldOp(result))
+    return [values[value] for value in wanted]

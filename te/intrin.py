@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from xdsl.dialects.builtin import StringAttr
 
@@ -12,10 +12,11 @@ from ..dialects import te
 from ..dialects.schedule_intrin import BODY, PARTS, PATTERN, TensorIntrinOp
 from ..provenance.diagnostics import ScheduleError
 from .emit import build_function
-from .expr import Axis
+from .expr import Axis, Const, Var, constant, walk
 from .externs import Buffer, ExternCall, extern
+from .intrin_parameters import DeclaredBuffer, OpenIntrin, bound_strides, packed_strides
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, placeholder
-from .tensor_compute import IntrinCall
+from .tensor_compute import IntrinCall, with_numbers
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation as IrOperation
@@ -32,11 +33,7 @@ class Tile(Tensor):
     @property
     def strides(self) -> list[int]:
         """How far apart neighbours along each dimension are."""
-        found = [1]
-        for extent in reversed(self.shape[1:]):
-            assert isinstance(extent, int)
-            found.insert(0, found[0] * extent)
-        return found[: len(self.shape)]
+        return packed_strides(self.shape)
 
     def access_ptr(self, access_mask: str = "r") -> Tile:
         """The tile as an argument of a call."""
@@ -74,7 +71,9 @@ class TensorIntrin:
         last = self.body.func.return_op.values[0].owner
         return isinstance(last, te.ComputeOp) and last.reducer == self.compute.reducer
 
-    def __call__(self, *slices: TensorSlice | Tensor, reduce_axis: Axis | Sequence[Axis] = ()) -> IntrinCall:
+    def __call__(
+        self, *slices: TensorSlice | Tensor, reduce_axis: Axis | Sequence[Axis] = (), scalar_inputs: Sequence[Any] = ()
+    ) -> IntrinCall:
         """The intrinsic on regions of tensors, as what `te.compute` computes at its outer axes.
 
         Raises ScheduleError unless there is a region, `A[i, 0:16]`, of the right shape for each of its inputs.
@@ -83,6 +82,8 @@ class TensorIntrin:
         """
         axes = (reduce_axis,) if isinstance(reduce_axis, Axis) else tuple(reduce_axis)
         operation = self.operation
+        if scalar_inputs:
+            raise ScheduleError(f"'{self.name}': expected no scalar_inputs, as it has no scalar_params")
         if operation is None:
             raise ScheduleError(f"te.compute: expected an intrinsic of decl_tensor_intrin, got '{self.name}' from text")
         return IntrinCall(self, operation, tuple(slices), axes)
@@ -117,11 +118,33 @@ def intrin_of(op: TensorIntrinOp) -> TensorIntrin:
     return TensorIntrin(op.label.data, pattern, parts.get(BODY), parts.get("reset"), parts.get("update"))
 
 
+@overload
 def decl_tensor_intrin(
     op: Operation | Tensor,
     fcompute: Callable[[list[Tile], list[Tile]], Replacement],
+    name: str = ...,
+    binds: Mapping[Tensor, DeclaredBuffer] | None = ...,
+    scalar_params: None = ...,
+    default_buffer_params: Mapping[str, Any] | None = ...,
+) -> TensorIntrin: ...
+@overload
+def decl_tensor_intrin(
+    op: Operation | Tensor,
+    fcompute: Callable[[list[Tile], list[Tile], list[Const]], Replacement],
+    name: str = ...,
+    binds: Mapping[Tensor, DeclaredBuffer] | None = ...,
+    *,
+    scalar_params: Var | Sequence[Var],
+    default_buffer_params: Mapping[str, Any] | None = ...,
+) -> OpenIntrin: ...
+def decl_tensor_intrin(
+    op: Operation | Tensor,
+    fcompute: Callable[..., Replacement],
     name: str = "tensor_intrin",
-) -> TensorIntrin:
+    binds: Mapping[Tensor, DeclaredBuffer] | None = None,
+    scalar_params: Var | Sequence[Var] | None = None,
+    default_buffer_params: Mapping[str, Any] | None = None,
+) -> TensorIntrin | OpenIntrin:
     """An intrinsic that does what the compute `op` does on its input tensors.
 
     fcompute: from tiles for the inputs, in order of first read, and one for the output to what takes the loops' place:
@@ -129,6 +152,10 @@ def decl_tensor_intrin(
     of calls (body, reset, update), the last two for when loops of the reduction stay outside the tile, None for what
     there is not. What is called gets pointers to tiles whose elements lie close together; an update finds in the
     output what there is. A body that is computes and ends as `op` reduces needs no update.
+    binds: a `te.decl_buffer` for tensors of `op`. As tiles lie close together, variables among its strides get those
+    strides, and numbers must be them. default_buffer_params: what `te.decl_buffer` takes, for the other tensors.
+    scalar_params: variables of `op`. fcompute gets their numbers as a third list, and the intrinsic, called in a
+    compute, `scalar_inputs`; before it is a `tensorize`, `with_scalars(2.0)` says them.
     Raises ScheduleError when `op` is more than one compute of placeholders, or the replacement does not look like it.
     """
     operation = op.op if isinstance(op, Tensor) else op
@@ -137,16 +164,44 @@ def decl_tensor_intrin(
         raise ScheduleError(f"decl_tensor_intrin: expected one compute of placeholders, got {operation} ('{name}')")
     if operation.num_outputs != 1:
         raise ScheduleError(f"decl_tensor_intrin: expected one tensor, got {operation.num_outputs} ('{name}')")
+    strides = bound_strides([*inputs, *operation.outputs], binds, default_buffer_params, name)
+    params = (scalar_params,) if isinstance(scalar_params, Var) else tuple(scalar_params or ())
+    if not params:
+        return _declared(operation, fcompute, name, strides, {})
+    nodes = walk(operation.body)
+    if unused := [param for param in params if not any(node is param for node in nodes)]:
+        raise ScheduleError(
+            f"decl_tensor_intrin: expected scalar_params that {operation} uses, got {', '.join(map(str, unused))} "
+            f"('{name}')"
+        )
+
+    def make(numbers: tuple[Const, ...]) -> TensorIntrin:
+        return _declared(operation, fcompute, name, strides, dict(zip(params, numbers, strict=True)))
+
+    return OpenIntrin(name, params, make)
+
+
+def _declared(
+    operation: ComputeOp,
+    fcompute: Callable[..., Replacement],
+    name: str,
+    strides: Mapping[Var, int],
+    numbers: Mapping[Var, Const],
+) -> TensorIntrin:
+    """The intrinsic of a compute whose scalar parameters have numbers."""
+    if numbers:
+        operation = with_numbers(operation, numbers)
+    inputs = operation.input_tensors
     pattern, _ = build_function(operation.outputs, inputs, name)
     ins, outs = ([_tile(tensor) for tensor in tensors] for tensors in (inputs, operation.outputs))
-    made = fcompute(ins, outs)
+    made = fcompute(ins, outs, *([list(numbers.values())] if numbers else []))
     several = isinstance(made, tuple | list)
     given: list[Any] = list(made) if several else [made]
     if len(given) > len(PARTS) or (
         several and any(part is not None and type(part) is not ExternCall for part in given)
     ):
         raise ScheduleError(f"decl_tensor_intrin: expected calls for {', '.join(PARTS)} ('{name}')")
-    parts = [_part(which, part, ins, outs, name) for which, part in zip(PARTS, given, strict=False)]
+    parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, given, strict=False)]
     if all(part is None for part in parts):
         raise ScheduleError(f"decl_tensor_intrin: expected something that computes a tile, got nothing ('{name}')")
     intrin = TensorIntrin(name, pattern, *parts, operation=operation)
@@ -165,7 +220,9 @@ def _tile(tensor: Tensor) -> Tile:
     return tile
 
 
-def _part(which: str, made: object, ins: list[Tile], outs: list[Tile], name: str) -> Schedule | None:
+def _part(
+    which: str, made: object, ins: list[Tile], outs: list[Tile], strides: Mapping[Var, int], name: str
+) -> Schedule | None:
     """The schedule of a part; its function has the part's name."""
     from .language import create_schedule
     from .schedule import Schedule
@@ -187,7 +244,8 @@ def _part(which: str, made: object, ins: list[Tile], outs: list[Tile], name: str
     }
     if unknown := [a.name for a in made.arguments if isinstance(a, Tensor) and a not in buffers]:
         raise ScheduleError(f"decl_tensor_intrin: expected the intrinsic's tiles, got {', '.join(unknown)} ('{name}')")
-    call = replace(made, arguments=tuple(buffers[a] if isinstance(a, Tensor) else a for a in made.arguments))
+    known: dict[object, Buffer | Const] = {**buffers, **{var: constant(n, var.dtype) for var, n in strides.items()}}
+    call = replace(made, arguments=tuple(known.get(a, a) for a in made.arguments))
     out = outs[0]
     filled = extern([out.shape], ins, lambda _ins, _outs: call, name=out.name, dtype=[out.dtype])
     return create_schedule(filled, ins, which)

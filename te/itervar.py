@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr
 
+from ..dialects.affine import bounds
 from ..provenance.diagnostics import ScheduleError
 
 if TYPE_CHECKING:
@@ -101,6 +104,10 @@ class Split:
         return (self.parent,)
 
     @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return (self.parent,)
+
+    @property
     def children(self) -> tuple[IterVar, ...]:
         return self.outer, self.inner
 
@@ -118,6 +125,10 @@ class Fuse:
         return self.outer, self.inner
 
     @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return ()
+
+    @property
     def children(self) -> tuple[IterVar, ...]:
         return (self.fused,)
 
@@ -133,12 +144,48 @@ class Singleton:
         return ()
 
     @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return ()
+
+    @property
     def children(self) -> tuple[IterVar, ...]:
         return (self.axis,)
 
 
-Relation: TypeAlias = Split | Fuse | Singleton
-"""How the iteration variables that a primitive made (`children`) stand to those it took (`parents`)."""
+@dataclass(frozen=True)
+class Transform:
+    """`transformed = layout(originals)`, `originals = inverse(transformed)`; other points are past the end."""
+
+    originals: tuple[IterVar, ...]
+    transformed: tuple[IterVar, ...]
+    layout: tuple[AffineExpr, ...]
+    inverse: tuple[AffineExpr, ...]
+
+    def extents(self, originals: Sequence[int]) -> list[int]:
+        """Of the transformed, when the originals have these extents."""
+        if 0 in originals:
+            return [0] * len(self.transformed)
+        ranges = [(0, extent - 1) for extent in originals]
+        return [bounds(expr, ranges)[1] + 1 for expr in self.layout]
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return self.originals
+
+    @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return self.originals
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return self.transformed
+
+
+Relation: TypeAlias = Split | Fuse | Singleton | Transform
+"""How the iteration variables that a primitive made (`children`) stand to those it took (`parents`).
+
+The loops of the children may run past the end of those that are `guarded`.
+"""
 
 
 @dataclass(frozen=True)

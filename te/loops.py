@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import IRDLOperation
 
 from ..dialects import schedule as ops
 from ..dialects import te
 from ..provenance.diagnostics import ScheduleError
 from .expr import Axis
-from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, ThreadAxis
+from .intrin_parameters import OpenIntrin
+from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, ThreadAxis, Transform
+from .layouts import inverse_layout
 from .stage_state import StageState
 
 if TYPE_CHECKING:
@@ -138,6 +142,24 @@ class LoopPrimitives(StageState):
         self.schedule.name(fused, op.fused)
         return fused
 
+    def follow_layout(self, layout: AffineMap) -> list[IterVar]:
+        """The loops along the dimensions of a layout in place of those over the axes; none when they cannot be."""
+        before = next((r.transformed for r in reversed(self.relations) if isinstance(r, Transform)), tuple(self.axes))
+        if not before or before[0] not in self.leaf or len(before) != layout.num_dims:
+            return []
+        first = self.leaf.index(before[0])
+        if tuple(self.leaf[first : first + len(before)]) != before or any(a.hints or not _plain(a) for a in before):
+            return []
+        inverse = inverse_layout(layout, [axis.extent for axis in before])
+        if inverse is None:
+            return []
+        draft = Transform(before, (), layout.results, inverse)
+        extents = draft.extents([axis.extent for axis in before])
+        made = [IterVar(self.stage, f"axis{i}", extent) for i, extent in enumerate(extents)]
+        self.leaf[first : first + len(before)] = made
+        self.relations.append(replace(draft, transformed=tuple(made)))
+        return made
+
     def end_fuse(self, fused: IterVar) -> None:
         """Record the fuse of all axes given, after its pairs."""
         self.schedule.record(ops.FusedOp(self.schedule.handle(fused)), self.stage)
@@ -249,7 +271,7 @@ class LoopPrimitives(StageState):
         for axis, value in zip(self.threads, op.axes, strict=True):
             self.schedule.name(axis, value)
 
-    def tensorize(self, axis: IterVar | Axis, intrin: TensorIntrin) -> None:
+    def tensorize(self, axis: IterVar | Axis, intrin: TensorIntrin | OpenIntrin) -> None:
         """`for i in 4 { for j in 8 { .. }}` -> the body of an intrinsic that computes a tile of 4x8.
 
         Raises ScheduleError when the loops from `axis` on do not compute what the intrinsic does.
@@ -257,6 +279,8 @@ class LoopPrimitives(StageState):
         from .tensorize import match_tile
 
         self.the_compute("tensorize")
+        if isinstance(intrin, OpenIntrin):
+            self.fail("tensorize", f"expected numbers for its parameters: {intrin.name}.with_scalars(..)")
         axis = self.axis_of(axis)
         self._serial("tensorize", axis)
         match_tile(axis, intrin)
@@ -270,6 +294,12 @@ class LoopPrimitives(StageState):
         Its axes from number `outer` on, and the last of a reduction, as many as the intrinsic has, are the intrinsic's:
         nothing can be done to them. Not in the record. Raises ScheduleError when they do not compute what it does.
         """
+        self.make_of(intrin, outer)
+        name = self.schedule.intrinsic(intrin)
+        self.schedule.record(ops.TensorComputeOp(self.schedule.stage_handle(self.stage), name, outer), self.stage)
+
+    def make_of(self, intrin: TensorIntrin, outer: int) -> None:
+        """`tensor_compute` for a stage that another primitive made, which records it."""
         from .tensorize import match_tile
 
         self.the_compute("tensor_compute")
@@ -287,8 +317,7 @@ class LoopPrimitives(StageState):
         for axis in inner:
             axis.sort = "opaque"
         inner[0].kind, inner[0].intrin = "tensorized", intrin
-        name = self.schedule.intrinsic(intrin)
-        self.schedule.record(ops.TensorComputeOp(self.schedule.stage_handle(self.stage), name, outer), self.stage)
+        self.made_of = intrin, outer
 
     def pragma(self, axis: IterVar | Axis, key: str, value: int | str | Attribute | None = None) -> None:
         """`for i` -> `for i attributes {pragma_KEY = value}`; "unroll" and "vectorize" are those primitives.

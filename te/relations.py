@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir.affine import AffineExpr
 
-from ..dialects.affine import ZERO
-from .itervar import Fuse, IterVar, Singleton, Split
+from ..dialects.affine import ZERO, substitute
+from .itervar import Fuse, IterVar, Singleton, Split, Transform
 from .stage import Stage
 
 
@@ -36,7 +37,19 @@ def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]
                 extents[relation.fused] = extents[relation.outer] * extents[relation.inner]
             case Singleton():
                 extents[relation.axis] = 1
+            case Transform():
+                found = relation.extents([extents[axis] for axis in relation.originals])
+                extents.update(zip(relation.transformed, found, strict=True))
     return extents
+
+
+def overruns(stage: Stage, extents: Mapping[IterVar, int]) -> list[IterVar]:
+    """The iteration variables past whose end the loops made of them run."""
+    found: list[IterVar] = []
+    for relation in stage.relations:
+        if prod(extents[axis] for axis in relation.children) > prod(extents[axis] for axis in relation.parents):
+            found += relation.guarded
+    return found
 
 
 def axis_values(
@@ -54,6 +67,10 @@ def axis_values(
                 values[relation.inner] = values[relation.fused] % width
             case Singleton():
                 pass
+            case Transform():
+                places = [values[axis] for axis in relation.transformed]
+                for axis, expr in zip(relation.originals, relation.inverse, strict=True):
+                    values[axis] = substitute(expr, places)
     return values
 
 
@@ -71,6 +88,10 @@ def loop_values(
                 values[relation.fused] = values[outer] * extents[inner] + values[inner]
             case Singleton(axis=axis):
                 values[axis] = ZERO
+            case Transform(originals=originals) if all(axis in values for axis in originals):
+                point = [values[axis] for axis in originals]
+                for axis, expr in zip(relation.transformed, relation.layout, strict=True):
+                    values[axis] = substitute(expr, point)
             case _:
                 pass
     return values

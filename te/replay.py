@@ -155,7 +155,10 @@ class _Replay:
             case ops.SetStorePredicateOp():
                 stages[op.stage].set_store_predicate(op.condition)
             case ops.TransformLayoutOp():
-                stages[op.stage].set_layout(op.layout)
+                made = stages[op.stage].set_layout(op.layout)
+                if op.axes and len(op.axes) != len(made):
+                    raise ScheduleError(message(op.name, f"{len(made)} loops", str(len(op.axes)), op.location))
+                self.axes.update(zip(op.axes, made, strict=False))
             case ops.SetAxisSeparatorsOp():
                 stages[op.stage].set_axis_separators(op.values)
             case _:

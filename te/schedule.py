@@ -234,6 +234,7 @@ class Schedule:
 
         Where the stage's loops over data were split, fused or reordered, they are the axes of the new stage: split by 4
         `c[i]` -> `c.local[i.outer.c, i.inner.c] = f(a); c[i] = c.local[i // 4, i % 4]`, and the copy has plain loops.
+        A stage that is calls of an intrinsic leaves these to the cache.
         tensor: with several of one stage, all of them. Returns the new stage, `LABEL.SCOPE`. Raises ScheduleError when
         loops of the reduction were changed, or loops that vanish were marked or have stages inside.
         """
@@ -263,8 +264,9 @@ class Schedule:
         """`B[i] += A[i, ko, ki]` -> `B.rf[ki, i] += A[i, ko, ki]; B.repl[i] += B.rf[ki, i]`.
 
         The loop `axis` of the reduction becomes data axis `factor_axis` of a new stage, which it returns; the stage of
-        `tensor` reduces over it alone, and both are unscheduled. Where `axis` comes from an uneven split, points past
-        the end add nothing. Raises ScheduleError for what is no loop of the reduction, or no known reduction.
+        `tensor` reduces over it alone, from its `init` on, and both are unscheduled. Where `axis` comes from an uneven
+        split, points past the end add nothing. Raises ScheduleError for what is no loop of the reduction, or no known
+        reduction.
         """
         stage = self[tensor]
         stage.the_compute("rfactor")

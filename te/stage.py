@@ -19,6 +19,7 @@ from .expr import Axis, Expr
 from .group import SCAN_UPDATE
 from .itervar import Attach, IterVar
 from .loops import LoopPrimitives
+from .tensor import Body
 
 _CHECKED = 1 << 24
 """Elements of the largest tensor whose layout can be checked to give each a place of its own."""
@@ -180,12 +181,16 @@ class Stage(LoopPrimitives):
         except ScheduleError as error:
             self.fail("set_store_predicate", str(error))
 
-    def transform_layout(self, function: Callable[..., Any]) -> None:
-        """`b[i, j]` -> `b[j // 4, i, j % 4]` with `lambda i, j: (j // 4, i, j % 4)`: where elements are stored.
+    def transform_layout(self, function: Body) -> list[IterVar]:
+        """`for i { for j { b[i, j] = ..` -> `for axis0 { for axis1 { for axis2 { b[axis0, axis1, axis2] = ..`.
 
-        The loops stay those of the axes. A second layout is one of the first one's dimensions. `te.AXIS_SEPARATOR`
-        among the results stands for set_axis_separators. Raises ScheduleError for an output, and when the function is
-        not affine or gives two elements one place.
+        With `lambda i, j: (j // 4, i, j % 4)` element (i, j) is stored at that place, and the loops follow: it returns
+        them, one per dimension. They do when the loops over the axes are as they were made, neighbours and serial, and
+        each dimension is made of whole digits of axes, as in tiles, transpositions and what is flattened; points past
+        the end of an axis are guarded. Else the loops stay, and there are none to return.
+        A second layout is one of the first one's dimensions. `te.AXIS_SEPARATOR` among the results stands for
+        set_axis_separators. Raises ScheduleError for an output, and when the function is not affine or gives two
+        elements one place.
         """
         self.the_compute("transform_layout")
         try:
@@ -195,11 +200,12 @@ class Stage(LoopPrimitives):
         except (ScheduleError, TypeError) as error:
             self.fail("transform_layout", str(error))
         self._check_separators("transform_layout", separators, len(layout.data.results))
-        self.set_layout(layout)
+        made = self.set_layout(layout)
         if separators:
             self.set_axis_separators(separators)
+        return made
 
-    def set_layout(self, layout: AffineMapAttr) -> None:
+    def set_layout(self, layout: AffineMapAttr) -> list[IterVar]:
         """transform_layout with the function as an affine map: of the axes, or of the dims of the layout before."""
         self._own_buffer("transform_layout", "transform layout")
         if self.storage.align or self.storage.rolling_buffer:
@@ -214,7 +220,11 @@ class Stage(LoopPrimitives):
             whole = AffineMapAttr(layout.data.compose(before.data))
         self._check_layout(whole)
         self.storage.layout = whole
-        self.schedule.record(ops.TransformLayoutOp(self.schedule.stage_handle(self), layout), self)
+        made = self.follow_layout(layout.data)
+        op = self.schedule.record(ops.TransformLayoutOp(self.schedule.stage_handle(self), layout, len(made)), self)
+        for axis, value in zip(made, op.axes, strict=True):
+            self.schedule.name(axis, value)
+        return made
 
     def _check_layout(self, layout: AffineMapAttr) -> None:
         shape = self.compute.shape

@@ -17,6 +17,7 @@ from .opaque import opaque_axes
 
 if TYPE_CHECKING:
     from .group import Group
+    from .intrin import TensorIntrin
     from .schedule import Schedule
     from .stage import Stage
 
@@ -86,6 +87,8 @@ class StageState:
         self.storage = Storage()
         self.group: Group | None = None
         """The group that it is placed with."""
+        self.made_of: tuple[TensorIntrin, int] | None = None
+        """The intrinsic that it is calls of, and the number of axes outside of it."""
         self.threads: list[IterVar] = []
         """The threads around the steps of a scan."""
 
@@ -242,4 +245,5 @@ class StageState:
         """Describe another compute from now on, unscheduled."""
         self.producer = compute
         self.relations = []
+        self.made_of = None
         self._reset_axes()

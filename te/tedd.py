@@ -7,7 +7,9 @@ axes, the dataflow graph which stage reads which tensor. A snapshot is a schedul
 from __future__ import annotations
 
 from html import escape
+from math import lcm
 from pathlib import Path as File
+from typing import cast
 
 from .dot import Cell, digraph, draw, statement, subgraph, table, wrapped
 from .schedule import Schedule
@@ -22,7 +24,7 @@ _PORTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "Fuse_Relation": ({"Outer": "outer", "Inner": "inner"}, {"Fused": "fused"}),
     "Singleton_Relation": ({}, {"Iter": "iter"}),
 }
-"""Per relation the ports it takes and the ports it gives, each with the entry that it stands for."""
+"""Per relation of fixed size the ports it takes and the ports it gives, each with the entry that it stands for."""
 _IMAGES = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 
@@ -142,7 +144,7 @@ def _stage_cluster(index: int, stage: StageEntry) -> str:
     ]
     for i, relation in enumerate(stage["relations"]):
         body += _relation(_id(relation["type"], [index, i]), relation)
-    roots = len(stage["all_itervars"]) - sum(len(_PORTS[relation["type"]][1]) for relation in stage["relations"])
+    roots = len(stage["all_itervars"]) - sum(len(_sides(relation)[1]) for relation in stage["relations"])
     if roots > 1:
         # Keeps the axes in order in one row.
         row = " -> ".join(_id("IterVar", [index, i]) for i in range(roots))
@@ -152,16 +154,26 @@ def _stage_cluster(index: int, stage: StageEntry) -> str:
     return subgraph(f"cluster_{_id('Stage', [index])}", body, label=stage["name"])
 
 
+def _sides(relation: RelationEntry) -> tuple[dict[str, Path], dict[str, Path]]:
+    """The ports that a relation takes and those it gives, each with its iteration variable."""
+    if relation["type"] == "Transform_Relation":
+        sides = (("In", relation["originals"]), ("Out", relation["transformed"]))
+        takes, gives = ({f"{side}_{i}": path for i, path in enumerate(paths)} for side, paths in sides)
+        return takes, gives
+    paths = cast(dict[str, Path], relation)
+    takes, gives = ({port: paths[key] for port, key in ports.items()} for ports in _PORTS[relation["type"]])
+    return takes, gives
+
+
 def _relation(name: str, relation: RelationEntry) -> list[str]:
     """The node of a relation and its edges."""
-    takes, gives = _PORTS[relation["type"]]
-    paths: dict[str, Path] = {key: path for key, path in relation.items() if isinstance(path, list)}
-    width = max(len(takes), len(gives))
+    takes, gives = _sides(relation)
+    width = lcm(len(takes) or 1, len(gives))
     title = relation["type"].removesuffix("_Relation")
     rows = [[Cell(port, port=port, span=width // len(ports)) for port in ports] for ports in (takes, gives) if ports]
     rows.insert(len(rows) - 1, [Cell(title, _GREY, span=width)])
-    edges = [f"{_id('IterVar', paths[key])}:itervar -> {name}:{port}" for port, key in takes.items()]
-    edges += [f"{name}:{port} -> {_id('IterVar', paths[key])}:itervar" for port, key in gives.items()]
+    edges = [f"{_id('IterVar', path)}:itervar -> {name}:{port}" for port, path in takes.items()]
+    edges += [f"{name}:{port} -> {_id('IterVar', path)}:itervar" for port, path in gives.items()]
     return [_node(name, table(rows)), *edges]
 
 

@@ -16,7 +16,7 @@ from ..dialects import te
 from ..dialects.relay.constants import dtype_name
 from ..provenance.diagnostics import ScheduleError
 from .bounds import LoopRange, attach_axis, infer_ranges
-from .itervar import Fuse, IterVar, Kind, Relation, Singleton, Sort, Split
+from .itervar import Fuse, IterVar, Kind, Relation, Singleton, Sort, Split, Transform
 from .schedule import Schedule
 from .spelling import expression, tensor_name
 from .stage import Stage
@@ -80,7 +80,13 @@ class SingletonEntry(TypedDict):
     iter: Path
 
 
-RelationEntry: TypeAlias = SplitEntry | FuseEntry | SingletonEntry
+class TransformEntry(TypedDict):
+    type: Literal["Transform_Relation"]
+    originals: list[Path]
+    transformed: list[Path]
+
+
+RelationEntry: TypeAlias = SplitEntry | FuseEntry | SingletonEntry | TransformEntry
 
 
 class TensorEntry(TypedDict):
@@ -225,3 +231,6 @@ class _Dump:
                 return {"type": "Fuse_Relation", "fused": path[fused], "outer": path[outer], "inner": path[inner]}
             case Singleton(axis=axis):
                 return {"type": "Singleton_Relation", "iter": path[axis]}
+            case Transform(originals=originals, transformed=transformed):
+                sides = [path[axis] for axis in originals], [path[axis] for axis in transformed]
+                return {"type": "Transform_Relation", "originals": sides[0], "transformed": sides[1]}

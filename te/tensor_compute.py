@@ -22,6 +22,7 @@ from .expr import (
     Read,
     Reduce,
     Select,
+    Var,
     convert,
 )
 from .tensor import ComputeOp, Tensor, TensorSlice
@@ -157,6 +158,27 @@ def _range(index: ExprLike | slice, size: Extent, where: str) -> tuple[Expr, Ext
     start = 0 if index.start is None else index.start
     stop = size if index.stop is None else index.stop
     return convert(start), stop - start
+
+
+def with_numbers(op: ComputeOp, numbers: Mapping[Var, Const]) -> ComputeOp:
+    """A compute with numbers for some of its variables."""
+
+    def change(expr: Expr) -> Expr | None:
+        if isinstance(expr, Var):
+            return numbers.get(expr)
+        if isinstance(expr, Read):
+            return replace(expr, indices=tuple(rebuilt(index, change) for index in expr.indices))
+        return None
+
+    def inside(expr: Expr) -> Expr:
+        if not isinstance(expr, Reduce):
+            return rebuilt(expr, change)
+        condition = None if expr.condition is None else rebuilt(expr.condition, change)
+        return replace(expr, values=tuple(rebuilt(value, change) for value in expr.values), condition=condition)
+
+    made = ComputeOp(op.name, op.axis, [inside(expr) for expr in op.body], op.tag, op.attrs)
+    made.location = op.location
+    return made
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:

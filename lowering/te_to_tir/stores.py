@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import tir
 from ...dialects.affine import ZERO, bounds, simplify, substitute
 from ...te.affine_forms import bounds_of
-from ...te.itervar import IterVar, Split
+from ...te.itervar import IterVar
 from ...te.relations import Interval, axis_values
 from ...te.stage import Stage
 from .bodies import room
@@ -73,12 +73,12 @@ class StoreLowering(BufferLowering):
     def _guards(
         self, nest: Nest, values: dict[IterVar, AffineExpr], points: dict[SSAValue, AffineExpr], init: bool
     ) -> Iterable[AffineExpr]:
-        """Uneven splits, ragged regions, the predicate of the store."""
+        """Uneven splits and layouts, ragged regions, the predicate of the store."""
         stage = nest.stage
         for relation in stage.relations:
-            if isinstance(relation, Split) and not (init and relation.parent.reduce):
-                extent, value = nest.extents[relation.parent], values[relation.parent]
-                if bounds(value, self.ranges)[1] >= extent:
+            for parent in relation.guarded:
+                extent, value = nest.extents[parent], values[parent]
+                if not (init and parent.reduce) and bounds(value, self.ranges)[1] >= extent:
                     yield room(value, extent)
         for argument, interval, extent in zip(stage.compute.axes, nest.region, stage.compute.shape, strict=True):
             if interval == Interval(ZERO, extent):

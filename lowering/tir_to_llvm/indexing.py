@@ -1,17 +1,19 @@
 """Affine index expressions as i64 arithmetic.
 
-An expression is brought to its linear form and summed from the outermost loop inwards; each partial sum is computed in
-the outermost loop in which it is constant, once. LLVM would find that too, but would drop the source lines on the way.
+An expression is brought to its linear form and summed from the outermost loop inwards, as a number or onto an address;
+each partial sum is computed in the outermost loop in which it is constant, once. LLVM would find that too, but would
+drop the source lines on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import gcd
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -50,26 +52,53 @@ class Indices:
 
     def value(self, form: Linear) -> SSAValue:
         """The value of a linear form."""
-        ctx = self._ctx
+        return self._along(None, form, None) if form.terms else self._ctx.index(form.constant)
+
+    def address(self, base: SSAValue, form: Linear, element: Attribute) -> SSAValue:
+        """The address of the element number `form` of the buffer at `base`.
+
+        An address from the outermost loop on: LLVM would take apart a sum that only an address is made of, and drop
+        the lines of its parts.
+        """
+        return self._along(base, form, element) if form.terms or form.constant else base
+
+    def _along(self, total: SSAValue | None, form: Linear, element: Attribute | None) -> SSAValue:
+        """`total` plus a linear form, each part where its depth begins; with `element`, an address and elements."""
+        scopes = self._ctx.frame.scopes
         groups: dict[int, list[tuple[AffineExpr, int]]] = {}
         for atom, factor in form.terms:
             groups.setdefault(self._depth(atom), []).append((atom, factor))
-        total: SSAValue | None = None
+        scope: Scope | None = None
         for depth in sorted(groups):
-            total = self._partial(depth, total, groups[depth])
-        if total is None or not form.constant:
-            return ctx.index(form.constant) if total is None else total
-        scopes = ctx.frame.scopes
-        scope = scopes[depth] if (depth := max(groups)) < len(scopes) else None
-        return self._once(scope, (total, form.constant), lambda: ctx.plus(total, ctx.index(form.constant)))
+            scope = scopes[depth] if depth < len(scopes) else None
+            total = self._partial(scope, total, groups[depth], element)
+        assert total is not None
+        if not form.constant:
+            return total
+        key = (element, total, form.constant)
+        return self._once(scope, key, lambda: self._plus(total, self._ctx.index(form.constant), element))
 
-    def _partial(self, depth: int, outer: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
-        """`outer` plus the terms of one depth, computed where that depth begins."""
-        scopes = self._ctx.frame.scopes
-        if depth >= len(scopes):
-            return self._sum(None, outer, terms)
-        key = (outer, tuple([(self._identity(atom), factor) for atom, factor in terms]))
-        return self._once(scopes[depth], key, lambda: self._sum(scopes[depth], outer, terms))
+    def _plus(self, total: SSAValue, number: SSAValue, element: Attribute | None) -> SSAValue:
+        return self._ctx.plus(total, number) if element is None else self._ctx.gep(total, number, element)
+
+    def _partial(
+        self,
+        scope: Scope | None,
+        outer: SSAValue | None,
+        terms: Sequence[tuple[AffineExpr, int]],
+        element: Attribute | None,
+    ) -> SSAValue:
+        """`outer` plus the terms of one depth, computed in its scope."""
+
+        def make() -> SSAValue:
+            total = outer
+            for atom, factor in terms:
+                term = self._term(scope, atom, factor)
+                total = term if total is None else self._plus(total, term, element)
+            assert total is not None
+            return total
+
+        return self._once(scope, (element, outer, tuple([(self._identity(a), f) for a, f in terms])), make)
 
     def _once(self, scope: Scope | None, key: object, make: Callable[[], SSAValue]) -> SSAValue:
         """What `make` computes: at the start of a scope and once in it, or here."""
@@ -79,13 +108,6 @@ class Indices:
             with self._ctx.hoisted(scope):
                 found = scope.known[key] = make()
         return found
-
-    def _sum(self, scope: Scope | None, total: SSAValue | None, terms: Sequence[tuple[AffineExpr, int]]) -> SSAValue:
-        for atom, factor in terms:
-            term = self._term(scope, atom, factor)
-            total = term if total is None else self._ctx.plus(total, term)
-        assert total is not None
-        return total
 
     def _term(self, scope: Scope | None, atom: AffineExpr, factor: int) -> SSAValue:
         identity = self._identity(atom)
@@ -142,16 +164,21 @@ class Indices:
 
     def guard(self, map: AffineMap) -> SSAValue | bool:
         """Whether all results are at least 0, as an i1; True or False where the ranges decide it."""
-        ctx = self._ctx
-        signs: SSAValue | None = None
         forms = [form for expr in map.results if linear_bounds(form := self.form(expr), self.ranges)[0] < 0]
         if any(linear_bounds(form, self.ranges)[1] < 0 for form in forms):
             return False
-        for form in forms:
+        if not forms:
+            return True
+        ctx, scopes = self._ctx, self._ctx.frame.scopes
+        depth = max(self._depth(atom) for form in forms for atom, _ in form.terms)
+        values = [self.value(form) for form in forms]
+
+        def test() -> SSAValue:
             # A sign bit in the disjunction is a sign bit somewhere.
-            value = self.value(form)
-            signs = value if signs is None else ctx.value(llvm.OrOp, (signs, value), i64)
-        return True if signs is None else ctx.icmp("sge", signs, ctx.index(0))
+            signs = reduce(lambda lhs, rhs: ctx.value(llvm.OrOp, (lhs, rhs), i64), values)
+            return ctx.icmp("sge", signs, ctx.index(0))
+
+        return self._once(scopes[depth] if depth < len(scopes) else None, ("guard", *values), test)
 
 
 def alignment(form: Linear, element: int, *, aligned: bool) -> int:

@@ -48,9 +48,7 @@ class Access:
         self._indices = indices
 
     def pointer(self) -> SSAValue:
-        if not self.form.terms and not self.form.constant:
-            return self.place.pointer
-        return self.ctx.gep(self.place.pointer, self._indices.value(self.form), self.element)
+        return self._indices.address(self.place.pointer, self.form, self.element)
 
     def lane(self, first: SSAValue, number: int) -> SSAValue:
         """The address of the lane `number` of a vector with gaps."""

@@ -60,6 +60,7 @@ class Executable:
         self.artifact = artifact
         self._runner = Runner(artifact)
         self._pool = ThreadPool(threads)
+        self._names = tuple(spec.name for spec in artifact.outputs)
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -94,7 +95,7 @@ class Executable:
         Raises FrontendError when names, shapes or dtypes are not the model's.
         """
         results = self._runner.run(inputs, self._pool)
-        return {spec.name: array for spec, array in zip(self.outputs, results, strict=True)}
+        return dict(zip(self._names, results, strict=True))
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
         """The short form: inputs in order; one output as an array, several as a tuple."""

@@ -33,7 +33,7 @@ from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
 from whence.runtime.jit import link
 from whence.runtime.packed import PackedFunctions
-from whence.runtime.tensors import Tensor, address, aligned_empty, readable
+from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
 from whence.runtime.threads import ThreadPool, pool_library
 from whence.te.language import create_schedule
 from whence.te.schedule import Schedule
@@ -71,7 +71,8 @@ class Function:
         self.name = symbol = func.sym_name.data
         specs = [_spec(buffer_of(value)) for value in func.block.args]
         inputs = len(specs) - func.outputs.value.data
-        self._inputs, self._outputs = specs[:inputs], specs[inputs:]
+        self._inputs = specs[:inputs]
+        self._arguments = Arguments(self._inputs, specs[inputs:])
         run_tir_passes(func)
         self.tir, lines = print_with_lines(func)
         low = convert(func, lines)
@@ -92,24 +93,30 @@ class Function:
         count = len(specs) + 2
         self._call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self._code[symbol])
         self._workspace = aligned_empty((low.workspace,), np.uint8)
+        self._scratch = address(self._workspace)
         self._pool = ThreadPool(threads)
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
         if len(arrays) != len(self._inputs):
             raise FrontendError(f"function: expected {len(self._inputs)} inputs, got {len(arrays)}")
+        if (addresses := self._arguments.ready(arrays)) is None:
+            arrays = self._checked(arrays)
+            addresses = [address(array) for array in arrays]
+        results, places = self._arguments.outputs()
+        self._call(*addresses, *places, self._scratch, self._pool.handle or None)
+        self._packed.check()
+        self._assertions.check(self.name)
+        self._bounds.check(self.name, self._site)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _checked(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """The inputs, such as the kernel can read; raises FrontendError when they are of another shape or dtype."""
         for position, (array, (shape, dtype)) in enumerate(zip(arrays, self._inputs, strict=True)):
             if array.shape != shape or array.dtype != dtype:
                 raise FrontendError(
                     f"function: expected input {position} of {dtype}{list(shape)}, got {array.dtype}{list(array.shape)}"
                 )
-        given = [readable(array) for array in arrays]
-        results = [aligned_empty(shape, dtype) for shape, dtype in self._outputs]
-        pointers = [address(array) for array in (*given, *results)]
-        self._call(*pointers, address(self._workspace), self._pool.handle or None)
-        self._packed.check()
-        self._assertions.check(self.name)
-        self._bounds.check(self.name, self._site)
-        return results[0] if len(results) == 1 else tuple(results)
+        return tuple(readable(array) for array in arrays)
 
     def _site(self, number: int) -> tuple[str, LocationAttr]:
         site = self._sites[number]

@@ -222,3 +222,27 @@ def test_llvmlite_is_imported_when_first_needed():
         "sys.exit('llvmlite' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+NEST = """
+tir.prim_func @nest(%x: !tir.buffer<6272xf32>, %o: !tir.buffer<6272xf32>) outputs 1 {
+  tir.for %i in 7 {
+    tir.for %j in 4 {
+      tir.for %k in 14 {
+        tir.for %l in 16 {
+          %a = tir.load %x[%l mod 4 * 1568 + %i * 224 + %j * 56 + %k * 4 + %l floordiv 4]
+            : !tir.buffer<6272xf32> -> f32
+          tir.store %a, %o[%i * 896 + %j * 224 + %k * 16 + %l] : f32, !tir.buffer<6272xf32>
+        }
+      }
+    }
+  }
+}"""
+
+
+def test_no_address_loses_its_line(compiled: Compiled):
+    """What moves with an outer loop only is computed in it, in the form that LLVM would give it."""
+    _, native = compiled(NEST)
+    lines = instructions(native.assembly)
+    assert [text for _, text, line in lines if line is None] == []
+    assert line_coverage(native.assembly) == (len(lines), len(lines))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import cast
 
 import numpy as np
@@ -203,7 +205,14 @@ def _misaligned(x: Floats) -> Floats:
     return view
 
 
+def _read_only(x: Floats) -> Floats:
+    x.flags.writeable = False
+    return x
+
+
 VARIANTS: dict[str, Callable[[Floats], object]] = {
+    "read-only": _read_only,
+    "subclass": lambda x: x.view(np.recarray),
     "strided": lambda x: np.repeat(x, 2)[::2],
     "align4": lambda x: np.concatenate([x, x])[1:][: x.size],
     "broadcast": lambda x: np.broadcast_to(np.float32(0.5), x.shape),
@@ -217,6 +226,18 @@ def test_inputs_of_all_kinds(runner: Runner, pool: ThreadPool, variant: str):
     x = VARIANTS[variant](random(3))
     outputs = runner.run({"x": x}, pool)
     np.testing.assert_allclose(outputs[0], wanted(np.asarray(x, np.float32), random(99))[0], rtol=1e-6)
+
+
+def test_inputs_in_mappings_of_all_kinds(runner: Runner):
+    """Also one that makes up what it does not hold: a missing input is missing, and the mapping stays as it is."""
+    x, pool = random(3), ThreadPool(1)
+    for inputs in ({"x": x}, MappingProxyType({"x": x}), defaultdict(random, {"x": x}), [x], (x,)):
+        np.testing.assert_allclose(runner.run(inputs, pool)[0], wanted(x, random(99))[0], rtol=1e-6)
+    other = defaultdict(random, {"y": x})
+    for inputs in ({"y": x}, other):
+        with pytest.raises(FrontendError, match=r"^inputs: missing float32\[10007\] 'x'; unknown input 'y'$"):
+            runner.run(inputs, pool)
+    assert list(other) == ["y"]
 
 
 def test_read_only_and_broadcast_parameters():

@@ -412,3 +412,13 @@ def hybrid_outer() -> Schedule:
     c = _outer(a, b)
     d = te.compute((4, 8), lambda i, j: c[i, j] - 1.0, name="d")
     return te.create_schedule(d, name="outer")
+
+
+@twin
+def padding_else() -> Schedule:
+    x = te.placeholder((16,), name="x")
+    k = te.reduce_axis((0, 3), name="k")
+    y = te.compute((16,), lambda i: te.max(x(i + k - 1, otherwise=-1.0), axis=k), name="y")
+    s = te.create_schedule(y, name="window")
+    s[y].unroll(k)
+    return s

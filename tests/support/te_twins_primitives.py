@@ -192,7 +192,7 @@ def transform_layout() -> Schedule:
     def blocked(i: Any, j: Any) -> list[Any]:
         return [j // 8, te.AXIS_SEPARATOR, i, j % 8]
 
-    s[b].transform_layout(blocked)
+    s[b].vectorize(s[b].transform_layout(blocked)[2])
     return s
 
 
@@ -248,3 +248,18 @@ def several_outputs() -> Schedule:
     s = te.create_schedule(both, name="pair")
     s[both[0]].parallel(both[0].op.axis[0])
     return s
+
+
+@twin
+def two_at_once() -> list[Made]:
+    a = te.placeholder((4,), "int32", name="a")
+
+    def doubled(i: Any) -> Any:
+        element = a[i]
+        return element + element
+
+    twice = te.compute((4,), doubled, name="b")
+    thrice = te.compute((4,), lambda i: a[i] * 3, name="b")
+    double, triple = te.create_schedule(twice, name="double"), te.create_schedule(thrice, name="triple")
+    double[twice].unroll(twice.op.axis[0])
+    return [double, triple]

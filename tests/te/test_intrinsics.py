@@ -255,3 +255,130 @@ def test_a_name_that_no_intrinsic_has() -> None:
     text = str(tiled(32).module()).replace('schedule.tensorize %i.inner "gemv"', 'schedule.tensorize %i.inner "gemm"')
     with pytest.raises(ScheduleError, match=r"schedule.tensorize: expected an intrinsic among gemv, got gemm"):
         apply(text)
+
+
+def scale(values: str = "sp") -> Any:
+    """`c[i] = a[i] * factor` of 8 elements; the factor is open."""
+    factor, a = te.var("factor", "float32"), te.placeholder((8,), name="a")
+    scaled = te.compute((8,), lambda i: a[i] * factor, name="c")
+    return te.decl_tensor_intrin(
+        scaled,
+        lambda ins, _, given: te.compute((8,), lambda i: given[0] * ins[0][i] if values == "sp" else ins[0][i]),
+        name="scale",
+        scalar_params=[factor],
+    )
+
+
+def test_scalar_parameters(replayed: Callable[[Schedule], None]) -> None:
+    x = te.placeholder((4, 8), name="x")
+    intrin = scale()
+    y = te.compute((4, 8), lambda i: intrin(x[i], scalar_inputs=[2.5]), name="y")
+    z = te.compute((4, 8), lambda i, j: y[i, j] * -3.0, name="z")
+    s = te.create_schedule(z)
+    s[z].tensorize(z.op.axis[1], intrin.with_scalars(-3.0))
+    assert "arith.constant 2.5" in str(s.module())
+    data = RNG.standard_normal((4, 8)).astype("float32")
+    np.testing.assert_allclose(build_schedule(s, threads=1)(data), data * 2.5 * -3, rtol=1e-6)
+    replayed(s)
+
+
+def strided(length: int, *strides: Any, **params: Any) -> TensorIntrin:
+    """A product with rows whose stride is said by a buffer."""
+    a, b = te.placeholder((8, length), name="a"), te.placeholder((length,), name="b")
+    k = te.reduce_axis((0, length), name="k")
+    c = te.compute((8,), lambda i: te.sum(a[i, k] * b[k], axis=k), name="c")
+    row = te.var("row")
+    buffer = te.decl_buffer(a.shape, a.dtype, "a", strides=strides or (row, 1), offset_factor=1)
+    return te.decl_tensor_intrin(
+        c,
+        lambda ins, outs: te.call_extern("int32", "intrinsics_body", *ins, *outs, row),
+        name="gemv",
+        binds={a: buffer},
+        default_buffer_params=params or {"offset_factor": 1},
+    )
+
+
+def test_bound_buffers(library: ctypes.CDLL, replayed: Callable[[Schedule], None]) -> None:
+    s, c = matmul()
+    outer, inner = s[c].split(c.op.axis[0], 8)
+    s[c].reorder(outer, c.op.axis[1], inner, c.op.reduce_axis[0])
+    s[c].tensorize(inner, strided(32))
+    assert library
+    np.testing.assert_allclose(build_schedule(s, threads=1)(A, B), A @ B, rtol=1e-4, atol=1e-5)
+    replayed(s)
+
+
+def _stranger() -> object:
+    a = te.placeholder((8,), name="a")
+    c = te.compute((8,), lambda i: a[i] * 2.0, name="c")
+    return te.decl_tensor_intrin(c, lambda ins, _: ins[0], binds={X: te.decl_buffer(X.shape)})
+
+
+PARAMETERS: dict[str, tuple[Callable[[], object], str]] = {
+    "open": (lambda: matmul_row().tensorize(scale()), r"tensorize: expected numbers .*scale.with_scalars\(..\)"),
+    "no scalars": (
+        lambda: te.compute((4, 8), lambda i: scale()(X[i, 0:8])),
+        "expected scalar_inputs for factor, got 0",
+    ),
+    "an expression": (
+        lambda: te.compute((4, 8), lambda i: scale()(X[i, 0:8], scalar_inputs=[X[i, 0]])),
+        "'scale': expected a number of float32 for factor",
+    ),
+    "closed": (
+        lambda: te.compute((4, 8), lambda i: vadd()(X[i, 0:8], X[i, 0:8], scalar_inputs=[1])),
+        "'vadd': expected no scalar_inputs",
+    ),
+    "unused": (
+        lambda: te.decl_tensor_intrin(
+            te.compute((16,), lambda i: X[0, i] * 2.0), lambda ins, _, sp: ins[0], scalar_params=te.var("n")
+        ),
+        "expected scalar_params that .* uses, got n",
+    ),
+    "stride": (lambda: strided(32, 64, 1), "expected the stride 32 of 'a', got 64 \\('gemv'\\)"),
+    "strides": (lambda: strided(32, 32), "te.decl_buffer: expected 2 strides, got 1"),
+    "params": (lambda: strided(32, colour=1), "default_buffer_params: .*unexpected keyword argument 'colour'"),
+    "alignment": (lambda: strided(32, data_alignment=64), "expected data_alignment of at most 4, an element, got 64"),
+    "scope": (lambda: te.decl_buffer((4,), scope="shared"), "expected the scope global, got 'shared'"),
+    "no tensor of it": (_stranger, r"expected binds of a, c, got x"),
+}
+
+
+def matmul_row() -> Any:
+    """Something to tensorize by the last axis."""
+    y = te.compute((4, 8), lambda i, j: X[i, j] * 2.0, name="y")
+    stage = te.create_schedule(y)[y]
+
+    class Row:
+        def tensorize(self, intrin: Any) -> None:
+            stage.tensorize(stage.axes[1], intrin)
+
+    return Row()
+
+
+@pytest.mark.parametrize("case", PARAMETERS)
+def test_parameters_that_are_refused(case: str) -> None:
+    make, text = PARAMETERS[case]
+    with pytest.raises(ScheduleError, match=text):
+        make()
+
+
+def test_a_cache_of_what_an_intrinsic_computes(library: ctypes.CDLL, replayed: Callable[[Schedule], None]) -> None:
+    a, b = te.placeholder((16, 32), name="A"), te.placeholder((32, 4), name="B")
+    part, ro = gemv(16), te.reduce_axis((0, 2), name="ro")
+    c = te.compute(
+        (2, 4, 8),
+        lambda i, j: part(a[i * 8 : i * 8 + 8, ro * 16 : ro * 16 + 16], b[ro * 16 : ro * 16 + 16, j], reduce_axis=ro),
+        name="C",
+    )
+    s = te.create_schedule(c)
+    s[c].parallel(c.op.axis[0])
+    cache = s.cache_write(c, "local")
+    assert library
+    assert [axis.kind for axis in s[c].leaf_iter_vars] == ["parallel", "serial", "serial"]
+    assert [axis.kind for axis in cache.leaf_iter_vars] == ["serial", "serial", "serial", "tensorized", "serial"]
+    cache.compute_at(s[c], s[c].axes[1])
+    s[c].vectorize(s[c].axes[2])
+    expected = (A @ B).reshape(2, 8, 4).transpose(0, 2, 1)
+    np.testing.assert_allclose(build_schedule(s, threads=1)(A, B), expected, rtol=1e-4, atol=1e-5)
+    replayed(s)
+    assert str(s.snapshot()) == str(s)

@@ -177,9 +177,22 @@ def test_starts_that_are_refused() -> None:
     for body, text in cases:
         with pytest.raises(ScheduleError, match=text):
             te.compute((6,), body)
-    s, c = rows()
-    with pytest.raises(ScheduleError, match="rfactor: expected a reduction that starts from what its reducer says"):
-        s.rfactor(c, c.op.reduce_axis[0])
+
+
+@pytest.mark.parametrize("factor", [1, 3, 4, 8])
+@pytest.mark.parametrize("reducer", ["sum", "prod", "max"])
+def test_factored_reductions_start_once(replayed: Callable[[Schedule], None], factor: int, reducer: str) -> None:
+    a, d = te.placeholder((6, 8), "float64", name="A"), te.placeholder((6,), "float64", name="D")
+    k = te.reduce_axis((0, 8), name="k")
+    c = te.compute((6,), lambda i: getattr(te, reducer)(a[i, k], axis=k, init=d[5 - i]), name="C")
+    s = te.create_schedule(c)
+    s[s.rfactor(c, s[c].split(k, factor)[1])].vectorize(s["C.rf"].axes[1])
+    s.func.verify()
+    terms, starts = RNG.uniform(0.5, 2.0, (6, 8)), RNG.uniform(3.0, 9.0, 6)
+    combine = {"sum": np.add, "prod": np.multiply, "max": np.maximum}[reducer]
+    expected = combine(combine.reduce(terms, axis=1), starts[::-1])
+    np.testing.assert_allclose(build_schedule(s, threads=1)(terms, starts), expected, rtol=1e-12)
+    replayed(s)
 
 
 def test_a_kernel_as_an_operation() -> None:

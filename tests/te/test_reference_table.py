@@ -81,7 +81,7 @@ ROWS: dict[str, tuple[Callable[[Case], object], str, str]] = {
         "i.outer i.inner j k",
         "split storage_align",
     ),
-    "transform_layout": (lambda t: t.s[t.c].transform_layout(transposed), "i j k", "transform_layout"),
+    "transform_layout": (lambda t: t.s[t.c].transform_layout(transposed), "axis0 axis1 k", "transform_layout"),
     "set_axis_separators": (lambda t: t.s[t.c].set_axis_separators([1]), "i j k", "set_axis_separators"),
     "double_buffer": (lambda t: t.s[t.c].double_buffer(), "i j k", "double_buffer"),
     "rolling_buffer": (lambda t: t.s[t.c].rolling_buffer(), "i j k", "rolling_buffer"),

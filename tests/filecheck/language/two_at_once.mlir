@@ -17,6 +17,11 @@ te.func @double(%a: tensor<4xi32>) -> (tensor<4xi32>) {
   }
   te.return %b : tensor<4xi32>
 }
+schedule.sequence @double {
+  %b = schedule.stage "b"
+  %i = schedule.axes %b : 1
+  schedule.unroll %i
+}
 te.func @triple(%a: tensor<4xi32>) -> (tensor<4xi32>) {
   %b = te.compute "b" (%i in 4) : tensor<4xi32> {
     %0 = te.read %a[%i] : tensor<4xi32>
@@ -25,9 +30,4 @@ te.func @triple(%a: tensor<4xi32>) -> (tensor<4xi32>) {
     te.yield %2 : i32
   }
   te.return %b : tensor<4xi32>
-}
-schedule.sequence @double {
-  %b = schedule.stage "b"
-  %i = schedule.axes %b : 1
-  schedule.unroll %i
 }

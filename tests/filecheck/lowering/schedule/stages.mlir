@@ -211,18 +211,22 @@ schedule.sequence @predicate {
 
 // CHECK:      tir.prim_func @layout(%a: !tir.buffer<8x6xf32> loc("a"), %out: !tir.buffer<8x6xf32> loc("abs")) outputs 1 {
 // CHECK-NEXT:   %b = tir.alloc {axis_separators = array<i64: 1>} : !tir.buffer<2x8x4xf32> loc("neg")
-// CHECK-NEXT:   tir.for %i in 8 {
-// CHECK-NEXT:     tir.for %j in 6 {
-// CHECK-NEXT:       %0 = tir.load %a[%i, %j] : !tir.buffer<8x6xf32> -> f32 loc("neg")
-// CHECK-NEXT:       %1 = arith.negf %0 : f32 loc("neg")
-// CHECK-NEXT:       tir.store %1, %b[%j floordiv 4, %i, %j mod 4] : f32, !tir.buffer<2x8x4xf32> loc("neg")
+// CHECK-NEXT:   tir.for %axis0 in 2 {
+// CHECK-NEXT:     tir.for %axis1 in 8 {
+// CHECK-NEXT:       tir.for %axis2 in 4 {
+// CHECK-NEXT:         tir.if likely [%axis2 * -1 + %axis0 * -4 + 5] >= 0 {
+// CHECK-NEXT:           %0 = tir.load %a[%axis1, %axis2 + %axis0 * 4] : !tir.buffer<8x6xf32> -> f32 loc("neg")
+// CHECK-NEXT:           %1 = arith.negf %0 : f32 loc("neg")
+// CHECK-NEXT:           tir.store %1, %b[%axis0, %axis1, %axis2] : f32, !tir.buffer<2x8x4xf32> loc("neg")
+// CHECK-NEXT:         } loc("neg")
+// CHECK-NEXT:       } loc("neg")
 // CHECK-NEXT:     } loc("neg")
 // CHECK-NEXT:   } loc("neg")
-// CHECK-NEXT:   tir.for %i_1 in 8 {
-// CHECK-NEXT:     tir.for %j_1 in 6 {
-// CHECK-NEXT:       %2 = tir.load %b[%j_1 floordiv 4, %i_1, %j_1 mod 4] : !tir.buffer<2x8x4xf32> -> f32 loc("abs")
+// CHECK-NEXT:   tir.for %i in 8 {
+// CHECK-NEXT:     tir.for %j in 6 {
+// CHECK-NEXT:       %2 = tir.load %b[%j floordiv 4, %i, %j mod 4] : !tir.buffer<2x8x4xf32> -> f32 loc("abs")
 // CHECK-NEXT:       %3 = math.absf %2 : f32 loc("abs")
-// CHECK-NEXT:       tir.store %3, %out[%i_1, %j_1] : f32, !tir.buffer<8x6xf32> loc("abs")
+// CHECK-NEXT:       tir.store %3, %out[%i, %j] : f32, !tir.buffer<8x6xf32> loc("abs")
 // CHECK-NEXT:     } loc("abs")
 // CHECK-NEXT:   } loc("abs")
 // CHECK-NEXT: } loc(fused["neg", "abs"])

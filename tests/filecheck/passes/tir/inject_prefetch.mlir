@@ -11,9 +11,11 @@ tir.prim_func @named(%a: !tir.buffer<8x64xf32>, %c: !tir.buffer<64xf32>, %b: !ti
   // CHECK-NEXT:     tir.load %a[%i, %j * 16]
   // CHECK-NEXT:     tir.load %c[%j * 16]
   // CHECK-NEXT:     tir.load %b[%i, %j * 16]
-  // LLVM: llvm.call_intrinsic "llvm.prefetch.p0"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32, i32) -> () loc("a")
-  // LLVM-NEXT: %{{.*}} = llvm.getelementptr %a[
-  // LLVM-NEXT: llvm.load
+  // LLVM:      %[[ROW:[0-9]+]] = llvm.getelementptr %a[
+  // LLVM:      %[[AT:[0-9]+]] = llvm.getelementptr %[[ROW]][
+  // LLVM-NEXT: %[[AHEAD:[0-9]+]] = llvm.getelementptr %[[AT]][
+  // LLVM-NEXT: llvm.call_intrinsic "llvm.prefetch.p0"(%[[AHEAD]], %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32, i32) -> () loc("a")
+  // LLVM-NEXT: llvm.load %[[AT]]
   tir.for %i in 8 attributes {prefetch = [["a", 2], ["c", 2]]} {
     tir.for %j in 4 {
       %0 = tir.load %a[%i, %j * 16] : !tir.buffer<8x64xf32> -> vector<16xf32> loc("a")
