@@ -84,6 +84,7 @@ TIR_PASSES = (
     "RewriteUnsafeSelect",
     "Simplify",
     "StorageRewrite",
+    "TransposeLoads",
     "Unroll",
     "Vectorize",
     "VerifyMemory",

@@ -141,7 +141,8 @@ def _depthwise_nchw(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
         value = data(n, c, iy, ix, otherwise=0).astype(number) * weight(c, 0, ky, kx).astype(number)
         return te.sum(value, axis=[ky, kx])
 
-    return rounded(te.compute(shape_of(op.results[0]), product, name="depthwise_conv2d"), data.dtype)
+    total = te.compute(shape_of(op.results[0]), product, name="depthwise_conv2d", tag="depthwise_conv2d_nchw")
+    return rounded(total, data.dtype)
 
 
 def depthwise_conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor) -> Tensor:

@@ -60,7 +60,7 @@ def batch_matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
     return rounded(te.compute(shape_of(op.results[0]), product, name="batch_matmul", tag="dense"), dtype)
 
 
-def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr]) -> Tensor:
+def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr], tag: str) -> Tensor:
     """`element(shifted, exp, sum)` of: x less the largest of its row, e to that, and the row's sum of those."""
     extents, number = shape(x), wide(x.dtype)
     axis = op.signature.int("axis") % len(extents)
@@ -74,16 +74,16 @@ def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr
     largest = reduced(x, te.max, "softmax_maxelem")
     exp = compute(extents, lambda *i: te.exp(shifted(*i)), "softmax_exp", keep=True)
     total = reduced(exp, te.sum, "softmax_expsum")
-    return compute(extents, lambda *i: element(shifted(*i), exp(*i), of_row(total, axis, i)), "softmax_norm")
+    return compute(extents, lambda *i: element(shifted(*i), exp(*i), of_row(total, axis, i)), "softmax_norm", tag=tag)
 
 
 def softmax(op: Operator, x: Tensor) -> Tensor:
     # A row is divided once: as many divisions as elements would take as long as the rest.
-    return _softmax(op, x, lambda shifted, exp, total: exp * (1.0 / total))
+    return _softmax(op, x, lambda shifted, exp, total: exp * (1.0 / total), "softmax_output")
 
 
 def log_softmax(op: Operator, x: Tensor) -> Tensor:
-    return _softmax(op, x, lambda shifted, exp, total: shifted - te.log(total))
+    return _softmax(op, x, lambda shifted, exp, total: shifted - te.log(total), "log_softmax_output")
 
 
 def lrn(op: Operator, x: Tensor) -> Tensor:
@@ -97,7 +97,7 @@ def lrn(op: Operator, x: Tensor) -> Tensor:
         value = x(*i[:axis], i[axis] + k - (size - 1) // 2, *i[axis + 1 :], otherwise=0).astype(number)
         return te.sum(value * value, axis=k)
 
-    total = compute(extents, square, "sqr_sum")
+    total = compute(extents, square, "sqr_sum", tag="sqr_sum")
 
     def norm(*i: Expr) -> Expr:
         base = bias + alpha / size * total(*i)
@@ -113,34 +113,38 @@ def lrn(op: Operator, x: Tensor) -> Tensor:
 
 
 def _reduced_image(
-    op: Operator, x: Tensor, window: tuple[int, int], read: Callable[..., Expr], reducer: Callable[..., Expr]
+    op: Operator, x: Tensor, window: tuple[int, int], read: Callable[..., Expr], reducer: Callable[..., Expr], tag: str
 ) -> Tensor:
     """The reduction of `read(point, k0, k1)` over a window, in wide numbers."""
     number = wide(x.dtype)
     k = [te.reduce_axis((0, extent), name=f"k{axis}") for axis, extent in enumerate(window)]
-    return compute(shape_of(op.results[0]), lambda *i: reducer(read(list(i), *k).astype(number), axis=k), label(op))
+
+    def combined(*i: Expr) -> Expr:
+        return reducer(read(list(i), *k).astype(number), axis=k)
+
+    return compute(shape_of(op.results[0]), combined, label(op), tag=tag)
 
 
-def _global_pool(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
+def _global_pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], tag: str) -> Tensor:
     height, width = relay.Pool2D.image_axes(op.signature)
 
     def element(point: list[Expr], y: Expr, column: Expr) -> Expr:
         point[height], point[width] = y, column
         return x(*point)
 
-    return _reduced_image(op, x, (shape(x)[height], shape(x)[width]), element, reducer)
+    return _reduced_image(op, x, (shape(x)[height], shape(x)[width]), element, reducer, tag)
 
 
 def global_max_pool(op: Operator, x: Tensor) -> Tensor:
-    return rounded(_global_pool(op, x, te.max), x.dtype)
+    return rounded(_global_pool(op, x, te.max, "adaptive_pool_max"), x.dtype)
 
 
 def global_avg_pool(op: Operator, x: Tensor) -> Tensor:
     count = prod(shape(x)[axis] for axis in relay.Pool2D.image_axes(op.signature))
-    return divided(_global_pool(op, x, te.sum), count, x.dtype)
+    return divided(_global_pool(op, x, te.sum, "adaptive_pool_sum"), count, x.dtype)
 
 
-def _pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], outside: float) -> Tensor:
+def _pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], outside: float, tag: str) -> Tensor:
     sig = op.signature
     height, width = relay.Pool2D.image_axes(sig)
     (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
@@ -151,11 +155,11 @@ def _pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], outside: float)
         point[width] = point[width] * sw + column * dw - left
         return x(*point, otherwise=outside)
 
-    return _reduced_image(op, x, sig.pair("pool_size"), element, reducer)
+    return _reduced_image(op, x, sig.pair("pool_size"), element, reducer, tag)
 
 
 def max_pool(op: Operator, x: Tensor) -> Tensor:
-    return rounded(_pool(op, x, te.max, limits(x.dtype)[0]), x.dtype)
+    return rounded(_pool(op, x, te.max, limits(x.dtype)[0], "pool_max"), x.dtype)
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ def _windows(op: Operator, extents: tuple[int, ...]) -> list[_Window]:
 
 def avg_pool(op: Operator, x: Tensor) -> Tensor:
     """The mean of the elements of each window that count."""
-    total = _pool(op, x, te.sum, 0)
+    total = _pool(op, x, te.sum, 0, "pool_sum")
     extents = shape(total)
     rows, columns = _windows(op, shape(x))
     if all(window.always_full(extents[window.axis]) for window in (rows, columns)):

@@ -63,7 +63,7 @@ def reduced_rows(
     """The reduction along `axis` of `element` of a point of a tensor of `extents`; `axis` is gone from the shape."""
     k = te.reduce_axis((0, extents[axis]), name="k0")
     rest = (*extents[:axis], *extents[axis + 1 :])
-    return compute(rest, lambda *i: reducer(element(*i[:axis], k, *i[axis:]), axis=k), name)
+    return compute(rest, lambda *i: reducer(element(*i[:axis], k, *i[axis:]), axis=k), name, tag="comm_reduce")
 
 
 def of_row(rows: Tensor, axis: int, point: Sequence[Expr]) -> Expr:

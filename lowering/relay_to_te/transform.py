@@ -156,7 +156,7 @@ def _reduced(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
         value = x(*(k[axis] if axis in k else next(data) for axis in range(len(extents))))
         return reducer(value.astype(number), axis=list(k.values())) if k else value
 
-    return compute(shape_of(op.results[0]), element, label(op))
+    return compute(shape_of(op.results[0]), element, label(op), tag="comm_reduce" if k else "")
 
 
 def mean(op: Operator, x: Tensor) -> Tensor:

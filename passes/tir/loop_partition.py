@@ -26,7 +26,7 @@ def run(func: PrimFuncOp, const_loops: bool = False) -> None:
     asked = const_loops
     for op in func.walk():
         if isinstance(op, ForOp):
-            asked |= op.attributes.pop(HINT, None) is not None
+            asked |= HINT in op.attributes
         elif isinstance(op, IfOp):
             asked |= op.likely is not None
     if asked:
@@ -52,7 +52,8 @@ def _block(block: Block, ranges: Ranges) -> None:
 def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     """Replace `loop` by its pieces, and return them; by itself if no guard asks for more."""
     extent = loop.trip_count
-    if loop.kind.data in ("parallel", "vectorized") or extent < 2:
+    asked = loop.attributes.pop(HINT, None) is not None
+    if loop.kind.data == "parallel" or (loop.kind.data == "vectorized" and not asked) or extent < 2:
         return [loop]
     begin, end = 0, extent
     for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: (0, extent - 1)}):
@@ -110,12 +111,12 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
 class TirLoopPartitionPass(ModulePass):
     """Splits a loop where a guard starts or stops to hold, so that most passes run without it.
 
-    Before: any kernels. After: a loop that is neither parallel nor vectorized, and in which a `tir.if likely` or a
-    guarded load depends affinely on the loop's variable, stands as up to three loops of the same kind: passes before
-    those where the guard always holds, these, and passes after them. In the middle one those guards are gone, an `if`
-    being left with no condition (`tir-simplify` then takes it away, with loops of one pass). Guards are looked at in
-    order; one that leaves no pass free of it, or divides the variable, is left alone. Outer loops come first, so that
-    inner ones are only split where the guard is still in doubt.
+    Before: any kernels. After: a loop that is neither parallel nor, unless its own attribute asks for it, vectorized,
+    and in which a `tir.if likely` or a guarded load depends affinely on the loop's variable, stands as up to three
+    loops of the same kind: passes before those where the guard always holds, these, and passes after them. In the
+    middle one those guards are gone, an `if` being left with no condition (`tir-simplify` then takes it away, with
+    loops of one pass). Guards are looked at in order; one that leaves no pass free of it, or divides the variable, is
+    left alone. Outer loops come first, so that inner ones are only split where the guard is still in doubt.
     Locations: copies keep those of what they copy.
 
     Kernels without uneven splits (`tir.if likely`) stay as they are, as guards of loads are seldom worth the code: a

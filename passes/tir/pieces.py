@@ -39,6 +39,15 @@ def in_chunks(loop: ForOp, size: int, ranges: Ranges) -> ForOp:
     return outer
 
 
+def every(loop: ForOp, step: int, first: int, end: int, ranges: Ranges) -> ForOp:
+    """A copy of `loop` that does each `step`-th of its passes from `first` to `end`; `step` divides `end`."""
+    copy = loop.clone()
+    copy.properties["extent"] = IntegerAttr(end // step, i64)
+    inside: Ranges = {**ranges, copy.var: (0, end // step - 1)}
+    _express(copy, copy.var, AffineDimExpr(0) * step + first, [copy.var], inside)
+    return copy
+
+
 def _express(loop: ForOp, var: SSAValue, expr: AffineExpr, values: Sequence[SSAValue], ranges: Ranges) -> None:
     """Let the body of `loop` use `expr` of `values` in place of `var`, and drop the guards that then always hold."""
     others: list[Operation] = []

@@ -43,6 +43,7 @@ from . import (
     rewrite_unsafe_select,
     simplify,
     storage_rewrite,
+    transpose_loads,
     unroll,
     vectorize,
 )
@@ -129,6 +130,8 @@ PHASES: tuple[tuple[Step, ...], ...] = (
         Step("tir-inject-double-buffer", _double_buffer),
         Step("tir-inject-prefetch", inject_prefetch.run),
         Step("tir-flatten-buffer", flatten_buffer.run),
+        # Strides are of the memory now.
+        Step("tir-transpose-loads", transpose_loads.run),
         # Flat buffers of different shapes can share memory.
         Step("tir-storage-rewrite", _unless("disable_storage_rewrite", storage_rewrite.run)),
         Step("tir-unroll", _unroll),

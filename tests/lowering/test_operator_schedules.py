@@ -90,6 +90,9 @@ INJECTIVE = [
         ((48, 64), "1,0", "float32"), ((45, 61), "1,0", "float32"), ((5, 40, 24), "0,2,1", "float32"),
         ((1, 20, 9, 13), "0,2,3,1", "float32"), ((1, 9, 13, 20), "0,3,1,2", "float32"),
         ((7, 8, 32), "1,0,2", "float32"),
+        ((1, 7, 7, 48), "0,3,1,2", "float32"), ((1, 14, 14, 18), "0,3,1,2", "float32"),
+        ((3, 20, 9, 18), "3,1,0,2", "float32"), ((24, 3, 5, 11), "1,3,0,2", "float32"),
+        ((9, 64, 17), "0,2,1", "float32"), ((66, 50), "1,0", "int32"),
         ((40, 33), "1,0", "int64"), ((130, 140), "1,0", "float64"))),
     *(Case(f"Y = Concat<axis={axis}>(X0, X1)", [left, right]) for left, right, axis in (
         ((5, 33), (5, 31), 1), ((5, 768), (5, 100), 1), ((5, 33), (7, 33), 0), ((1, 16, 9, 9), (1, 8, 9, 9), 1),
@@ -233,7 +236,43 @@ def test_padded_rows_of_a_depthwise_convolution_stay_on_the_stack():
 
 def test_a_transposition_goes_by_tiles():
     kernel = kernel_of(Case("Y = Transpose<perm=[1,0]>(X0)", [(256, 256)]))
-    assert re.search(r"tir\.for parallel .* in 16 {\n +tir\.for %ax1\.outer in 16 {\n +tir\.for .* in 16 {", kernel.tir)
+    assert re.search(r"tir\.for parallel .* in 16 {\n +tir\.for %ax1\.outer in 16 {\n +tir\.for .* in 4 {", kernel.tir)
+
+
+def test_a_tile_is_transposed_in_registers():
+    kernel = kernel_of(Case("Y = Transpose<perm=[1,0]>(X0)", [(64, 64)]))
+    assert "stride" not in kernel.tir
+    # Four vectors of 16 lanes from 16 rows of 4: 12 to put the rows together, 8 to transpose them.
+    assert len(re.findall(r"vector\.shuffle", kernel.tir)) == 20
+    assert instructions(kernel, "vinsertps") == 0
+
+
+def test_rows_that_lie_one_after_the_other_are_one_when_transposed():
+    kernel = kernel_of(Case("Y = Transpose<perm=[0,3,1,2]>(X0)", [(1, 28, 28, 32)]))
+    assert "schedule.fuse %ax2, %ax3" in kernel.schedule
+    assert "masked" not in kernel.tir
+
+
+def test_parts_of_a_row_have_vectors_of_their_own():
+    kernel = kernel_of(Case("Y = Concat<axis=1>(X0, X1)", [(16, 33), (16, 33)]))
+    assert "] if [" not in kernel.tir
+    assert "masked" not in kernel.tir
+    assert len(re.findall(r"tir\.load .* -> vector<16xf32>", kernel.tir)) == 2
+
+
+def test_short_rows_stay_in_registers_several_at_once():
+    kernel = kernel_of(Case("Y = Softmax(X0)", [(64, 128)]))
+    assert "schedule.split %ax0 factor 2" in kernel.schedule
+    # The only loops are those of rows: nothing of a row is written before its result.
+    (outer,) = re.findall(r"^  tir\.for (?!unrolled).*", kernel.tir, re.MULTILINE)
+    assert outer == "  tir.for parallel %ax0.outer in 32 {"
+    assert not re.findall(r"^   +tir\.for (?!unrolled).*", kernel.tir, re.MULTILINE)
+
+
+def test_a_group_is_scheduled_by_the_tag_of_an_inlined_stage():
+    kernel = kernel_of(Case("S = Softmax(X0); Y = Mul(S, X1)", [(40, 512), (40, 512)]))
+    assert kernel.workspace == 0
+    assert 'tag = "softmax_output"' in kernel.te
 
 
 def test_an_odd_panel_of_a_product_stays_in_registers():

@@ -62,6 +62,8 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
         padded.pragma(padded.leaf[-2], PARTITION_HINT, 1)
         work.done.add(padded)
     _registers(work, host, inner, x_outer, x_inner, lanes)
+    # Neighbouring pixels share what they read of a row.
+    inner.unroll(inner.reduce_axes[-1])
 
 
 def _registers(work: Scheduling, host: Stage, inner: Stage, outer: IterVar, pixel: IterVar, lanes: IterVar) -> None:

@@ -29,10 +29,17 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     if (column := _transposed(stage)) is not None:
         _tile(work, stage, column)
         return
+    guarded = any(read.otherwise is not None for read in stage.compute.reads)
     last = stage.fuse(*_row(work, stage, axes)) if flat(stage) else axes[-1]
-    vector = work.vectorize(stage, last)
+    if guarded and last.extent > 1:
+        # What lies between two places where a guard stops to hold gets vectors of its own.
+        vector = last
+        stage.vectorize(last)
+        stage.pragma(last, PARTITION_HINT, 1)
+    else:
+        vector = work.vectorize(stage, last)
     outer = [axis for axis in stage.leaf if axis is not vector]
-    if outer and any(read.otherwise is not None for read in stage.compute.reads):
+    if outer and guarded:
         stage.pragma(outer[-1], PARTITION_HINT, 1)
         # A parallel loop cannot be taken apart.
         enough = next((i for i in range(1, len(outer)) if prod(axis.extent for axis in outer[:i]) >= _ROWS), len(outer))
@@ -76,15 +83,37 @@ def _transposed(stage: Stage) -> IterVar | None:
     return None
 
 
+def _neighbours(stage: Stage, row: IterVar, column: IterVar) -> bool:
+    """Whether what is read has rows and columns one after the other, too, so that both can be one loop of vectors."""
+    compute = stage.compute
+    arguments = dict(zip(stage.axes, compute.axes, strict=False))
+    pair = [arguments[row], arguments[column]]
+    for read in compute.reads:
+        used = [{read.indices[dim] for dim in expr.used_dims()} for expr in read.map.data.results]
+        places = [i for i, values in enumerate(used) if values & set(pair)]
+        if not places:
+            continue
+        plain = all(isinstance(read.map.data.results[i], AffineDimExpr) for i in places)
+        first = places[0]
+        if not plain or places != [first, first + 1] or [used[i] for i in places] != [{value} for value in pair]:
+            return False
+        if read.otherwise is not None or shape_of(read)[first + 1] != column.extent:
+            return False
+    return not any(isinstance(op, te.IndexOp) for op in compute.block.ops)
+
+
 def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     """Tiles of whole cache lines, of what is read and what is written.
 
     for parallel i.outer { for j.outer { for j.inner in 16 { for vectorized i.inner in 16 { b[.., i] = a[i, j] } } } }
     """
-    *others, last = [axis for axis in stage.leaf if axis is not column]
-    c_outer, c_inner = stage.split(column, largest_divisor(column.extent, _TILE))
+    *outer, last = stage.leaf
+    if outer[-1] is not column and last.extent % work.lanes(stage) and _neighbours(stage, outer[-1], last):
+        last = stage.fuse(outer.pop(), last)
+    place = outer.index(column)
+    outer[place], c_inner = stage.split(column, largest_divisor(column.extent, _TILE))
     width = work.width(stage, last.extent)
     l_outer, l_inner = stage.split(last, width if width >= _TILE // 2 else _TILE)
-    stage.reorder(*others, c_outer, l_outer, c_inner, l_inner)
+    stage.reorder(*outer, l_outer, c_inner, l_inner)
     stage.vectorize(l_inner)
-    work.parallel(stage, [*others, c_outer])
+    work.parallel(stage, outer)

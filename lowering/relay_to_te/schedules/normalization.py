@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from ....dialects.tir import element_bytes
+from ....passes.relay.blocking import largest_divisor
+from ....te.itervar import IterVar
 from ....te.stage import Stage
 from .common import Scheduling
 from .reduction import along, factor
@@ -12,16 +14,21 @@ from .reduction import along, factor
 _ROW_BYTES = 1 << 16
 """Longer rows stay in memory: a thread's stack has to hold what is kept of one."""
 
+_VECTORS = 16
+"""Longer rows do not fit into registers."""
 
-def normalization(work: Scheduling, stages: list[Stage]) -> Stage | None:
-    """The elementwise stage that ends a group of rows reduced more than once, if the group is one.
+_ROWS = 4
+"""Rows at once are enough, where they fit, for what one waits for to be hidden behind the others."""
 
-    All stages but it are reductions of its rows, or elementwise along them.
+
+def _ending(work: Scheduling, stages: list[Stage]) -> Stage | None:
+    """The elementwise stage that ends the group, if all others are reductions of its rows, or elementwise along them.
+
+    Not if its rows are too long to be kept, or not along the last axis.
     """
     *others, last = stages
     shape = last.compute.shape
-    reductions = [stage for stage in others if stage.compute.reducer is not None]
-    if last.compute.reducer is not None or len(reductions) < 2 or len(shape) < 1:
+    if last.compute.reducer is not None or not shape:
         return None
     if any(work.schedule.is_output(stage) for stage in others):
         return None
@@ -38,24 +45,35 @@ def normalization(work: Scheduling, stages: list[Stage]) -> Stage | None:
     return last if kept <= _ROW_BYTES else None
 
 
-def schedule_normalization(work: Scheduling, last: Stage, stages: list[Stage]) -> None:
+def schedule_rows(work: Scheduling, stages: list[Stage]) -> None:
     """Row by row, so that a row stays in the cache or in registers: all stages inside the loop of the last one's rows.
 
     for parallel row { max of row; exp of row; sum of exp; out row = exp / sum }
     """
+    last = _ending(work, stages)
+    if last is None:
+        return
     *rows, column = last.leaf
     size = prod(last.compute.shape) * len(stages)
     work.done.add(last)
+    vectors = -(-column.extent // work.lanes(last))
+    kept = vectors <= _VECTORS
+    block: IterVar | None = None
+    if kept and rows and (count := largest_divisor(rows[-1].extent, min(_ROWS, _VECTORS // vectors))) > 1:
+        rows[-1], block = last.split(rows[-1], count)
+        last.unroll(block)
     row = last.fuse(*rows) if rows else last.fuse()
-    work.vectorize(last, column)
+    work.vectorize(last, column, unroll=kept)
     for stage in stages[:-1]:
         made = factor(work, stage) if stage.compute.reducer is not None else []
         stage.set_scope("local")
         for part in [*made, stage]:
             part.compute_at(last, row)
+            if block is not None and len(rows) <= len(part.axes):
+                part.unroll(part.axes[len(rows) - 1])
         if made:
             stage.unroll(stage.reduce_axes[-1])
         elif stage.compute.reducer is None:
-            work.vectorize(stage, stage.leaf[-1])
+            work.vectorize(stage, stage.leaf[-1], unroll=kept)
         work.done.add(stage)
     work.parallel(last, [row], size)

@@ -15,17 +15,6 @@ _LANES = 8
 """Narrower vectors of pixels are worse than wide ones of which the last is not full."""
 
 
-def slides(stage: Stage) -> bool:
-    """Whether a dimension of what a stage reads is indexed by a data axis and a reduce axis."""
-    data, reduce = set(stage.compute.axes), set(stage.compute.reduce_axes)
-    for read in stage.compute.reads:
-        for expr in read.map.data.results:
-            used = {read.indices[dim] for dim in expr.used_dims()}
-            if used & data and used & reduce:
-                return True
-    return False
-
-
 def schedule_pool(work: Scheduling, stage: Stage) -> None:
     """Images outside, then rows of pixels; per tile of a row the window's elements are combined in registers.
 

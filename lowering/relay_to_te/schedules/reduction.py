@@ -7,7 +7,6 @@ from xdsl.ir.affine import AffineDimExpr
 from ....passes.relay.blocking import largest_divisor
 from ....te.stage import Stage
 from .common import PARTITION_HINT, Scheduling, points
-from .pooling import schedule_pool, slides
 
 _ACCUMULATORS = 8
 """Vectors that are summed independently, so that an addition need not wait for the one before."""
@@ -22,10 +21,8 @@ _COLUMNS = 8
 
 
 def schedule_reduction(work: Scheduling, stage: Stage) -> None:
-    """A reduction over a sliding window, along the memory of what it reads, or across it."""
-    if slides(stage) and len(stage.axes) > 2:
-        schedule_pool(work, stage)
-    elif along(stage):
+    """A reduction along the memory of what it reads, or across it."""
+    if along(stage):
         _along(work, stage)
     else:
         _across(work, stage)

@@ -24,6 +24,7 @@ NAMES = (
     "tir-narrow-datatype",
     "tir-rewrite-unsafe-select",
     "tir-storage-rewrite",
+    "tir-transpose-loads",
     "tir-verify-memory",
 )
 PASSES = {name: available_passes()[name] for name in NAMES}
@@ -104,6 +105,10 @@ tir.prim_func @f(%a: !tir.buffer<16xf32>, %n: !tir.buffer<4xi32>, %out: !tir.buf
       %15 = tir.load %v[3 - %j] : !tir.buffer<4xf32, local> -> f32
       tir.store %15, %out[%i * 4 + %j] : f32, !tir.buffer<16xf32>
     }
+  }
+  tir.for %i in 4 {
+    %16 = tir.load %u[%i] stride 4 : !tir.buffer<16xf32> -> vector<4xf32>
+    tir.store %16, %out[%i * 4] : vector<4xf32>, !tir.buffer<16xf32>
   }
 }
 """

@@ -1,0 +1,224 @@
+"""tir-transpose-loads: vectors along another dimension than the memory's are transposed in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, LocationAttr, ModuleOp, VectorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from ...dialects.affine import linear
+from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes
+from ...dialects.tir_masked import MaskedLoadOp, MaskOp
+from .common import Ranges, Reader, Writer, constant, prim_funcs, record, vector_type, view
+from .pieces import every, piece
+
+_SIDE = 4
+"""Elements of 4 bytes that a part of a vector holds, across which no shuffle is cheap."""
+_ELEMENT = 4
+_LANES = (4, 8, 16)
+_FAR = 256
+"""Rows further apart, in elements, that begin anywhere in a cache line: parts of them that lie in two cost too much."""
+
+
+def run(func: PrimFuncOp) -> bool:
+    """Transpose what the loops of one kernel read, in place; says whether loops of one pass are left."""
+    return _block(func.block, {})
+
+
+def _block(block: Block, ranges: Ranges) -> bool:
+    changed = False
+    for op in list(block.ops):
+        if isinstance(op, ForOp):
+            ranges[op.var] = (0, max(0, op.trip_count - 1))
+        inner = [inner for region in op.regions for inner in region.blocks]
+        for body in inner:
+            changed |= _block(body, ranges)
+        if isinstance(op, ForOp) and op.kind.data != "parallel" and (found := _readers(op, ranges)):
+            _transpose(op, found, ranges)
+            changed = True
+    return changed
+
+
+def _readers(loop: ForOp, ranges: Ranges) -> list[int]:
+    """The places, from the end, of the loads in a loop that neighbouring passes can do together."""
+    ops = list(loop.block.ops)
+    if loop.trip_count < _SIDE or any(op.regions for op in ops):
+        return []
+    written = {op.buffer for op in ops if isinstance(op, Writer)}
+    return [
+        place - len(ops)
+        for place, op in enumerate(ops)
+        if isinstance(op, Reader) and op.buffer not in written and _across(op, loop.var, ranges)
+    ]
+
+
+def _across(op: Reader, var: SSAValue, ranges: Ranges) -> bool:
+    """Whether a load's lanes lie apart, and the next pass reads what lies beside them."""
+    if _lanes(op)[1] not in _LANES or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
+        return False
+    if element_bytes(buffer_of(op.buffer).element_type) != _ELEMENT or len(op.map.data.results) != 1:
+        return False
+    if (isinstance(op, LoadOp) and op.guard is not None) or _lanes_read(op) is None:
+        return False
+    seen = view(op, ranges)
+    return var in seen.values and linear(seen.map[0], seen.ranges).coefficient(seen.values.index(var)) == 1
+
+
+def _lanes(op: Reader) -> tuple[Attribute, int]:
+    """The element type and the number of lanes that a load gives; a scalar has one."""
+    type_: Attribute = op.result.type
+    if not isinstance(type_, VectorType):
+        return type_, 1
+    made = cast(VectorType[Attribute], type_)
+    return made.element_type, made.get_shape()[0]
+
+
+def _lanes_read(op: Reader) -> int | None:
+    """How many lanes, the first ones, a load reads; None if that is not known."""
+    _, width = _lanes(op)
+    if isinstance(op, LoadOp):
+        return width
+    mask = op.mask.owner
+    if not isinstance(mask, MaskOp) or len(mask.indices) or mask.by_lane != (-1,):
+        return None
+    (last,) = mask.map.data.eval([], [])
+    return min(width, last + 1) if last >= 0 else None
+
+
+def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
+    """Replace a loop by one whose passes do 4 of its, and by one of the passes that are left."""
+    extent = loop.trip_count
+    whole = extent // _SIDE * _SIDE
+    parts = [every(loop, _SIDE, first, whole, ranges) for first in range(_SIDE)]
+    outer, *others = parts
+    where = {place: list(outer.block.ops)[place] for place in found}
+    rows = [list(part.block.ops) for part in parts]
+    for part in others:
+        part.var.replace_all_uses_with(outer.var)
+        for op in list(part.block.ops):
+            op.detach()
+            outer.block.add_op(op)
+        part.erase()
+    for place, first in where.items():
+        assert isinstance(first, Reader)
+        values = _columns(first)
+        for ops, value in zip(rows, values, strict=True):
+            ops[place].results[0].replace_all_uses_with(value)
+            ops[place].detach()
+            ops[place].erase()
+    pieces = [outer, *([piece(loop, whole, extent, ranges)] if extent > whole else [])]
+    assert loop.parent is not None
+    loop.parent.insert_ops_before(pieces, loop)
+    record("Transpose", loop, f"{_SIDE} passes at once read rows and transpose them", pieces)
+    loop.detach()
+    loop.erase()
+
+
+def _columns(op: Reader) -> list[SSAValue]:
+    """What a load and those of the 3 next passes read: put before it, by rows."""
+    block = op.parent
+    assert block is not None
+    element, width = _lanes(op)
+    location: LocationAttr = op.location
+
+    def put(new: Operation) -> SSAValue:
+        new.location = location
+        block.insert_op_before(new, op)
+        return new.results[0]
+
+    def shuffle(first: SSAValue, second: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        mask = DenseArrayBase.from_list(i64, list(lanes))
+        made = vector_type(element, len(lanes))
+        return put(vector.ShuffleOp.create(operands=[first, second], result_types=[made], properties={"mask": mask}))
+
+    row_type = vector_type(element, _SIDE)
+    (start,), inside = op.map.data.results, _lanes_read(op)
+    assert inside is not None
+    rows: list[SSAValue] = []
+    for lane in range(width):
+        if lane < inside:
+            map_ = AffineMap(op.map.data.num_dims, 0, (start + lane * op.step,))
+            rows.append(put(LoadOp.make(op.buffer, map_, op.indices, type=row_type)))
+        else:
+            rows.append(put(constant(_number(op), row_type, location)))
+    quarters: list[SSAValue] = []
+    for first in range(_SIDE):
+        parts = rows[first::_SIDE]
+        while len(parts) > 1:
+            size = 2 * _SIDE * (width // _SIDE // len(parts))
+            parts = [shuffle(a, b, range(size)) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        quarters += parts
+    a, b, c, d = quarters
+    low, high = _interleaved(width, 1, 0), _interleaved(width, 1, 2)
+    pairs = [(shuffle(a, b, lanes), shuffle(c, d, lanes)) for lanes in (low, high)]
+    low, high = _interleaved(width, 2, 0), _interleaved(width, 2, 2)
+    return [shuffle(x, y, lanes) for x, y in pairs for lanes in (low, high)]
+
+
+def _number(op: Reader) -> Attribute:
+    """What a masked load has in lanes that it does not read."""
+    assert isinstance(op, MaskedLoadOp)
+    value = op.otherwise
+    return next(iter(value.get_attrs())) if isinstance(value, DenseIntOrFPElementsAttr) else value
+
+
+def _interleaved(width: int, run: int, first: int) -> list[int]:
+    """`run` elements of one vector and then of another, by turns, from element `first` of each part of both."""
+    lanes: list[int] = []
+    for part in range(0, width, _SIDE):
+        for at in range(first, first + 2, run):
+            for side in (0, width):
+                lanes += range(side + part + at, side + part + at + run)
+    return lanes
+
+
+@dataclass(frozen=True)
+class TirTransposeLoadsPass(ModulePass):
+    """Reads rows and transposes them in registers, where a loop reads vectors that lie across the memory's order.
+
+    Before: kernels with vectors and flat buffers. After: an innermost loop, in which a load of 4, 8 or 16 lanes of 4
+    bytes has a stride of at least 4 and the next pass reads the elements beside, does 4 passes in one: it loads 4
+    elements for each lane and shuffles them into what the 4 passes read, with a fraction of the instructions. A loop of
+    the passes that are left, fewer than 4, follows. Loads with guards, with masks other than of the first lanes, from
+    buffers that the loop writes, and with a long stride that is no multiple of 4 stay as they are.
+    Locations: rows and shuffles have those of the load that they stand for, copies those of what they copy.
+
+    ```mlir
+    tir.for %i in 8 {
+      %0 = tir.load %a[%i] stride 8 : !tir.buffer<32xf32> -> vector<4xf32>
+      tir.store %0, %b[%i * 4] : vector<4xf32>, !tir.buffer<32xf32>
+    }
+    // becomes
+    tir.for %i in 2 {
+      %0 = tir.load %a[%i * 4] : !tir.buffer<32xf32> -> vector<4xf32>
+      %1 = tir.load %a[%i * 4 + 8] : !tir.buffer<32xf32> -> vector<4xf32>
+      %2 = tir.load %a[%i * 4 + 16] : !tir.buffer<32xf32> -> vector<4xf32>
+      %3 = tir.load %a[%i * 4 + 24] : !tir.buffer<32xf32> -> vector<4xf32>
+      %4 = vector.shuffle %0, %1 [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+      %5 = vector.shuffle %2, %3 [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+      %6 = vector.shuffle %0, %1 [2, 6, 3, 7] : vector<4xf32>, vector<4xf32>
+      %7 = vector.shuffle %2, %3 [2, 6, 3, 7] : vector<4xf32>, vector<4xf32>
+      %8 = vector.shuffle %4, %5 [0, 1, 4, 5] : vector<4xf32>, vector<4xf32>
+      %9 = vector.shuffle %4, %5 [2, 3, 6, 7] : vector<4xf32>, vector<4xf32>
+      %10 = vector.shuffle %6, %7 [0, 1, 4, 5] : vector<4xf32>, vector<4xf32>
+      %11 = vector.shuffle %6, %7 [2, 3, 6, 7] : vector<4xf32>, vector<4xf32>
+      tir.store %8, %b[%i * 16] : vector<4xf32>, !tir.buffer<32xf32>
+      tir.store %9, %b[%i * 16 + 4] : vector<4xf32>, !tir.buffer<32xf32>
+      tir.store %10, %b[%i * 16 + 8] : vector<4xf32>, !tir.buffer<32xf32>
+      tir.store %11, %b[%i * 16 + 12] : vector<4xf32>, !tir.buffer<32xf32>
+    }
+    ```
+    """
+
+    name = "tir-transpose-loads"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in prim_funcs(op):
+            run(func)
