@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
 
 from xdsl.dialects.builtin import AffineMapAttr, StringAttr
@@ -19,6 +19,12 @@ def parse_argument(parser: Parser) -> Parser.Argument:
     argument = parser.parse_argument()
     argument.location = parser.parse_optional_location()
     return argument
+
+
+def parse_attributes(parser: Parser) -> Mapping[str, Attribute]:
+    """`attributes {..}`, if it follows."""
+    found = parser.parse_optional_attr_dict_with_keyword()
+    return found.data if found is not None else {}
 
 
 def parse_body(parser: Parser, arguments: Sequence[Parser.Argument] = ()) -> Region:

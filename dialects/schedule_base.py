@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, NoTerminator
 
 from ..provenance.diagnostics import fail
-from .format import parse_body
+from .format import parse_attributes, parse_body
 
 
 @irdl_attr_definition
@@ -95,10 +95,8 @@ class SequenceOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         target = parser.parse_symbol_name()
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(
-            properties={"target": target}, regions=[parse_body(parser)], attributes=extra.data if extra else {}
-        )
+        attributes = parse_attributes(parser)
+        return cls.create(properties={"target": target}, regions=[parse_body(parser)], attributes=attributes)
 
 
 class Name(IRDLOperation):
@@ -172,11 +170,11 @@ class AxesOp(Name):
         stage = parser.parse_unresolved_operand()
         parser.parse_punctuation(":")
         count = parser.parse_integer()
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         return cls.create(
             operands=[parser.resolve_operand(stage, STAGE)],
             result_types=[AXIS] * count,
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 

@@ -13,7 +13,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolTable
 
 from ..provenance.diagnostics import fail
-from .format import parse_body
+from .format import parse_attributes, parse_body
 from .schedule_base import Primitive, SequenceOp, StageType, number
 from .te import ComputeOp, FuncOp
 
@@ -86,9 +86,9 @@ class TensorIntrinOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         label = parser.parse_str_literal()
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         properties: dict[str, Attribute] = {"label": StringAttr(label)}
-        return cls.create(properties=properties, regions=[parse_body(parser)], attributes=extra.data if extra else {})
+        return cls.create(properties=properties, regions=[parse_body(parser)], attributes=attributes)
 
 
 @irdl_op_definition

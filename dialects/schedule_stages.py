@@ -34,6 +34,7 @@ from xdsl.traits import HasParent
 
 from ..provenance.diagnostics import fail
 from .affine import malformed
+from .format import parse_attributes
 from .schedule_base import AXIS, SCOPES, STAGE, THREAD, AxisType, Primitive, SequenceOp, StageType, ThreadType, number
 
 
@@ -222,9 +223,9 @@ class EnvThreadsOp(Primitive):
     def parse(cls, parser: Parser) -> Self:
         stage = parser.resolve_operand(parser.parse_unresolved_operand(), STAGE)
         names = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         op = cls(stage, [parser.resolve_operand(name, THREAD) for name in names])
-        op.attributes.update(extra.data if extra else {})
+        op.attributes.update(attributes)
         return op
 
 
@@ -285,12 +286,12 @@ class TransformLayoutOp(Primitive):
     def parse(cls, parser: Parser) -> Self:
         stage, layout = parser.parse_unresolved_operand(), parser.parse_attribute()
         count = parser.parse_integer() if parser.parse_optional_punctuation(":") is not None else 0
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         return cls.create(
             operands=[parser.resolve_operand(stage, STAGE)],
             properties={"layout": layout},
             result_types=[AXIS] * count,
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
     def verify_(self) -> None:
@@ -330,9 +331,9 @@ class SetAxisSeparatorsOp(Primitive):
     def parse(cls, parser: Parser) -> Self:
         stage = parser.parse_unresolved_operand()
         positions = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         return cls.create(
             operands=[parser.resolve_operand(stage, STAGE)],
             properties={"positions": DenseArrayBase.from_list(i64, positions)},
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )

@@ -67,7 +67,7 @@ from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, Symbol
 
 from ..provenance.diagnostics import fail
 from .checks import check_else, check_map
-from .format import parse_indices, parse_signature, print_indices, print_signature
+from .format import parse_attributes, parse_indices, parse_signature, print_indices, print_signature
 from .te_compute_text import parse_compute, print_compute
 from .te_stages import ExternOp as ExternOp
 from .te_stages import HybridOp as HybridOp
@@ -144,13 +144,13 @@ class FuncOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         name, arguments, outputs = parse_signature(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         region = parser.parse_region(arguments)
         type_ = FunctionType.from_lists([a.type for a in arguments], outputs)
         return cls.create(
             properties={"sym_name": name, "function_type": type_},
             regions=[region],
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -425,7 +425,7 @@ class ReadOp(IRDLOperation):
         properties: dict[str, Attribute] = {"map": map}
         if parser.parse_optional_keyword("else") is not None:
             properties["otherwise"] = parser.parse_attribute()
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
         if not isinstance(type_, TensorType):
@@ -435,7 +435,7 @@ class ReadOp(IRDLOperation):
             operands=[parser.resolve_operand(tensor, cast(Attribute, type_)), *indices],
             result_types=[element],
             properties=properties,
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -465,10 +465,8 @@ class IndexOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         map, indices = parse_indices(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(
-            operands=indices, result_types=[INDEX], properties={"map": map}, attributes=extra.data if extra else {}
-        )
+        attributes = parse_attributes(parser)
+        return cls.create(operands=indices, result_types=[INDEX], properties={"map": map}, attributes=attributes)
 
 
 @irdl_op_definition

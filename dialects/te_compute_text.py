@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from .format import parse_argument
+from .format import parse_argument, parse_attributes
 from .te_types import INDEX, REDUCERS
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def parse_compute(parser: Parser) -> Parts:
         arguments += parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
     parser.parse_punctuation(":")
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    extra = parser.parse_optional_attr_dict_with_keyword()
+    attributes = parse_attributes(parser)
     regions = [parser.parse_region(arguments)]
     if parser.parse_optional_keyword("combine") is not None:
         operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
@@ -97,4 +97,4 @@ def parse_compute(parser: Parser) -> Parts:
         regions.append(parser.parse_region(operands))
     properties["extents"] = DenseArrayBase.from_list(i64, extents[:rank])
     properties["reduce_extents"] = DenseArrayBase.from_list(i64, extents[rank:])
-    return Parts(result_types=types, properties=properties, regions=regions, attributes=extra.data if extra else {})
+    return Parts(result_types=types, properties=properties, regions=regions, attributes=attributes)

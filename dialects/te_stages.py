@@ -35,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 
 from ..provenance.diagnostics import fail
+from .format import parse_attributes
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
@@ -175,9 +176,9 @@ class ScanOp(IRDLOperation):
 
         label = parser.parse_str_literal()
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, state)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         op = cls(label, states, inits, updates)
-        op.attributes.update(extra.data if extra else {})
+        op.attributes.update(attributes)
         return op
 
 
@@ -290,12 +291,12 @@ class ExternOp(IRDLOperation):
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         parser.parse_punctuation(":")
         given, types = _parse_types(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         for place, number in outs:
             arguments[place] = IntAttr(len(operands) + number)
         inputs = parser.resolve_operands(operands, given, parser.pos)
         op = cls.make(label, callee, arguments, inputs, types, packed=packed)
-        op.attributes.update(extra.data if extra else {})
+        op.attributes.update(attributes)
         return cast(Self, op)
 
 
@@ -340,10 +341,10 @@ class HybridOp(IRDLOperation):
         operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
         parser.parse_punctuation(":")
         given, types = _parse_types(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         inputs = parser.resolve_operands(operands, given, parser.pos)
         op = cls.make(label, inputs, types, parser.parse_region())
-        op.attributes.update(extra.data if extra else {})
+        op.attributes.update(attributes)
         return cast(Self, op)
 
 

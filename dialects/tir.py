@@ -51,7 +51,7 @@ from xdsl.traits import Pure
 
 from ..provenance.diagnostics import fail
 from .checks import check_bounds, check_else, check_map, check_value
-from .format import join_indices, parse_indices, print_indices
+from .format import join_indices, parse_attributes, parse_indices, print_indices
 from .te import stored_type
 from .tir_block import BlockOp, InitOp
 from .tir_buffer import SCOPES as SCOPES
@@ -267,13 +267,13 @@ class IndexOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         map, indices = parse_indices(parser)
         stride = parse_stride(parser, 0)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         parser.parse_punctuation(":")
         return cls.create(
             operands=indices,
             result_types=[parser.parse_type()],
             properties={"map": map, "stride": IntegerAttr(stride, i64)},
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -301,7 +301,7 @@ def index_ranges(values: Sequence[SSAValue]) -> list[tuple[int, int]]:
     for value in values:
         owner = value.owner
         loop = owner.parent_op() if isinstance(owner, Block) else None
-        ranges.append((0, max(0, loop.trip_count - 1)) if isinstance(loop, ForOp) else UNBOUNDED)
+        ranges.append(loop.bounds if isinstance(loop, ForOp) else UNBOUNDED)
     return ranges
 
 

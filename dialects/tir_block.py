@@ -23,7 +23,7 @@ from xdsl.traits import HasParent, NoTerminator
 
 from ..provenance.diagnostics import fail
 from .checks import check_map, plural
-from .format import join_indices, parse_body, parse_indices, print_indices
+from .format import join_indices, parse_attributes, parse_body, parse_indices, print_indices
 from .tir_text import parse_not_negative
 
 INDEX = IndexType()
@@ -150,11 +150,9 @@ class BlockOp(IRDLOperation):
             guard, guarded = parse_indices(parser)
             properties["map"], properties["guard"], indices = join_indices(map, indices, guard, guarded)
             parse_not_negative(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         region = parse_body(parser, [argument for argument, *_ in axes])
-        return cls.create(
-            operands=indices, properties=properties, regions=[region], attributes=extra.data if extra else {}
-        )
+        return cls.create(operands=indices, properties=properties, regions=[region], attributes=attributes)
 
 
 @irdl_op_definition
@@ -180,5 +178,5 @@ class InitOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(regions=[parse_body(parser)], attributes=extra.data if extra else {})
+        attributes = parse_attributes(parser)
+        return cls.create(regions=[parse_body(parser)], attributes=attributes)

@@ -31,8 +31,9 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 
 from ..provenance.diagnostics import fail
+from .affine import Range
 from .checks import check_map
-from .format import parse_argument, parse_body, parse_indices, print_indices
+from .format import parse_argument, parse_attributes, parse_body, parse_indices, print_indices
 from .tir_buffer import BufferType
 from .tir_text import parse_not_negative
 
@@ -87,12 +88,12 @@ class PrimFuncOp(IRDLOperation):
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
         parser.parse_keyword("outputs")
         outputs = IntegerAttr(parser.parse_integer(), i64)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         region = parse_body(parser, arguments)
         return cls.create(
             properties={"sym_name": name, "outputs": outputs},
             regions=[region],
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -126,6 +127,11 @@ class ForOp(IRDLOperation):
     def trip_count(self) -> int:
         return self.extent.value.data
 
+    @property
+    def bounds(self) -> Range:
+        """The smallest and largest value of the variable; of a loop that never runs, as if it ran once."""
+        return 0, max(0, self.trip_count - 1)
+
     def verify_(self) -> None:
         if self.kind.data not in KINDS:
             fail(self, f"a kind among {', '.join(KINDS)}", self.kind.data)
@@ -148,12 +154,12 @@ class ForOp(IRDLOperation):
         argument = parser.parse_argument(expect_type=False).resolve(INDEX)
         parser.parse_keyword("in")
         extent = parser.parse_integer()
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         region = parse_body(parser, [argument])
         return cls.create(
             properties={"extent": IntegerAttr(extent, i64), "kind": StringAttr(kind)},
             regions=[region],
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -204,10 +210,8 @@ class IfOp(IRDLOperation):
             properties["likely"] = UnitAttr()
         properties["guard"], indices = parse_indices(parser)
         parse_not_negative(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         regions = [parse_body(parser)]
         if parser.parse_optional_keyword("else") is not None:
             regions.append(parse_body(parser))
-        return cls.create(
-            operands=indices, properties=properties, regions=regions, attributes=extra.data if extra else {}
-        )
+        return cls.create(operands=indices, properties=properties, regions=regions, attributes=attributes)

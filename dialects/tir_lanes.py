@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..provenance.diagnostics import fail
+from .format import parse_attributes
 
 CASTS = {
     "sitofp": ("integer", "float"),
@@ -116,14 +117,14 @@ class CompareOp(IRDLOperation):
         first = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         second = parser.parse_unresolved_operand()
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
         return cls.create(
             operands=[parser.resolve_operand(first, type_), parser.resolve_operand(second, type_)],
             result_types=[_mask(type_)],
             properties={"predicate": StringAttr(predicate)},
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )
 
 
@@ -193,7 +194,7 @@ class CastOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         kind = parser.parse_identifier()
         source = parser.parse_unresolved_operand()
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
         parser.parse_keyword("to")
@@ -201,5 +202,5 @@ class CastOp(IRDLOperation):
             operands=[parser.resolve_operand(source, type_)],
             result_types=[parser.parse_type()],
             properties={"kind": StringAttr(kind)},
-            attributes=extra.data if extra else {},
+            attributes=attributes,
         )

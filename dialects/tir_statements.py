@@ -35,7 +35,7 @@ from xdsl.traits import HasParent, IsTerminator, NoTerminator
 from ..provenance.diagnostics import fail
 from .affine import bounds
 from .checks import check_map, plural
-from .format import parse_body
+from .format import parse_attributes, parse_body
 from .te import stored_type
 from .tir_buffer import BufferType, buffer_of
 from .tir_text import parse_end, parse_point, print_end, print_point
@@ -105,10 +105,10 @@ class WhileOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         before = parse_body(parser)
         parser.parse_keyword("do")
-        return cls.create(regions=[before, parse_body(parser)], attributes=extra.data if extra else {})
+        return cls.create(regions=[before, parse_body(parser)], attributes=attributes)
 
 
 @irdl_op_definition

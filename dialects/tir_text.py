@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from .format import parse_indices, print_indices
+from .format import parse_attributes, parse_indices, print_indices
 
 
 def print_point(printer: Printer, buffer: SSAValue, map: AffineMapAttr, indices: Sequence[SSAValue]) -> None:
@@ -56,9 +56,9 @@ def print_end(printer: Printer, op: Operation, *types: Attribute, between: str =
 
 def parse_end(parser: Parser, count: int, between: str = ",") -> tuple[Mapping[str, Attribute], list[Attribute]]:
     """The attributes and the `count` types that `print_end` prints."""
-    extra = parser.parse_optional_attr_dict_with_keyword()
+    attributes = parse_attributes(parser)
     types: list[Attribute] = []
     for number in range(count):
         parser.parse_punctuation("->" if number and between == "->" else "," if number else ":")
         types.append(parser.parse_type())
-    return extra.data if extra else {}, types
+    return attributes, types

@@ -6,7 +6,6 @@ import ctypes
 
 from ..provenance.diagnostics import WhenceError
 
-CALLBACK = "whence_assert_failed"
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 

@@ -13,7 +13,6 @@ from ..provenance.diagnostics import WhenceError, message
 from ..provenance.span import fuse
 from .artifact import Artifact, Call
 
-CALLBACK = "whence_bound_error"
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 

@@ -22,6 +22,30 @@ AXIS_SEPARATOR = "axis_separator"
 """In the layout that a lambda gives: the dimensions on each side are flattened apart."""
 
 
+_FLOORED = {"div": "floordiv", "truncdiv": "floordiv", "truncmod": "floormod"}
+"""Of indices, which are not negative, all divisions are one."""
+
+
+def affine_binary(op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
+    """`a op b` by the names of `operators`; None when that is not affine."""
+    constant = b.value if isinstance(b, AffineConstantExpr) else None
+    match op:
+        case "add":
+            return a + b
+        case "sub":
+            return a + b * -1
+        case "mul" if constant is not None:
+            return a * constant
+        case "mul" if isinstance(a, AffineConstantExpr):
+            return b * a.value
+        case "floordiv" if constant is not None and constant > 0:
+            return a // constant
+        case "floormod" if constant is not None and constant > 0:
+            return a % constant
+        case _:
+            return None
+
+
 def affine_expr(expr: Expr, dims: Mapping[Axis, AffineExpr]) -> AffineExpr:
     """Raises ScheduleError when `expr` is no affine function of the axes in `dims`."""
     match expr:
@@ -32,23 +56,9 @@ def affine_expr(expr: Expr, dims: Mapping[Axis, AffineExpr]) -> AffineExpr:
         case Cast(a=a):
             return affine_expr(a, dims)
         case Binary(op=op):
-            a, b = affine_expr(expr.a, dims), affine_expr(expr.b, dims)
-            number = b.value if isinstance(b, AffineConstantExpr) else None
-            match op:
-                case "add":
-                    return a + b
-                case "sub":
-                    return a + b * -1
-                case "mul" if number is not None:
-                    return a * number
-                case "mul" if isinstance(a, AffineConstantExpr):
-                    return b * a.value
-                case "floordiv" | "truncdiv" | "div" if number is not None and number > 0:
-                    return a // number
-                case "floormod" | "truncmod" if number is not None and number > 0:
-                    return a % number
-                case _:
-                    pass
+            found = affine_binary(_FLOORED.get(op, op), affine_expr(expr.a, dims), affine_expr(expr.b, dims))
+            if found is not None:
+                return found
         case _:
             pass
     raise ScheduleError(f"expected an affine expression of the stage's axes, got {expr}")

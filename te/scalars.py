@@ -16,6 +16,7 @@ from ..dialects.affine import substitute
 from ..dialects.relay.constants import DTYPES
 from ..dialects.tir import CallExternOp
 from ..provenance.builder import LocatedBuilder
+from .affine_forms import affine_binary
 from .dtypes import BOOL, bits, fail, is_float, is_unsigned
 from .expr import (
     Axis,
@@ -164,7 +165,7 @@ class ScalarEmitter:
                 return self.affine(a)
             case Binary(op=op) if not is_float(expr.dtype):
                 a, b = self.affine(expr.a), self.affine(expr.b)
-                return None if a is None or b is None else _affine_binary(op, a, b)
+                return None if a is None or b is None else affine_binary(op, a, b)
             case _:
                 return None
 
@@ -339,22 +340,3 @@ class ScalarEmitter:
 
 def _sort(dtype: str) -> int:
     return 0 if is_float(dtype) else 2 if is_unsigned(dtype) else 1
-
-
-def _affine_binary(op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
-    constant = b.value if isinstance(b, AffineConstantExpr) else None
-    match op:
-        case "add":
-            return a + b
-        case "sub":
-            return a + b * -1
-        case "mul" if constant is not None:
-            return a * constant
-        case "mul" if isinstance(a, AffineConstantExpr):
-            return b * a.value
-        case "floordiv" if constant is not None and constant > 0:
-            return a // constant
-        case "floormod" if constant is not None and constant > 0:
-            return a % constant
-        case _:
-            return None

@@ -40,7 +40,7 @@ from xdsl.traits import (
 )
 
 from ...provenance.diagnostics import fail
-from ..format import parse_signature, print_signature
+from ..format import parse_attributes, parse_signature, print_signature
 from .constants import LITERAL_LIMIT, Array, literal, literal_value, pool_of, tensor_type
 
 
@@ -121,7 +121,7 @@ class FuncOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         primitive = parser.parse_optional_keyword("primitive") is not None
         name, arguments, outputs = parse_signature(parser)
-        extra = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser)
         region = parser.parse_region(arguments)
         properties: dict[str, Attribute] = {
             "sym_name": name,
@@ -129,7 +129,7 @@ class FuncOp(IRDLOperation):
         }
         if primitive:
             properties["primitive"] = UnitAttr()
-        return cls.create(properties=properties, regions=[region], attributes=extra.data if extra else {})
+        return cls.create(properties=properties, regions=[region], attributes=attributes)
 
 
 @irdl_op_definition
@@ -219,8 +219,8 @@ class ConstantOp(IRDLOperation):
                 parser.raise_error(f"relay.constant: expected a pool key or a dense literal, got {value}")
             properties["literal"] = value
             type_ = cast(Attribute, value.type)
-        extra = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(properties=properties, result_types=[type_], attributes=extra.data if extra else {})
+        attributes = parse_attributes(parser)
+        return cls.create(properties=properties, result_types=[type_], attributes=attributes)
 
 
 @irdl_op_definition

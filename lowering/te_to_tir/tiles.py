@@ -63,7 +63,7 @@ class _Copy:
                     loop.attributes.update(op.attributes)
                     builder.add(loop)
                     depth = len(host.vars)
-                    self._variable(op.var, loop.var, (0, max(0, op.trip_count - 1)))
+                    self._variable(op.var, loop.var, op.bounds)
                     with builder.at(loop.block):
                         self.block(op.block)
                     del host.vars[depth:], host.ranges[depth:]

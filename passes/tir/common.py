@@ -211,6 +211,22 @@ def narrowed(op: IfOp, ranges: Ranges) -> Ranges:
     return {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))}
 
 
+def blocks_of(op: Operation, ranges: Ranges) -> Iterator[tuple[Block, Ranges]]:
+    """The blocks that `op` holds, each with the ranges that hold in it."""
+    match op:
+        case ForOp():
+            ranges[op.var] = op.bounds
+            yield op.block, ranges
+        case IfOp():
+            yield op.block, narrowed(op, ranges)
+            if op.orelse is not None:
+                yield op.orelse.block, ranges
+        case _:
+            for region in op.regions:
+                for block in region.blocks:
+                    yield block, ranges
+
+
 @lru_cache(maxsize=1 << 10)
 def vector_type(element: Attribute, width: int) -> VectorType[Attribute]:
     """`width` lanes of `element`."""

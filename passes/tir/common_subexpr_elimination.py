@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import UNBOUNDED, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp
+from ...dialects.tir import UNBOUNDED, CallExternOp, IndexOp, LoadOp, PrimFuncOp
 from ...dialects.tir_masked import MaskedLoadOp
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from .canonical import canonical
-from .common import Ranges, Reader, Writer, narrowed, prim_funcs, settle, view
+from .common import Ranges, Reader, Writer, blocks_of, prim_funcs, settle, view
 
 
 def run(func: PrimFuncOp) -> None:
@@ -57,21 +57,14 @@ class _Merge:
         mine: list[Hashable] = []
         for op in list(block.ops):
             match op:
-                case ForOp():
-                    ranges[op.var] = (0, max(0, op.trip_count - 1))
-                    self._block(op.block, ranges)
-                case IfOp():
-                    self._block(op.block, narrowed(op, ranges))
-                    if op.orelse is not None:
-                        self._block(op.orelse.block, ranges)
                 case _ if (key := self._key(op, ranges)) is not None:
                     if (survivor := self.known.setdefault(key, op)) is op:
                         mine.append(key)
                     else:
                         self._merge(survivor, op)
                 case _:
-                    for region in op.regions:
-                        self._block(region.block, ranges)
+                    for inner, known in blocks_of(op, ranges):
+                        self._block(inner, known)
         for key in mine:
             del self.known[key]
 

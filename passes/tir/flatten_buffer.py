@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import AllocConstOp, AllocOp, BufferType, ForOp, IfOp, PrimFuncOp, buffer_of
-from .common import LEADING, Ranges, Touch, flat_index, narrowed, prim_funcs, settle, update, view
+from ...dialects.tir import AllocConstOp, AllocOp, BufferType, PrimFuncOp, buffer_of
+from .common import LEADING, Ranges, Touch, blocks_of, flat_index, prim_funcs, settle, update, view
 
 
 def flat_type(type: BufferType) -> BufferType:
@@ -56,17 +56,9 @@ def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None
                 )
                 block.insert_op_before(made, op)
                 flat[op.result] = made.results[0]
-            case ForOp():
-                ranges[op.var] = (0, max(0, op.trip_count - 1))
-                _block(op.block, ranges, flat)
-            case IfOp():
-                _block(op.block, narrowed(op, ranges), flat)
-                if op.orelse is not None:
-                    _block(op.orelse.block, ranges, flat)
             case _:
-                for region in op.regions:
-                    for inner in region.blocks:
-                        _block(inner, ranges, flat)
+                for inner, known in blocks_of(op, ranges):
+                    _block(inner, known, flat)
 
 
 def _flat_numbers(op: AllocConstOp) -> DenseIntOrFPElementsAttr:

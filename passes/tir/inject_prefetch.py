@@ -27,7 +27,7 @@ LOCALITY = 2
 def run(func: PrimFuncOp) -> None:
     """Put hints into the marked loops of one kernel, in place."""
     loops = [op for op in func.walk() if isinstance(op, ForOp)]
-    ranges: Ranges = {loop.var: (0, max(0, loop.trip_count - 1)) for loop in loops}
+    ranges: Ranges = {loop.var: loop.bounds for loop in loops}
     for loop in [loop for loop in loops if MARK in loop.attributes]:
         offsets = _offsets(loop.attributes.pop(MARK))
         if not _block(loop.block, loop, offsets, ranges):

@@ -21,10 +21,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import bounds, flatten, linear
-from ...dialects.tir import CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import CallExternOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
 from ...dialects.tir_lanes import lanes
 from ...provenance.span import layer_names
-from .common import LEADING, Ranges, narrowed, prim_funcs, settle, view
+from .common import LEADING, Ranges, blocks_of, prim_funcs, settle, view
 from .integer_ranges import integer_ranges
 from .values import zero
 
@@ -97,19 +97,12 @@ class _Checks:
     def block(self, block: Block, ranges: Ranges) -> None:
         for op in list(block.ops):
             match op:
-                case ForOp():
-                    ranges[op.var] = (0, max(0, op.trip_count - 1))
-                    self.block(op.block, ranges)
-                case IfOp():
-                    self.block(op.block, narrowed(op, ranges))
-                    if op.orelse is not None:
-                        self.block(op.orelse.block, ranges)
                 case LoadOp() | StoreOp():
                     if tests := _tests(op, ranges):
                         self._instrument(op, tests)
                 case _:
-                    for region in op.regions:
-                        self.block(region.block, ranges)
+                    for inner, known in blocks_of(op, ranges):
+                        self.block(inner, known)
 
     def _instrument(self, op: LoadOp | StoreOp, tests: Sequence[_Test]) -> None:
         site = len(self.sites)

@@ -33,7 +33,7 @@ def integer_ranges(func: PrimFuncOp) -> Ranges:
     ranges: Ranges = {}
     for op in func.walk():
         if isinstance(op, ForOp):
-            ranges[op.var] = (0, max(0, op.trip_count - 1))
+            ranges[op.var] = op.bounds
         for result in op.results:
             ranges[result] = _fit(_range(op, ranges), _of_type(result))
     return ranges

@@ -74,7 +74,7 @@ class _Scope:
     """Whether only some lanes run it."""
 
     def loop(self, op: ForOp) -> None:
-        self.ranges[op.var] = self.loose[op.var] = (0, max(0, op.trip_count - 1))
+        self.ranges[op.var] = self.loose[op.var] = op.bounds
 
 
 def is_scalar(type: Attribute) -> bool:

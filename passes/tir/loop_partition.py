@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import Linear, Range, linear, linear_bounds
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
-from .common import Ranges, narrowed, prim_funcs, record, view
+from .common import Ranges, blocks_of, prim_funcs, record, view
 from .pieces import piece
 
 HINT = "pragma_loop_partition_hint"
@@ -38,15 +38,11 @@ def _block(block: Block, ranges: Ranges) -> None:
         match op:
             case ForOp():
                 for loop in _partition(op, ranges):
-                    ranges[loop.var] = (0, max(0, loop.trip_count - 1))
+                    ranges[loop.var] = loop.bounds
                     _block(loop.block, ranges)
-            case IfOp():
-                _block(op.block, narrowed(op, ranges))
-                if op.orelse is not None:
-                    _block(op.orelse.block, ranges)
             case _:
-                for region in op.regions:
-                    _block(region.block, ranges)
+                for inner, known in blocks_of(op, ranges):
+                    _block(inner, known)
 
 
 def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
@@ -75,21 +71,10 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
 def _doubtless(block: Block, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
     """For each guard expression that a range of `var` decides: the passes, from and to, where it always holds."""
     for op in block.ops:
-        match op:
-            case ForOp():
-                ranges[op.var] = (0, max(0, op.trip_count - 1))
-                yield from _doubtless(op.block, var, ranges)
-            case IfOp():
-                if op.likely is not None:
-                    yield from _holds(op, var, ranges)
-                yield from _doubtless(op.block, var, narrowed(op, ranges))
-                if op.orelse is not None:
-                    yield from _doubtless(op.orelse.block, var, ranges)
-            case LoadOp() if op.guard is not None:
-                yield from _holds(op, var, ranges)
-            case _:
-                for region in op.regions:
-                    yield from _doubtless(region.block, var, ranges)
+        if (isinstance(op, IfOp) and op.likely is not None) or (isinstance(op, LoadOp) and op.guard is not None):
+            yield from _holds(op, var, ranges)
+        for inner, known in blocks_of(op, ranges):
+            yield from _doubtless(inner, var, known)
 
 
 def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:

@@ -11,13 +11,10 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import flatten, linear
-from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrefetchOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrimFuncOp, buffer_of
 from ...dialects.tir_lanes import lanes
 from ...provenance.diagnostics import fail
-from .common import drop, prim_funcs, stride_attribute
-
-_LEADING = {LoadOp: 1, StoreOp: 2, PrefetchOp: 1, DeclBufferOp: 1}
-"""Ops that name a point of a buffer, and how many operands stand before its indices."""
+from .common import LEADING, Reader, Touch, Writer, drop, prim_funcs, stride_attribute
 
 
 def _unflatten(position: AffineExpr, shape: tuple[int, ...]) -> list[AffineExpr]:
@@ -50,14 +47,14 @@ def _shifted(expr: AffineExpr, by: int, dims: int) -> AffineExpr:
 def _resolve(view: DeclBufferOp) -> None:
     """Let every use of `view` use its source."""
     for use in list(view.result.uses):
-        if not isinstance(op := use.operation, LoadOp | StoreOp | PrefetchOp | DeclBufferOp):
+        if not isinstance(op := use.operation, Touch | DeclBufferOp):
             fail(op, "loads, stores, prefetches and views of a declared buffer", op.name)
         _through(op, view)
     drop(view, "ResolveView", "its uses name the buffer that it is a part of")
 
 
-def _through(op: LoadOp | StoreOp | PrefetchOp | DeclBufferOp, view: DeclBufferOp) -> None:
-    leading = _LEADING[type(op)]
+def _through(op: Touch | DeclBufferOp, view: DeclBufferOp) -> None:
+    leading = 1 if isinstance(op, DeclBufferOp) else LEADING[type(op)]
     own = list(op.operands[leading:])
     count, outer = len(own), list(view.indices)
     total = count + len(outer)
@@ -66,7 +63,7 @@ def _through(op: LoadOp | StoreOp | PrefetchOp | DeclBufferOp, view: DeclBufferO
     op.properties["map"] = AffineMapAttr(AffineMap(total, 0, tuple(point)))
     if isinstance(op, LoadOp) and op.guard is not None:
         op.properties["guard"] = AffineMapAttr(AffineMap(total, 0, op.guard.data.results))
-    if isinstance(op, LoadOp | StoreOp):
+    if isinstance(op, Reader | Writer):
         _stride(op, view)
     if isinstance(op, DeclBufferOp):
         _strides(op, view)
@@ -74,9 +71,9 @@ def _through(op: LoadOp | StoreOp | PrefetchOp | DeclBufferOp, view: DeclBufferO
     op.operands = operands
 
 
-def _stride(op: LoadOp | StoreOp, view: DeclBufferOp) -> None:
+def _stride(op: Reader | Writer, view: DeclBufferOp) -> None:
     """Lanes that move along the last dim of the view move by its stride in the source."""
-    value = op.result if isinstance(op, LoadOp) else op.value
+    value = op.result if isinstance(op, Reader) else op.value
     if view.strides is not None and len(view.strides) and lanes(value.type):
         op.properties["stride"] = stride_attribute(op.step * view.strides.data[-1].data)
 

@@ -53,7 +53,7 @@ def _express(loop: ForOp, var: SSAValue, expr: AffineExpr, values: Sequence[SSAV
     others: list[Operation] = []
     for op in loop.walk():
         if isinstance(op, ForOp) and op is not loop:
-            ranges[op.var] = (0, max(0, op.trip_count - 1))
+            ranges[op.var] = op.bounds
         elif var in op.operands:
             if isinstance(op, Access):
                 _replace(op, var, expr, values, ranges)

@@ -16,9 +16,9 @@ from xdsl.traits import Pure
 
 from ...dialects import tir_lanes
 from ...dialects.affine import bounds
-from ...dialects.tir import CallExternOp, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
+from ...dialects.tir import CallExternOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
 from ...dialects.tir_lanes import scalar_type
-from .common import Ranges, Writer, constant, narrowed, prim_funcs, record, settle, view
+from .common import Ranges, Writer, blocks_of, constant, prim_funcs, record, settle, view
 from .values import zero
 
 Select: TypeAlias = arith.SelectOp | tir_lanes.SelectOp
@@ -43,19 +43,12 @@ def run(func: PrimFuncOp) -> None:
 def _block(block: Block, ranges: Ranges) -> None:
     for op in list(block.ops):
         match op:
-            case ForOp():
-                ranges[op.var] = (0, max(0, op.trip_count - 1))
-                _block(op.block, ranges)
-            case IfOp():
-                _block(op.block, narrowed(op, ranges))
-                if op.orelse is not None:
-                    _block(op.orelse.block, ranges)
             case arith.SelectOp() | tir_lanes.SelectOp() if not isinstance(op.operands[0].type, VectorType):
                 for position in (1, 2):
                     _side(op, position, ranges)
             case _:
-                for region in op.regions:
-                    _block(region.block, ranges)
+                for inner, known in blocks_of(op, ranges):
+                    _block(inner, known)
 
 
 def _side(select: Select, position: int, ranges: Ranges) -> None:

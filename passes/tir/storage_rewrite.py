@@ -18,12 +18,15 @@ from .elementwise import same_elements
 
 def run(func: PrimFuncOp) -> None:
     """Let the buffers of one kernel share memory, in place."""
+    allocs = [op for op in func.walk() if isinstance(op, AllocOp)]
+    allocs = [op for op in allocs if not op.attributes and op.result.first_use is not None]
+    if len(allocs) < 2:
+        return
     order, last = _number(func)
     homes: dict[Block, list[_Buffer]] = {}
-    for op in func.walk():
-        if isinstance(op, AllocOp) and not op.attributes and op.result.first_use is not None:
-            homes.setdefault(_home(op), []).append(_buffer(op, order, last))
-    ranges: Ranges = {op.var: (0, max(0, op.trip_count - 1)) for op in func.walk() if isinstance(op, ForOp)}
+    for op in allocs:
+        homes.setdefault(_home(op), []).append(_buffer(op, order, last))
+    ranges: Ranges = {op.var: op.bounds for op in func.walk() if isinstance(op, ForOp)}
     for buffers in homes.values():
         slots: list[_Slot] = []
         for buffer in sorted(buffers, key=lambda b: b.begin):

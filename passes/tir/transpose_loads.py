@@ -36,7 +36,7 @@ def _block(block: Block, ranges: Ranges) -> bool:
     changed = False
     for op in list(block.ops):
         if isinstance(op, ForOp):
-            ranges[op.var] = (0, max(0, op.trip_count - 1))
+            ranges[op.var] = op.bounds
         inner = [inner for region in op.regions for inner in region.blocks]
         for body in inner:
             changed |= _block(body, ranges)

@@ -122,7 +122,7 @@ def write_out(loop: ForOp, ranges: Ranges) -> None:
 def _fix(op: Operation, var: SSAValue, step: int, ranges: Ranges) -> None:
     """Let `op` use the number `step` in place of `var`."""
     if isinstance(op, ForOp):
-        ranges[op.var] = (0, max(0, op.trip_count - 1))
+        ranges[op.var] = op.bounds
     if var not in op.operands:
         return
     if isinstance(op, Access):

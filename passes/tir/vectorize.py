@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import substitute
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes
-from .common import Ranges, hoist, narrowed, prim_funcs, record, settle, view
+from .common import Ranges, blocks_of, hoist, prim_funcs, record, settle, view
 from .lanes import WIDTHS, Condition, Lanes, Obstacle, conditions
 from .pieces import in_chunks, piece
 from .vectors import Copies, Vectors
@@ -38,20 +38,10 @@ def serialize(func: PrimFuncOp) -> None:
 
 def _block(block: Block, ranges: Ranges, copies: Copies) -> None:
     for op in list(block.ops):
-        match op:
-            case ForOp():
-                ranges[op.var] = (0, max(0, op.trip_count - 1))
-                _block(op.block, ranges, copies)
-                if op.kind.data == "vectorized":
-                    _loop(op, ranges, copies)
-            case IfOp():
-                _block(op.block, narrowed(op, ranges), copies)
-                if op.orelse is not None:
-                    _block(op.orelse.block, ranges, copies)
-            case _:
-                for region in op.regions:
-                    for inner in region.blocks:
-                        _block(inner, ranges, copies)
+        for inner, known in blocks_of(op, ranges):
+            _block(inner, known, copies)
+        if isinstance(op, ForOp) and op.kind.data == "vectorized":
+            _loop(op, ranges, copies)
 
 
 def _leave(loop: ForOp, reason: str) -> None:
@@ -142,7 +132,7 @@ def _innermost(pieces: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
     for one in pieces:
         for op in one.walk():
             if isinstance(op, ForOp):
-                ranges[op.var] = (0, max(0, op.trip_count - 1))
+                ranges[op.var] = op.bounds
         inner = one.block.first_op if one.kind.data != "vectorized" else one
         assert isinstance(inner, ForOp)
         if inner.trip_count > 1:
@@ -163,7 +153,7 @@ def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies) -> bool:
     full = loop.clone()
     for op in full.walk():
         if isinstance(op, ForOp):
-            ranges[op.var] = (0, max(0, op.trip_count - 1))
+            ranges[op.var] = op.bounds
     ops = list(full.block.ops)
     for place in found:
         branch = ops[place]

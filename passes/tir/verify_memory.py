@@ -63,7 +63,7 @@ class _Check:
         for op in block.ops:
             match op:
                 case ForOp():
-                    ranges[op.var] = (0, max(0, op.trip_count - 1))
+                    ranges[op.var] = op.bounds
                     if op.trip_count:
                         self.block(op.block, ranges, conditional=conditional)
                     if op.kind.data == "parallel" and op.trip_count > 1:

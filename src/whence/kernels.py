@@ -23,12 +23,12 @@ from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
+from whence.lowering.tir_to_llvm.constants import ASSERT_FAILED
 from whence.lowering.tir_to_llvm.convert import convert
-from whence.passes.tir.instrument_bound_checkers import sites_of
+from whence.passes.tir.instrument_bound_checkers import CALLBACK, sites_of
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import FrontendError, PipelineError
 from whence.provenance.span import fuse
-from whence.runtime import assertions, bounds
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
 from whence.runtime.jit import link
@@ -85,8 +85,8 @@ class Function:
         self._bounds, self._assertions = BoundErrors(), FailedAssertions()
         imports = {
             "whence_parallel_for": self._library["whence_parallel_for"],
-            bounds.CALLBACK: self._bounds.address,
-            assertions.CALLBACK: self._assertions.address,
+            CALLBACK: self._bounds.address,
+            ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
         }
         self._code = link([native.object], [symbol], imports)

@@ -41,3 +41,17 @@ tir.prim_func @strided(%a: !tir.buffer<8x8xf32>, %b: !tir.buffer<8xf32>) outputs
     tir.store %5, %b[%i] : f32, !tir.buffer<8xf32> loc("store")
   } loc("i")
 } loc("f")
+
+// Masked vectors go through views as others do.
+// SIMPLE-LABEL: tir.prim_func @masked
+// SIMPLE:      %1 = tir.masked_load %0, %a[%i, 4] else dense<0.000000e+00> : vector<4xf32> : !tir.buffer<8x8xf32> -> vector<4xf32>
+// SIMPLE-NEXT: tir.masked_store %1, %0, %b[%i, 0] : vector<4xf32>, !tir.buffer<8x4xf32>
+tir.prim_func @masked(%a: !tir.buffer<8x8xf32>, %b: !tir.buffer<8x4xf32>) outputs 1 {
+  tir.for %i in 8 {
+    %row = tir.decl_buffer %a[%i, 4] : !tir.buffer<8x8xf32> -> !tir.buffer<4xf32> loc("row")
+    %out = tir.decl_buffer %b[%i, 0] : !tir.buffer<8x4xf32> -> !tir.buffer<4xf32> loc("out")
+    %0 = tir.mask [2] steps [-1] >= 0 : vector<4xi1> loc("mask")
+    %1 = tir.masked_load %0, %row[0] else dense<0.0> : vector<4xf32> : !tir.buffer<4xf32> -> vector<4xf32> loc("load")
+    tir.masked_store %1, %0, %out[0] : vector<4xf32>, !tir.buffer<4xf32> loc("store")
+  } loc("i")
+} loc("f")
