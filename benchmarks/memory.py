@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 import whence
-from whence.passes.tir.usmp import ALGORITHMS
+from whence.planning.lifetimes import Lifetimes, Step
+from whence.planning.plan import plan_lifetimes
+from whence.planning.pools import place
+from whence.planning.usmp import ALGORITHMS
 from whence.runtime.artifact import Artifact
-from whence.runtime.lifetimes import Lifetimes, Step
-from whence.runtime.plan import plan_lifetimes
-from whence.runtime.pools import place
 
 NETWORKS = (
     *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50"),

@@ -20,8 +20,8 @@ from typing import Any
 from whence import te
 from whence.kernels import lower
 from whence.passes.tir.pipeline import run_tir_passes
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 BLOCKS = (10, 20)
 STAGES = 6

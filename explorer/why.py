@@ -11,10 +11,10 @@ from xdsl.ir import Operation
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
 from ..lowering.kernel import Kernel
-from ..provenance.diagnostics import FrontendError
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
 from ..runtime.artifact import Artifact, Call
+from ..support.errors import FrontendError
 from .code import kernel_of, line_location, machine_code, stages_of
 from .history import history, told
 from .layers import Layer, functions, snapshot, unique_leaves, unknown

@@ -23,8 +23,8 @@ from ..dialects.relay.operator import Operator
 from ..passes.tir.instrument_bound_checkers import sites_of
 from ..passes.tir.pipeline import run_tir_passes
 from ..provenance.audit import unlocated
-from ..provenance.context import PassContext
 from ..provenance.span import fuse, leaf_name, leaves
+from ..support.context import PassContext
 from .llvm_to_native.compile import Native, compile_text
 from .llvm_to_native.emit import emit_module
 from .llvm_to_native.target import Target
@@ -39,7 +39,7 @@ def compiler_fingerprint() -> str:
     """A hash of the sources that turn a function into code: a changed compiler must not find its old kernels."""
     digest = hashlib.sha256()
     root = Path(__file__).parent.parent
-    for folder in ("dialects", "lowering", "passes/tir", "provenance", "te"):
+    for folder in ("dialects", "lowering", "passes", "provenance", "support", "te"):
         for path in sorted((root / folder).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

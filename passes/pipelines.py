@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from ..provenance.audit import check_explained, check_located, surviving_leaves
-from ..provenance.context import PassContext
 from ..provenance.ledger import Ledger, current_ledger, recording
+from ..support.context import PassContext
 
 OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, float], None]
 

@@ -1,4 +1,4 @@
-"""The three kinds of error a user can meet, and the one formatter of their texts.
+"""How an error says what was expected, what was found and which layer it is about: the one formatter of their texts.
 
 Every message says what was expected, what was found, in which op, and from which layer of which file.
 """
@@ -12,22 +12,6 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from .span import leaves
-
-
-class WhenceError(Exception):
-    """Base of the errors whose text is meant for a user: a tool prints it without a traceback and exits with 1."""
-
-
-class FrontendError(WhenceError):
-    """The model or an input of it is bad."""
-
-
-class ScheduleError(WhenceError):
-    """The schedule is illegal."""
-
-
-class PipelineError(WhenceError):
-    """A pass pipeline, a command line or a compile option is bad."""
 
 
 class LocationError(VerifyException):

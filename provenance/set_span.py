@@ -8,8 +8,8 @@ from typing import TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc, UnknownLoc
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ..support.context import spans_enabled
 from .builder import fill
-from .context import spans_enabled
 from .span import SequentialSpan, SourceName, Span
 
 Spanned: TypeAlias = SSAValue | Operation | Sequence[SSAValue | Operation]

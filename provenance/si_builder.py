@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from .context import PassContext
+from ..support.context import PassContext
 from .set_span import Source, location_of
 from .span import SequentialSpan, Span
 

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, Protocol
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.printer import Printer
 
-from ..dialects.relay.constants import Array
+from ..planning.lifetimes import Plan
 from ..provenance.ledger import Ledger
-from .lifetimes import Plan
+from ..support.dtypes import Array
 from .tensors import TensorSpec
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from ..provenance.diagnostics import WhenceError
+from ..support.errors import WhenceError
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 

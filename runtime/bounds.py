@@ -9,8 +9,9 @@ from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import LocationAttr
 
-from ..provenance.diagnostics import WhenceError, message
+from ..provenance.diagnostics import message
 from ..provenance.span import fuse
+from ..support.errors import WhenceError
 from .artifact import Artifact, Call
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

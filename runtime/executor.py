@@ -11,13 +11,13 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dialects.relay.constants import Array
 from ..passes.tir.instrument_bound_checkers import CALLBACK
-from ..provenance.diagnostics import FrontendError
+from ..planning.main_program import ENTRY
+from ..support.dtypes import Array
+from ..support.errors import FrontendError
 from .artifact import Artifact, Call, Slot
 from .bounds import BoundErrors, checked_access, has_checks
 from .jit import link
-from .main_program import ENTRY
 from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
 from .threads import ThreadPool, pool_library
 

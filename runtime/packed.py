@@ -11,11 +11,12 @@ import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IntAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from ..dialects.relay.constants import numpy_dtype
+from ..dialects.element_types import numpy_dtype
 from ..dialects.te import ExternOp
-from ..dialects.te_stages import tensor_number
-from ..provenance.diagnostics import FrontendError, message
-from ..te.externs import PackedFunction, packed_function
+from ..dialects.te.stages import tensor_number
+from ..provenance.diagnostics import message
+from ..support.errors import FrontendError
+from ..te.language.externs import PackedFunction, packed_function
 from .tensors import Tensor
 
 

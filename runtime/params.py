@@ -17,8 +17,8 @@ from typing import IO, NoReturn, cast
 import ml_dtypes
 import numpy as np
 
-from ..dialects.relay.constants import Array
-from ..provenance.diagnostics import FrontendError
+from ..support.dtypes import Array
+from ..support.errors import FrontendError
 
 _LIST_MAGIC = 0xF7E58D4F05049CB7
 _TENSOR_MAGIC = 0xDD5E40F096B4A13F

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dialects.relay.constants import Array
-from ..provenance.diagnostics import FrontendError
+from ..support.dtypes import Array
+from ..support.errors import FrontendError
 
 Tensor = npt.NDArray[Any]
 """An array that we made; its dtype is known when it runs."""

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..lowering.llvm_to_native.compile import compile_text
 from ..lowering.llvm_to_native.target import Target
-from ..provenance.diagnostics import PipelineError, message
+from ..provenance.diagnostics import message
+from ..support.errors import PipelineError
 from .cache import KernelCache
 from .jit import Library, link
 from .tensors import address, aligned_empty

@@ -14,7 +14,18 @@ from typing import cast
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ORDER = ["provenance", "dialects", "frontends", "passes", "te", "lowering", "runtime", "explorer"]
+ORDER = [
+    "support",
+    "provenance",
+    "dialects",
+    "frontends",
+    "passes",
+    "te",
+    "lowering",
+    "runtime",
+    "planning",
+    "explorer",
+]
 """A root folder imports only folders to its left; `src/whence` imports them all."""
 FOLDERS = [name for name in ORDER if (ROOT / name).is_dir()]
 TEXT = {".py", ".mlir", ".md", ".js", ".css", ".html", ".toml"}

@@ -6,89 +6,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    IntegerType,
     ModuleOp,
-    Signedness,
     TensorType,
-    bf16,
-    f16,
-    f32,
-    f64,
     i1,
-    i8,
-    i16,
-    i32,
-    i64,
 )
 from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
 
-from ...provenance.diagnostics import PipelineError
-
-Array = npt.NDArray[np.generic]
+from ...support.dtypes import Array
+from ...support.errors import PipelineError
+from ..element_types import numpy_dtype, tensor_type
 
 LITERAL_LIMIT = 64
 """Constants of at most this many elements are spelled in the text; larger ones live in the pool."""
 
 _POOL = "relay.params"
-
-DTYPES: dict[str, Attribute] = {
-    "float16": f16,
-    "float32": f32,
-    "float64": f64,
-    "bfloat16": bf16,
-    "bool": i1,
-    "int8": i8,
-    "int16": i16,
-    "int32": i32,
-    "int64": i64,
-    "uint8": IntegerType(8, Signedness.UNSIGNED),
-    "uint16": IntegerType(16, Signedness.UNSIGNED),
-    "uint32": IntegerType(32, Signedness.UNSIGNED),
-    "uint64": IntegerType(64, Signedness.UNSIGNED),
-}
-"""TVM's dtype names -> element types."""
-
-_NAMES = {type_: name for name, type_ in DTYPES.items()}
-
-
-def dtype_name(element: Attribute) -> str:
-    """TVM's name of an element type (`float32`)."""
-    if element not in _NAMES:
-        raise VerifyException(f"expected an element type among {', '.join(DTYPES)}, got {element}")
-    return _NAMES[element]
-
-
-def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
-    """The numpy dtype of an element type."""
-    name = dtype_name(element)
-    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
-
-
-def element_type(dtype: np.dtype[np.generic] | type[np.generic]) -> Attribute:
-    """The element type of a numpy dtype.
-
-    Raises VerifyException for dtypes that are no tensor element (object, complex, ...).
-    """
-    name = np.dtype(dtype).name
-    if name not in DTYPES:
-        raise VerifyException(f"expected a dtype among {', '.join(DTYPES)}, got {name}")
-    return DTYPES[name]
-
-
-def tensor_type(array: Array) -> TensorType[Attribute]:
-    """The tensor type of an array."""
-    return TensorType(element_type(array.dtype), array.shape)
 
 
 class ConstantPool:

@@ -40,8 +40,10 @@ from xdsl.traits import (
 )
 
 from ...provenance.diagnostics import fail
+from ...support.dtypes import Array
+from ..element_types import tensor_type
 from ..format import parse_attributes, parse_signature, print_signature
-from .constants import LITERAL_LIMIT, Array, literal, literal_value, pool_of, tensor_type
+from .constants import LITERAL_LIMIT, literal, literal_value, pool_of
 
 
 @irdl_op_definition

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import IntegerType, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..element_types import DTYPES
 from .attributes import real, required_real, required_string
-from .constants import DTYPES
 from .operator import BROADCAST, ELEMWISE, Operator, Signature, Tensor
 
 

@@ -12,13 +12,15 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
 from xdsl.ir import SSAValue
 
+from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.attributes import Value
-from ...dialects.relay.constants import Array, numpy_dtype
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.operator import Operator, as_tensor
 from ...provenance.builder import LocatedBuilder
-from ...provenance.diagnostics import FrontendError, message
+from ...provenance.diagnostics import message
 from ...provenance.span import fuse
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
 from .limits import excess, expectation
 from .names import value_name
 from .tensors import to_array

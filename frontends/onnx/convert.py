@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import nn
 from ...dialects.relay import transform as tr
-from ...dialects.relay.constants import Array
+from ...support.dtypes import Array
 from . import fold, layers, padding, pooling, shaping
 from .context import Context
 from .elementwise import cast, clip, elementwise, identity, isinf, leaky_relu, power, reduction, variadic

@@ -8,7 +8,6 @@ from functools import reduce
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.constants import Array
 from ...dialects.relay.elementwise import (
     CastOp,
     ClipOp,
@@ -21,6 +20,7 @@ from ...dialects.relay.elementwise import (
     PowerOp,
 )
 from ...dialects.relay.operator import Operator
+from ...support.dtypes import Array
 from .context import Context, shape_of
 from .tensors import dtype_of
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...dialects.relay.constants import Array
+from ...support.dtypes import Array
 from .context import Context
 from .elementwise import cast_target
 from .shaping import new_axes, old_axes, slices

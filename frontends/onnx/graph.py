@@ -13,10 +13,11 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.relay.core import FuncOp, ReturnOp
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
-from ...provenance.context import spans_enabled
-from ...provenance.diagnostics import FrontendError, describe, message
+from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse, layer_location, leaves
+from ...support.context import spans_enabled
+from ...support.errors import FrontendError
 from .context import Context, Tensor
 from .convert import CONVERTERS, Result
 from .fold import foldable

@@ -8,8 +8,8 @@ from onnx import TensorShapeProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from ...dialects.relay.constants import element_type
-from ...provenance.diagnostics import FrontendError
+from ...dialects.element_types import element_type
+from ...support.errors import FrontendError
 from .limits import excess, expectation
 from .load import Source
 from .tensors import dtype_of

@@ -9,7 +9,6 @@ import numpy as np
 from onnx import TensorProto
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.constants import Array
 from ...dialects.relay.elementwise import AddOp, MultiplyOp
 from ...dialects.relay.nn import (
     BatchMatmulOp,
@@ -23,6 +22,7 @@ from ...dialects.relay.nn import (
 )
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
+from ...support.dtypes import Array
 from .context import Context, shape_of
 from .window import image_of, window
 

@@ -11,8 +11,9 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, NodeProto, TensorProto
 
-from ...provenance.diagnostics import FrontendError, message
+from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
+from ...support.errors import FrontendError
 from .convert import CONVERTERS
 
 OPSETS = range(7, 22)

@@ -14,8 +14,9 @@ import onnx
 from onnx import TensorProto
 from onnx.external_data_helper import ExternalDataInfo
 
-from ...dialects.relay.constants import DTYPES, Array
-from ...provenance.diagnostics import FrontendError
+from ...dialects.element_types import DTYPES
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
 from .limits import excess, expectation
 
 

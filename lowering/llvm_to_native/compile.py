@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...provenance.diagnostics import PipelineError
+from ...support.errors import PipelineError
 from .assembly import compact
 from .target import Target, binding
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
-from ...provenance.diagnostics import PipelineError, message
+from ...provenance.diagnostics import message
+from ...support.errors import PipelineError
 
 _SYNTAX = '"native" or "llvm [-mtriple=..] [-mcpu=..] [-mattr=+x,-y]"'
 # A CPU that is named without -mattr: what its vectors hold. The first name that it starts with counts.

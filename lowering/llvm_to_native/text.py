@@ -24,7 +24,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.te import INDEX, bit_width
+from ...dialects.element_types import bit_width
+from ...dialects.te import INDEX
 
 _FLOATS: dict[type[Attribute], str] = {
     Float16Type: "half",

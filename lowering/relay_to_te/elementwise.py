@@ -12,8 +12,8 @@ from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import BroadcastToOp
 from ...provenance.diagnostics import fail
+from ...support.dtypes import BOOL, is_float, is_unsigned, limits
 from ...te import Expr, Tensor
-from ...te.dtypes import BOOL, is_float, is_unsigned, limits
 from .stages import broadcast, compute, dtype_of, label, shape, wide
 
 _Unary = Callable[[Operator, Expr], Expr]

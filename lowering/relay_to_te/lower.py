@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import SSAValue
 
 from ... import te
-from ...dialects.relay.constants import dtype_name, literal_value
+from ...dialects.element_types import dtype_name
+from ...dialects.relay.constants import literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
 from ...te import Tensor
-from ...te.emit import build_function
-from ...te.tensor import FullOp, PlaceholderOp
+from ...te.language.emit import build_function
+from ...te.language.tensor import FullOp, PlaceholderOp
 from . import convolution, elementwise, nn, normalization, transform
 from .stages import compute, shape
 

@@ -9,8 +9,8 @@ from math import prod
 from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...support.dtypes import limits
 from ...te import Expr, Tensor
-from ...te.dtypes import limits
 from .stages import compute, divided, dtype_of, label, of_row, reduced_rows, rounded, shape, wide
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, cast
 
 from ... import te
-from ...dialects.relay.constants import dtype_name
+from ...dialects.element_types import dtype_name
 from ...dialects.relay.operator import Operator, element_of
 from ...te import Expr, Tensor
 

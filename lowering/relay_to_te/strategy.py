@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...dialects import te
-from ...te.schedule import Schedule
-from ...te.stage import Stage
+from ...te.schedule.schedule import Schedule
+from ...te.schedule.stage import Stage
 from .schedules.common import Scheduling, tag_of
 from .schedules.convolution import schedule_conv2d_nchwc, schedule_depthwise_nchwc
 from .schedules.dense import schedule_dense

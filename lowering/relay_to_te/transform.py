@@ -10,7 +10,7 @@ from ...dialects.relay import transform as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
-from ...te.expr import Const
+from ...te.language.expr import Const
 from .stages import compute, divided, dtype_of, label, rounded, shape, wide
 
 

@@ -18,9 +18,9 @@ from ...dialects import te, tir
 from ...dialects.affine import Range, bounds, linear, simplify, substitute
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import is_known
-from ...te.itervar import IterVar
-from ...te.relations import Interval
-from ...te.stage import Stage
+from ...te.schedule.itervar import IterVar
+from ...te.schedule.relations import Interval
+from ...te.schedule.stage import Stage
 from . import reducers
 from .storage import Stored
 

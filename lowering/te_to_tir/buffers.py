@@ -11,9 +11,10 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from ...dialects import tir
 from ...dialects.affine import ZERO
 from ...provenance.builder import LocatedBuilder
-from ...provenance.diagnostics import ScheduleError, describe
-from ...te.relations import Interval
-from ...te.stage import Stage
+from ...provenance.diagnostics import describe
+from ...support.errors import ScheduleError
+from ...te.schedule.relations import Interval
+from ...te.schedule.stage import Stage
 from .bodies import BodyLowering
 from .storage import Layout, Stored, attributes_of, layout_of
 

@@ -11,11 +11,12 @@ from xdsl.passes import ModulePass
 
 from ...dialects import te
 from ...dialects.schedule import SequenceOp, TensorIntrinOp
-from ...passes.tir.common import drop
-from ...provenance.diagnostics import ScheduleError, message
-from ...te.intrin import TensorIntrin, intrin_of
-from ...te.replay import replay
-from ...te.schedule import Schedule
+from ...passes.tir.rewriting.common import drop
+from ...provenance.diagnostics import message
+from ...support.errors import ScheduleError
+from ...te.schedule.intrin import TensorIntrin, intrin_of
+from ...te.schedule.replay import replay
+from ...te.schedule.schedule import Schedule
 from .lower import lower_schedule
 
 

@@ -11,13 +11,13 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, linear, substitute
-from ...provenance.context import PassContext
 from ...provenance.span import fuse
-from ...te.bounds import Bounds
-from ...te.itervar import IterVar, ThreadAxis
-from ...te.relations import Interval, loop_extents
-from ...te.schedule import Schedule
-from ...te.stage import Stage
+from ...support.context import PassContext
+from ...te.schedule.bounds import Bounds
+from ...te.schedule.itervar import IterVar, ThreadAxis
+from ...te.schedule.relations import Interval, loop_extents
+from ...te.schedule.schedule import Schedule
+from ...te.schedule.stage import Stage
 from .storage import Stored, layout_of
 from .stores import Nest, Part
 from .tensorized import LowerIntrin, TileLowering

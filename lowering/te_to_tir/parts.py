@@ -8,9 +8,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects import tir
 from ...provenance.builder import LocatedBuilder
-from ...provenance.diagnostics import ScheduleError
-from ...te.intrin import TensorIntrin
-from ...te.schedule import Schedule
+from ...support.errors import ScheduleError
+from ...te.schedule.intrin import TensorIntrin
+from ...te.schedule.schedule import Schedule
 from .stores import Part
 from .whole import copy_rows
 

@@ -13,7 +13,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from ...dialects.te import bit_width, is_integer, is_unsigned, stored_type
+from ...dialects.element_types import bit_width, is_integer, is_unsigned, stored_type
 from ...provenance.builder import LocatedBuilder
 
 _Binary = Callable[[SSAValue, SSAValue], IRDLOperation]

@@ -12,10 +12,11 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects import te, tir
 from ...dialects.affine import ZERO, Range, bounds, linear
 from ...provenance.builder import LocatedBuilder
-from ...provenance.diagnostics import ScheduleError, describe
-from ...te.itervar import IterVar, Split
-from ...te.relations import Interval, axis_values, loop_extents
-from ...te.stage import Stage
+from ...provenance.diagnostics import describe
+from ...support.errors import ScheduleError
+from ...te.schedule.itervar import IterVar, Split
+from ...te.schedule.relations import Interval, axis_values, loop_extents
+from ...te.schedule.stage import Stage
 from .bodies import room
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import bounds, flatten, substitute
-from ...te.stage_state import StageState
+from ...te.schedule.stage_state import StageState
 
 
 @dataclass(frozen=True)

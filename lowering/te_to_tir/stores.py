@@ -11,10 +11,10 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, bounds, simplify, substitute
-from ...te.affine_forms import bounds_of
-from ...te.itervar import IterVar
-from ...te.relations import Interval, axis_values
-from ...te.stage import Stage
+from ...te.language.affine_forms import bounds_of
+from ...te.schedule.itervar import IterVar
+from ...te.schedule.relations import Interval, axis_values
+from ...te.schedule.stage import Stage
 from .bodies import room
 from .buffers import BufferLowering
 

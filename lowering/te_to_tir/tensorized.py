@@ -9,11 +9,11 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, substitute
-from ...te.intrin import TensorIntrin
-from ...te.itervar import IterVar
-from ...te.relations import axis_values
-from ...te.stage import Stage
-from ...te.tensorize import match_tile
+from ...te.schedule.intrin import TensorIntrin
+from ...te.schedule.itervar import IterVar
+from ...te.schedule.relations import axis_values
+from ...te.schedule.stage import Stage
+from ...te.schedule.tensorize import match_tile
 from .stores import Nest, Part, StoreLowering
 from .tiles import Place, inline_kernel
 

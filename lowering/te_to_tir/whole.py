@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects import te, tir
-from ...dialects.te_stages import tensor_number
+from ...dialects.te.stages import tensor_number
 from ...provenance.builder import LocatedBuilder
 from .reducers import constant
 

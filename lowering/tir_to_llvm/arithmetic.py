@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import llvm_ext
-from ...dialects.te import bit_width
+from ...dialects.element_types import bit_width
 from ...provenance.diagnostics import fail
 from ..llvm_to_native.text import suffix, type_text
 from .builder import NO_FLAGS

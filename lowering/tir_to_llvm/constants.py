@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.tir import buffer_of
-from ...dialects.tir_statements import AllocConstOp, AssertOp
+from ...dialects.tir.statements import AllocConstOp, AssertOp
 from ...provenance.diagnostics import describe
 from .context import Handler, Lowering
 from .frame import Place

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.llvm_ext import UNROLL
 from ...dialects.tir import ForOp, IfOp, WhileOp
-from ...dialects.tir_statements import ConditionOp
+from ...dialects.tir.statements import ConditionOp
 from .builder import NO_FLAGS
 from .context import Handler, Lowering
 from .frame import Place, Scope

@@ -9,7 +9,7 @@ from xdsl.dialects import llvm
 from xdsl.ir import Operation
 
 from ...dialects import llvm_ext
-from ...dialects.tir_lanes import CastOp, CompareOp, SelectOp
+from ...dialects.tir.lanes import CastOp, CompareOp, SelectOp
 from .arithmetic import fcmp, resize, select
 from .context import Handler, Lowering
 from .types import element, is_integer, register_type

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects import llvm_ext
 from ...dialects.affine import linear_bounds
 from ...dialects.tir import buffer_of
-from ...dialects.tir_masked import MaskedLoadOp, MaskedStoreOp, MaskOp
+from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ...provenance.diagnostics import fail
 from ..llvm_to_native.text import suffix, type_text
 from .arithmetic import select

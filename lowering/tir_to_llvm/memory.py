@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.affine import Linear
 from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, buffer_of, element_bytes
-from ...dialects.tir_masked import MaskedLoadOp, MaskedStoreOp
-from ...dialects.tir_prefetch import PrefetchOp
+from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp
+from ...dialects.tir.prefetch import PrefetchOp
 from ...provenance.diagnostics import fail
 from .arithmetic import resize
 from .context import Handler, Lowering

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ...dialects.te import bit_width, stored_type
+from ...dialects.element_types import bit_width, stored_type
 
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()

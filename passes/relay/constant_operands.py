@@ -8,9 +8,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ...dialects.relay.constants import Array, pool_of
+from ...dialects.relay.constants import pool_of
 from ...dialects.relay.core import ConstantOp
 from ...provenance.rewrite import is_trivially_dead_when_unused
+from ...support.dtypes import Array
 
 
 def is_at_hand(op: Operation | object, module: ModuleOp) -> bool:

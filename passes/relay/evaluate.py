@@ -12,11 +12,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.constants import Array, numpy_dtype
+from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import Binary, Unary
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...provenance.diagnostics import PipelineError, fail, message
+from ...provenance.diagnostics import fail, message
+from ...support.dtypes import Array
+from ...support.errors import PipelineError
 from . import evaluate_elementwise, evaluate_nn, evaluate_transform
 from .evaluate_elementwise import AnyArray, Evaluator
 

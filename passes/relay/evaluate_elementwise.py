@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from ...dialects.element_types import DTYPES, numpy_dtype
 from ...dialects.relay import elementwise as ops
-from ...dialects.relay.constants import DTYPES, numpy_dtype
 from ...dialects.relay.operator import Operator, Signature
 
 AnyArray: TypeAlias = npt.NDArray[Any]

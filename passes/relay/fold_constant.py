@@ -11,11 +11,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.relay.constants import Array
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.nn import DropoutOp
 from ...dialects.relay.operator import Operator
 from ...provenance.rewrite import replace_with_constant, rewrite
+from ...support.dtypes import Array
 from .constant_operands import erase_unused, is_at_hand
 from .evaluate import TABLE, evaluate
 

@@ -12,13 +12,14 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.relay.constants import DTYPES
+from ...dialects.element_types import DTYPES
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator, as_tensor
-from ...provenance.context import PassContext
-from ...provenance.diagnostics import PipelineError, message
+from ...provenance.diagnostics import message
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
+from ...support.context import PassContext
+from ...support.errors import PipelineError
 from .fusion_graph import FusionGraph, post_order, producers
 from .fusion_groups import FusionGroups
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.relay.constants import numpy_dtype
+from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, DivideOp, MultiplyOp, NegativeOp, SqrtOp
 from ...dialects.relay.nn import BatchNormOp, DropoutOp

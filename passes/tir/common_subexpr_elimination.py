@@ -13,11 +13,11 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.tir import UNBOUNDED, CallExternOp, IndexOp, LoadOp, PrimFuncOp
-from ...dialects.tir_masked import MaskedLoadOp
+from ...dialects.tir.masked import MaskedLoadOp
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
-from .canonical import canonical
-from .common import Ranges, Reader, Writer, blocks_of, prim_funcs, settle, view
+from .analysis.canonical import canonical
+from .rewriting.common import Ranges, Reader, Writer, blocks_of, prim_funcs, settle, view
 
 
 def run(func: PrimFuncOp) -> None:

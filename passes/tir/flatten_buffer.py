@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.tir import AllocConstOp, AllocOp, BufferType, PrimFuncOp, buffer_of
-from .common import LEADING, Ranges, Touch, blocks_of, flat_index, prim_funcs, settle, update, view
+from .rewriting.common import LEADING, Ranges, Touch, blocks_of, flat_index, prim_funcs, settle, update, view
 
 
 def flat_type(type: BufferType) -> BufferType:

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp
 from ...provenance.span import fuse
-from .common import View, Writer, hoist, prim_funcs, record, view
+from .rewriting.common import View, Writer, hoist, prim_funcs, record, view
 
 LIMIT = 256
 """Ops beside an `if` that are copied into its other branch at most, per loop."""

@@ -15,9 +15,9 @@ from xdsl.traits import Pure
 
 from ...dialects.affine import linear
 from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp
-from ...provenance.diagnostics import PipelineError
-from .common import LEADING, Access, Reader, Writer, prim_funcs, record, view
-from .pieces import in_chunks, piece
+from ...support.errors import PipelineError
+from .rewriting.common import LEADING, Access, Reader, Writer, prim_funcs, record, view
+from .rewriting.loop_parts import in_chunks, piece
 from .unroll import write_out
 
 MARK = "double_buffer"

@@ -14,9 +14,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import linear, substitute
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp
-from ...dialects.tir_prefetch import PrefetchOp
-from .canonical import canonical
-from .common import Ranges, prim_funcs, record, view
+from ...dialects.tir.prefetch import PrefetchOp
+from .analysis.canonical import canonical
+from .rewriting.common import Ranges, prim_funcs, record, view
 
 MARK = "prefetch"
 """The attribute of a loop: `offset`, or `[["buffer", offset], ..]` for some buffers only."""

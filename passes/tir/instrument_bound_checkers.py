@@ -22,11 +22,11 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import bounds, flatten, linear
 from ...dialects.tir import CallExternOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
-from ...dialects.tir_lanes import lanes
+from ...dialects.tir.lanes import lanes
 from ...provenance.span import layer_names
-from .common import LEADING, Ranges, blocks_of, prim_funcs, settle, view
-from .integer_ranges import integer_ranges
-from .values import zero
+from .analysis.integer_ranges import integer_ranges
+from .rewriting.common import LEADING, Ranges, blocks_of, prim_funcs, settle, view
+from .rewriting.literals import zero
 
 CALLBACK = "whence_bound_error"
 """`void (i64 site, i64 dimension, i64 index)`: told of an access that would have left its buffer."""

@@ -14,8 +14,8 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import Linear, Range, linear, linear_bounds
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
-from .common import Ranges, blocks_of, prim_funcs, record, view
-from .pieces import piece
+from .rewriting.common import Ranges, blocks_of, prim_funcs, record, view
+from .rewriting.loop_parts import piece
 
 HINT = "pragma_loop_partition_hint"
 """The attribute of a loop that asks for it."""

@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.tir import IfOp, IndexOp, PrimFuncOp
-from ...dialects.tir_block import BlockOp, InitOp
+from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.rewrite import rewrite
-from .common import prim_funcs
+from .rewriting.common import prim_funcs
 
 
 class OpenInit(RewritePattern):

@@ -11,11 +11,11 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.tir import PrimFuncOp
-from ...dialects.tir_lanes import scalar_type
+from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
-from .common import prim_funcs
-from .intrin_floats import Floats
-from .intrin_formulas import FORMULAS
+from .elementary.floats import Floats
+from .elementary.formulas import FORMULAS
+from .rewriting.common import prim_funcs
 
 
 class ExpandIntrin(RewritePattern):

@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import flatten, linear
 from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrimFuncOp, buffer_of
-from ...dialects.tir_lanes import lanes
+from ...dialects.tir.lanes import lanes
 from ...provenance.diagnostics import fail
-from .common import LEADING, Reader, Touch, Writer, drop, prim_funcs, stride_attribute
+from .rewriting.common import LEADING, Reader, Touch, Writer, drop, prim_funcs, stride_attribute
 
 
 def _unflatten(position: AffineExpr, shape: tuple[int, ...]) -> list[AffineExpr]:

@@ -22,11 +22,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects import tir_lanes
 from ...dialects.tir import LoadOp, PrimFuncOp
-from ...dialects.tir_lanes import lanes, scalar_type
-from .common import Ranges, constant, drop, prim_funcs, record
-from .integer_ranges import integer_ranges, kind_of, numbers_of
+from ...dialects.tir import lanes as tir_lanes
+from ...dialects.tir.lanes import lanes, scalar_type
+from .analysis.integer_ranges import integer_ranges, kind_of, numbers_of
+from .rewriting.common import Ranges, constant, drop, prim_funcs, record
 
 _ARITHMETIC = {"addi", "subi", "muli", "minsi", "maxsi", "divsi", "remsi", "floordivsi"}
 _ENDS = {"cmpi", "compare", "sitofp", "trunci", "index_cast"}

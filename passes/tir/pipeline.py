@@ -24,9 +24,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.tir import PrimFuncOp
-from ...provenance.context import PassContext
-from ...provenance.diagnostics import PipelineError
 from ...provenance.ledger import current_ledger, recording
+from ...support.context import PassContext
+from ...support.errors import PipelineError
 from . import (
     common_subexpr_elimination,
     flatten_buffer,
@@ -47,7 +47,7 @@ from . import (
     unroll,
     vectorize,
 )
-from .common import prim_funcs
+from .rewriting.common import prim_funcs
 
 Run: TypeAlias = Callable[[PrimFuncOp], object]
 

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.tir import AllocConstOp, AllocOp, ForOp, IfOp, PrimFuncOp
-from .common import Reader, drop, prim_funcs
+from .rewriting.common import Reader, drop, prim_funcs
 
 
 def run(func: PrimFuncOp) -> None:

@@ -14,12 +14,12 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects import tir_lanes
 from ...dialects.affine import bounds
 from ...dialects.tir import CallExternOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
-from ...dialects.tir_lanes import scalar_type
-from .common import Ranges, Writer, blocks_of, constant, prim_funcs, record, settle, view
-from .values import zero
+from ...dialects.tir import lanes as tir_lanes
+from ...dialects.tir.lanes import scalar_type
+from .rewriting.common import Ranges, Writer, blocks_of, constant, prim_funcs, record, settle, view
+from .rewriting.literals import zero
 
 Select: TypeAlias = arith.SelectOp | tir_lanes.SelectOp
 

@@ -11,7 +11,19 @@ from xdsl.passes import ModulePass
 
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
 from ...provenance.span import fuse
-from .common import Mapped, Ranges, constant, drop, hoist, prim_funcs, record, replace_var, settle, update, view
+from .rewriting.common import (
+    Mapped,
+    Ranges,
+    constant,
+    drop,
+    hoist,
+    prim_funcs,
+    record,
+    replace_var,
+    settle,
+    update,
+    view,
+)
 
 
 def run(func: PrimFuncOp, *, keep_trivial_loops: bool = False) -> None:

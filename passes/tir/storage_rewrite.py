@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 
 from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, WhileOp
 from ...provenance.span import fuse
-from .common import Ranges, prim_funcs, record
-from .elementwise import same_elements
+from .analysis.elementwise import same_elements
+from .rewriting.common import Ranges, prim_funcs, record
 
 
 def run(func: PrimFuncOp) -> None:

@@ -15,9 +15,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import linear
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes
-from ...dialects.tir_masked import MaskedLoadOp, MaskOp
-from .common import Ranges, Reader, Writer, constant, prim_funcs, record, vector_type, view
-from .pieces import every, piece
+from ...dialects.tir.masked import MaskedLoadOp, MaskOp
+from .rewriting.common import Ranges, Reader, Writer, constant, prim_funcs, record, vector_type, view
+from .rewriting.loop_parts import every, piece
 
 _SIDE = 4
 """Elements of 4 bytes that a part of a vector holds, across which no shuffle is cheap."""

@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp
-from ...dialects.tir_prefetch import PrefetchOp
-from .common import Access, Ranges, Writer, index_constant, narrowed, prim_funcs, record, settle, update, view
+from ...dialects.tir.prefetch import PrefetchOp
+from .rewriting.common import Access, Ranges, Writer, index_constant, narrowed, prim_funcs, record, settle, update, view
 
 STEPS = "pragma_auto_unroll_max_step"
 EXPLICIT = "pragma_unroll_explicit"

@@ -13,10 +13,10 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import substitute
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes
-from .common import Ranges, blocks_of, hoist, prim_funcs, record, settle, view
-from .lanes import WIDTHS, Condition, Lanes, Obstacle, conditions
-from .pieces import in_chunks, piece
-from .vectors import Copies, Vectors
+from .analysis.lanes import WIDTHS, Condition, Lanes, Obstacle, conditions
+from .rewriting.common import Ranges, blocks_of, hoist, prim_funcs, record, settle, view
+from .rewriting.lane_bodies import Copies, Vectors
+from .rewriting.loop_parts import in_chunks, piece
 
 _SERIAL = StringAttr("serial")
 _REGISTER = 64

@@ -28,9 +28,9 @@ from ...dialects.tir import (
     buffer_of,
 )
 from ...provenance.diagnostics import message
-from .common import Ranges, Writer, narrowed, prim_funcs, view
-from .elementwise import Point, point
-from .races import meet
+from .analysis.elementwise import Point, point
+from .analysis.races import meet
+from .rewriting.common import Ranges, Writer, narrowed, prim_funcs, view
 
 Access: TypeAlias = LoadOp | StoreOp
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from whence.kernels import build_schedule as build_schedule
     from whence.kernels import create_prim_func as create_prim_func
     from whence.kernels import lower as lower
-    from whence.passes.tir.usmp import PoolInfo as PoolInfo
-    from whence.provenance.context import PassContext as PassContext
-    from whence.provenance.diagnostics import FrontendError as FrontendError
-    from whence.provenance.diagnostics import PipelineError as PipelineError
-    from whence.provenance.diagnostics import ScheduleError as ScheduleError
-    from whence.provenance.diagnostics import WhenceError as WhenceError
+    from whence.planning.usmp import PoolInfo as PoolInfo
+    from whence.support.context import PassContext as PassContext
+    from whence.support.errors import FrontendError as FrontendError
+    from whence.support.errors import PipelineError as PipelineError
+    from whence.support.errors import ScheduleError as ScheduleError
+    from whence.support.errors import WhenceError as WhenceError
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
 _HOMES = {
@@ -33,12 +33,12 @@ _HOMES = {
     "build_schedule": "whence.kernels",
     "create_prim_func": "whence.kernels",
     "lower": "whence.kernels",
-    "PassContext": "whence.provenance.context",
-    "PoolInfo": "whence.passes.tir.usmp",
-    "FrontendError": "whence.provenance.diagnostics",
-    "PipelineError": "whence.provenance.diagnostics",
-    "ScheduleError": "whence.provenance.diagnostics",
-    "WhenceError": "whence.provenance.diagnostics",
+    "PassContext": "whence.support.context",
+    "PoolInfo": "whence.planning.usmp",
+    "FrontendError": "whence.support.errors",
+    "PipelineError": "whence.support.errors",
+    "ScheduleError": "whence.support.errors",
+    "WhenceError": "whence.support.errors",
 }
 
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.build import Progress, build
-from whence.dialects.relay.constants import Array
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
-from whence.passes.tir.usmp import PoolInfo
-from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import PipelineError
+from whence.planning.memory import MemoryInfo
+from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.artifact import Artifact
 from whence.runtime.cache import KernelCache
 from whence.runtime.executor import Runner
-from whence.runtime.memory import MemoryInfo
 from whence.runtime.tensors import Tensor, TensorSpec
 from whence.runtime.threads import ThreadPool
+from whence.support.context import PassContext
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from onnx import ModelProto

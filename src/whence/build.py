@@ -19,14 +19,14 @@ from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.passes.tir.usmp import PoolInfo
-from whence.provenance.diagnostics import PipelineError, ScheduleError
+from whence.planning.assemble import assemble
+from whence.planning.main_program import main_program
+from whence.planning.pools import Pools
+from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger
 from whence.runtime.artifact import Artifact, Snapshot
-from whence.runtime.assemble import assemble
 from whence.runtime.cache import KernelCache, decode, encode
-from whence.runtime.main_program import main_program
-from whence.runtime.pools import Pools
+from whence.support.errors import PipelineError, ScheduleError
 
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""

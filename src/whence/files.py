@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from whence.provenance.diagnostics import PipelineError
+from whence.support.errors import PipelineError
 
 
 def _mode() -> int:

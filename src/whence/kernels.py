@@ -15,7 +15,7 @@ from xdsl.dialects.vector import Vector
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
-from whence.dialects.relay.constants import Array, numpy_dtype
+from whence.dialects.element_types import numpy_dtype
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import BufferType, PrimFuncOp, Tir, buffer_of
 from whence.lowering.kernel import print_with_lines
@@ -27,7 +27,6 @@ from whence.lowering.tir_to_llvm.constants import ASSERT_FAILED
 from whence.lowering.tir_to_llvm.convert import convert
 from whence.passes.tir.instrument_bound_checkers import CALLBACK, sites_of
 from whence.passes.tir.pipeline import run_tir_passes
-from whence.provenance.diagnostics import FrontendError, PipelineError
 from whence.provenance.span import fuse
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
@@ -35,10 +34,12 @@ from whence.runtime.jit import link
 from whence.runtime.packed import PackedFunctions
 from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
 from whence.runtime.threads import ThreadPool, pool_library
-from whence.te.language import create_schedule
-from whence.te.schedule import Schedule
-from whence.te.tensor import PlaceholderOp
-from whence.te.tensor import Tensor as TeTensor
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, PipelineError
+from whence.te.language.tensor import PlaceholderOp
+from whence.te.language.tensor import Tensor as TeTensor
+from whence.te.schedule.create import create_schedule
+from whence.te.schedule.schedule import Schedule
 from whence.textio import one_line
 
 

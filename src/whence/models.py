@@ -7,7 +7,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from whence.provenance.diagnostics import FrontendError
+from whence.support.errors import FrontendError
 
 SUFFIXES = (".onnx", ".mlir")
 

@@ -16,11 +16,14 @@ from xdsl.printer import Printer
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from whence.dialects.relay.constants import Array, pool_of, tensor_type
+from whence.dialects.element_types import tensor_type
+from whence.dialects.relay.constants import pool_of
 from whence.dialects.relay.core import ConstantOp
 from whence.files import replacing
-from whence.provenance.diagnostics import FrontendError, PipelineError, message
+from whence.provenance.diagnostics import message
 from whence.runtime.params import load_params, write_params
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, PipelineError
 
 
 def context() -> Context:

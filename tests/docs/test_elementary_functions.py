@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from whence.passes.tir.intrin_formulas import FORMULAS
+from whence.passes.tir.elementary.formulas import FORMULAS
 
 _PAGE = Path(__file__).parents[2] / "docs" / "elementary_functions.md"
 

@@ -30,7 +30,7 @@ from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
 from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
 from whence.lowering.tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.passes.tir.intrin_formulas import FORMULAS
+from whence.passes.tir.elementary.formulas import FORMULAS
 from whence.passes.tir.lower_intrin import TirLowerIntrinPass
 from whence.passes.tir.pipeline import TirPipelinePass
 from whence.provenance.span import layer_names

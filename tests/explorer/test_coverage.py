@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 import whence
 from whence.explorer.code import kernel_of, machine_lines
 from whence.explorer.coverage import LEVELS, coverage
-from whence.provenance.context import PassContext
+from whence.support.context import PassContext
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import whence
 from whence.explorer.code import kernel_of, line_location, machine_code
 from whence.explorer.coverage import LEVELS
 from whence.explorer.why import why
-from whence.provenance.diagnostics import FrontendError
 from whence.provenance.span import layer_names
+from whence.support.errors import FrontendError
 
 LAYERS = ("bias_maker", "conv1", "bn1", "relu1", "dropout", "conv2", "bn2", "relu2", "pool")
 

@@ -16,8 +16,8 @@ import pytest
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from whence.frontends.onnx import from_onnx
-from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import FrontendError
+from whence.support.context import PassContext
+from whence.support.errors import FrontendError
 
 
 def parse(text: str, opset: int = 13) -> ModelProto:

@@ -17,9 +17,9 @@ from whence.dialects.relay.constants import pool_of
 from whence.dialects.relay.core import ConstantOp, FuncOp
 from whence.frontends.onnx import from_onnx
 from whence.provenance.audit import check_explained, check_located, surviving_leaves
-from whence.provenance.context import PassContext
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.span import layer_location, layer_names
+from whence.support.context import PassContext
 
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
 

@@ -19,8 +19,8 @@ from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
 from whence.api import compile as compile_model
+from whence.dialects.element_types import tensor_type
 from whence.dialects.llvm_ext import LLVMExt
-from whence.dialects.relay.constants import tensor_type
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.tir import PrimFuncOp, Tir
@@ -35,7 +35,7 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.audit import check_located
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
-from whence.te.schedule import Schedule
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

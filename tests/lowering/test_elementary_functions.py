@@ -19,7 +19,7 @@ from whence.dialects.tir import PrimFuncOp
 from whence.kernels import build_schedule
 from whence.lowering.llvm_to_native.compile import Native
 from whence.lowering.tir_to_llvm.convert import LLVMKernel
-from whence.passes.tir.intrin_formulas import FORMULAS
+from whence.passes.tir.elementary.formulas import FORMULAS
 from whence.passes.tir.pipeline import run_tir_passes
 
 Array = NDArray[Any]

@@ -15,7 +15,7 @@ from whence.lowering.llvm_to_native.assembly import compact, instructions, line_
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.tir_to_llvm.convert import LLVMKernel
-from whence.provenance.diagnostics import PipelineError
+from whence.support.errors import PipelineError
 
 Compiled = Callable[..., tuple[LLVMKernel, Native]]
 X86 = "x86_64" in str(cast(Any, llvm).get_process_triple())

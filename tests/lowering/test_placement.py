@@ -10,11 +10,11 @@ import pytest
 from whence import te
 from whence.dialects import tir
 from whence.kernels import build_schedule, lower
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.bounds import infer_ranges
-from whence.te.intrin import TensorIntrin
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.bounds import infer_ranges
+from whence.te.schedule.intrin import TensorIntrin
+from whence.te.schedule.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 

@@ -16,9 +16,9 @@ from xdsl.parser import Parser
 
 from whence.dialects import te, tir
 from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.provenance.diagnostics import ScheduleError
 from whence.provenance.span import layer_location, layer_names
-from whence.te.schedule import Schedule
+from whence.support.errors import ScheduleError
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 Run = Callable[..., tir.PrimFuncOp]

@@ -11,7 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from whence.dialects.relay.constants import tensor_type
+from whence.dialects.element_types import tensor_type
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator
 from whence.provenance.builder import LocatedBuilder

@@ -18,10 +18,10 @@ from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator, OpPattern
 from whence.passes.relay.fuse_ops import FuseOpsPass, kernel_name
 from whence.passes.relay.fusion_graph import FusionGraph, PostDominators
-from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import PipelineError
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.span import layer_names
+from whence.support.context import PassContext
+from whence.support.errors import PipelineError
 
 
 def test_convolution_takes_bias_and_activation() -> None:

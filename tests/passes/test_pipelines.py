@@ -14,16 +14,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.passes import ModulePass
 
+from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
-from whence.dialects.relay.constants import numpy_dtype
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.operator import element_of, shape_of
 from whence.passes.pipelines import PIPELINE, available_passes, relay_pipeline, run_passes
 from whence.passes.relay.evaluate import evaluate_module
-from whence.provenance.context import PassContext
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
+from whence.support.context import PassContext
 
 MODELS = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from whence.provenance.context import PassContext, spans_enabled
-from whence.provenance.diagnostics import PipelineError
+from whence.support.context import PassContext, spans_enabled
+from whence.support.errors import PipelineError
 
 
 def test_defaults():

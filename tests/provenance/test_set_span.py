@@ -12,9 +12,9 @@ from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ExpOp, ReluOp, SqrtOp
 from whence.dialects.relay.nn import BatchNormOp
 from whence.dialects.relay.transform import ConcatenateOp, ExpandDimsOp
-from whence.provenance.context import PassContext
 from whence.provenance.set_span import Source, set_span
 from whence.provenance.span import SequentialSpan, SourceName, Span, fuse, layer_location, layer_names
+from whence.support.context import PassContext
 
 T = TensorType(f32, [4])
 A, B = layer_location("a", "m.onnx", 0), layer_location("b", "m.onnx", 1)

@@ -11,10 +11,10 @@ from xdsl.ir import Block, Operation
 
 from whence.dialects.relay.core import ConstantOp
 from whence.dialects.relay.elementwise import AddOp, ExpOp, MaximumOp, ReluOp, SqrtOp
-from whence.provenance.context import PassContext
 from whence.provenance.set_span import set_span
 from whence.provenance.si_builder import SIBuilder
 from whence.provenance.span import SequentialSpan, SourceName, Span, layer_location
+from whence.support.context import PassContext
 
 T = TensorType(f32, [4])
 Parse = Callable[[str], ModuleOp]

@@ -11,9 +11,9 @@ from onnx import TensorProto, helper
 import whence
 from whence import te
 from whence.lowering.relay_to_te import transform
-from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import WhenceError
 from whence.runtime.bounds import has_checks
+from whence.support.context import PassContext
+from whence.support.errors import WhenceError
 
 CHECKED = {"tir.instrument_bound_checkers": True}
 

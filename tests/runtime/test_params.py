@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from whence.dialects.relay.constants import Array
-from whence.provenance.diagnostics import FrontendError
 from whence.runtime.params import load_params, read_params, write_params
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError
 
 X = {"x": np.array([1.0, 2.0], np.float32)}
 

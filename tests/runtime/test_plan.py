@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.runtime.lifetimes import Plan, Step
-from whence.runtime.plan import plan
+from whence.planning.lifetimes import Plan, Step
+from whence.planning.plan import plan
 
 
 def _rounded(size: int) -> int:

@@ -13,12 +13,12 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import whence
 from whence.dialects.relay.core import CallOp, FuncOp
-from whence.passes.tir.usmp import ALGORITHMS
-from whence.provenance.diagnostics import PipelineError
+from whence.planning.lifetimes import Lifetimes, Plan, Step
+from whence.planning.pools import Pools, plan_in_pools
+from whence.planning.usmp import ALGORITHMS
 from whence.provenance.span import layer_location
 from whence.runtime.artifact import Artifact
-from whence.runtime.lifetimes import Lifetimes, Plan, Step
-from whence.runtime.pools import Pools, plan_in_pools
+from whence.support.errors import PipelineError
 
 Array = NDArray[Any]
 

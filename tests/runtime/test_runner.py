@@ -16,21 +16,21 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType, UnknownLoc, f32
 from xdsl.ir import Operation, SSAValue
 
-from whence.dialects.relay.constants import Array
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
-from whence.provenance.diagnostics import FrontendError, PipelineError
+from whence.planning import main_program as main_module
+from whence.planning.assemble import assemble
+from whence.planning.main_program import main_program
 from whence.provenance.span import fuse, layer_location, layer_names
-from whence.runtime import main_program as main_module
 from whence.runtime.artifact import Artifact, Call, Slot, Snapshot
-from whence.runtime.assemble import assemble
 from whence.runtime.executor import Runner
-from whence.runtime.main_program import main_program
 from whence.runtime.tensors import Tensor, TensorSpec, check_inputs
 from whence.runtime.threads import ThreadPool
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, PipelineError
 
 N = 10_007
 FLOAT = np.dtype(np.float32)

@@ -18,10 +18,10 @@ import pytest
 
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.target import Target, binding
-from whence.provenance.diagnostics import PipelineError
 from whence.runtime.jit import Library, link
 from whence.runtime.threads import ThreadPool, pool_library, thread_count
 from whence.runtime.threads_ir import pool_text
+from whence.support.errors import PipelineError
 
 _COUNT = """
 declare void @whence_parallel_for(ptr, ptr, ptr, i64)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import te
-from whence.te.tensor import Tensor
+from whence.te.language.tensor import Tensor
 
 Array = NDArray[Any]
 Dice = random.Random

@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 
 from whence import te
 from whence.dialects import te as te_dialect
-from whence.te.group import Group
-from whence.te.itervar import IterVar
-from whence.te.schedule import Schedule
-from whence.te.stage import Stage
+from whence.te.schedule.group import Group
+from whence.te.schedule.itervar import IterVar
+from whence.te.schedule.schedule import Schedule
+from whence.te.schedule.stage import Stage
 
 Dice = random.Random
 Step = Callable[[Dice, Schedule, Stage], object]

@@ -26,11 +26,11 @@ from random_primitives import draw
 
 from whence import te
 from whence.dialects.tir import PrimFuncOp
+from whence.explorer.schedule.tedd import viz_dataflow_graph, viz_itervar_relationship_graph, viz_schedule_tree
 from whence.kernels import lower
 from whence.provenance.audit import check_located
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.schedule import Schedule
-from whence.te.tedd import viz_dataflow_graph, viz_itervar_relationship_graph, viz_schedule_tree
+from whence.support.errors import ScheduleError
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 PRIMITIVES = 12

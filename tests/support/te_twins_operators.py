@@ -10,8 +10,8 @@ from typing import Any
 from text_twins import layer, twin
 
 from whence import te
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 
 def _matmul(m: int, n: int, depth: int) -> tuple[Tensor, Tensor, Tensor]:

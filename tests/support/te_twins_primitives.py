@@ -7,8 +7,8 @@ from typing import Any
 from text_twins import Made, layer, twin
 
 from whence import te
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 
 def _chain(rows: int = 8, columns: int = 6) -> tuple[Tensor, Tensor, Tensor]:

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from whence.dialects.tir import PrimFuncOp
 from whence.provenance.span import layer_location
-from whence.te.locations import located
-from whence.te.schedule import Schedule
+from whence.te.language.locations import located
+from whence.te.schedule.schedule import Schedule
 
 Made: TypeAlias = Schedule | PrimFuncOp
 Twin: TypeAlias = Callable[[], Made | list[Made]]

@@ -22,7 +22,7 @@ from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.strategy import schedule_function
 from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.te.schedule import Schedule
+from whence.te.schedule.schedule import Schedule
 
 MODELS = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 

@@ -8,9 +8,9 @@ import pytest
 
 from whence.dialects.tir import ForOp
 from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.bounds import attach_axis, infer_ranges
-from whence.te.schedule import Schedule
+from whence.support.errors import ScheduleError
+from whence.te.schedule.bounds import attach_axis, infer_ranges
+from whence.te.schedule.schedule import Schedule
 
 WINDOWS = """
 te.func @windows(%x: tensor<40xf32>) -> (tensor<15xf32>) {

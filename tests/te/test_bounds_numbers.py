@@ -10,13 +10,13 @@ import pytest
 from whence import te
 from whence.dialects import tir
 from whence.kernels import build_schedule, lower
-from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.bounds import infer_bounds, infer_ranges
-from whence.te.itervar import IterVar
-from whence.te.schedule import Schedule
-from whence.te.stage import Stage
-from whence.te.tensor import Tensor
+from whence.support.context import PassContext
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.bounds import infer_bounds, infer_ranges
+from whence.te.schedule.itervar import IterVar
+from whence.te.schedule.schedule import Schedule
+from whence.te.schedule.stage import Stage
 
 
 def copies(*shape: Any) -> tuple[Tensor, Tensor, Tensor]:

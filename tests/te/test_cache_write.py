@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from whence import te
 from whence.kernels import build_schedule
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(13)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from whence.te.diff import AttributeChange, diff
-from whence.te.schedule import Schedule
+from whence.explorer.schedule.diff import AttributeChange, diff
+from whence.te.schedule.schedule import Schedule
 
 Golden = Callable[[str, str], None]
 

@@ -9,8 +9,8 @@ import pytest
 
 from whence import te
 from whence.kernels import build_schedule, lower
-from whence.provenance.diagnostics import FrontendError, ScheduleError
 from whence.provenance.span import layer_names
+from whence.support.errors import FrontendError, ScheduleError
 
 Array = np.ndarray[Any, Any]
 _RANDOM = np.random.default_rng(3)

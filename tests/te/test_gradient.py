@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from whence import te
 from whence.kernels import build_schedule
-from whence.provenance.diagnostics import ScheduleError
 from whence.provenance.span import layer_location, layer_names
-from whence.te.schedule import Schedule
-from whence.te.tensor import Body, Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Body, Tensor
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 Case = tuple[Tensor, list[Tensor]]

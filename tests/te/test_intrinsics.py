@@ -22,10 +22,10 @@ from whence.dialects import schedule, tir
 from whence.dialects.te import Te
 from whence.kernels import build_schedule
 from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.intrin import Replacement, TensorIntrin, Tile
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.intrin import Replacement, TensorIntrin, Tile
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(5)

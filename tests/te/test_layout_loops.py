@@ -17,15 +17,15 @@ from xdsl.utils.exceptions import VerifyException
 from whence import te
 from whence.dialects.schedule import Schedule as Sequences
 from whence.dialects.te import Te
+from whence.explorer.schedule.tedd import viz_itervar_relationship_graph
+from whence.explorer.schedule.tedd_json import dump_json
 from whence.kernels import build_schedule, lower
 from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.affine_forms import layout_map
-from whence.te.layouts import inverse_layout
-from whence.te.schedule import Schedule
-from whence.te.tedd import viz_itervar_relationship_graph
-from whence.te.tedd_json import dump_json
-from whence.te.tensor import Body, Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.affine_forms import layout_map
+from whence.te.language.layouts import inverse_layout
+from whence.te.language.tensor import Body, Tensor
+from whence.te.schedule.schedule import Schedule
 
 RNG = np.random.default_rng(11)
 

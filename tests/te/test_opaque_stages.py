@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from whence import te
+from whence.explorer.schedule.diff import diff
+from whence.explorer.schedule.tedd import viz_dataflow_graph, viz_itervar_relationship_graph, viz_schedule_tree
+from whence.explorer.schedule.tedd_json import dump_json
 from whence.kernels import build_schedule, lower
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.diff import diff
-from whence.te.schedule import Schedule
-from whence.te.tedd import viz_dataflow_graph, viz_itervar_relationship_graph, viz_schedule_tree
-from whence.te.tedd_json import dump_json
-from whence.te.tensor import Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 STEPS, WIDTH = 9, 8

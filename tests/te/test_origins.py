@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 from whence import te
 from whence.dialects import te as ops
 from whence.kernels import build_schedule, lower
-from whence.provenance.diagnostics import ScheduleError
 from whence.provenance.span import layer_location, layer_names
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(8)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 import whence
 from whence import te
 from whence.dialects import tir
-from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.intrin import TensorIntrin
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.support.context import PassContext
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.intrin import TensorIntrin
+from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(3)

@@ -15,9 +15,9 @@ from xdsl.printer import Printer
 from whence import te
 from whence.dialects.te import FuncOp
 from whence.kernels import build_schedule
-from whence.provenance.diagnostics import ScheduleError
 from whence.provenance.span import layer_location, layer_names
-from whence.te.emit import build_function
+from whence.support.errors import ScheduleError
+from whence.te.language.emit import build_function
 
 Array = np.ndarray[Any, Any]
 _RANDOM = np.random.default_rng(0)

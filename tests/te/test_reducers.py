@@ -11,8 +11,8 @@ from whence import te
 from whence.dialects.te import ComputeOp
 from whence.dialects.tir import ForOp
 from whence.kernels import build_schedule, lower
-from whence.provenance.diagnostics import ScheduleError
 from whence.provenance.span import layer_names
+from whence.support.errors import ScheduleError
 
 Array = np.ndarray[Any, Any]
 _RANDOM = np.random.default_rng(1)

@@ -9,13 +9,13 @@ from typing import cast
 import pytest
 
 from whence import te
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.group import Group
-from whence.te.intrin import TensorIntrin
-from whence.te.itervar import ThreadAxis
-from whence.te.schedule import Schedule
-from whence.te.stage import Stage
-from whence.te.tensor import Tensor
+from whence.support.errors import ScheduleError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.group import Group
+from whence.te.schedule.intrin import TensorIntrin
+from whence.te.schedule.itervar import ThreadAxis
+from whence.te.schedule.schedule import Schedule
+from whence.te.schedule.stage import Stage
 
 
 class Case:

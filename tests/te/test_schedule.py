@@ -13,9 +13,9 @@ from xdsl.utils.exceptions import VerifyException
 from whence.dialects import schedule as ops
 from whence.lowering.kernel import printed
 from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.provenance.diagnostics import ScheduleError
-from whence.te.replay import replay
-from whence.te.schedule import Schedule, Stage
+from whence.support.errors import ScheduleError
+from whence.te.schedule.replay import replay
+from whence.te.schedule.schedule import Schedule, Stage
 
 CHAIN = """
 te.func @chain(%a: tensor<12x16xf32>) -> (tensor<12x16xf32>) {

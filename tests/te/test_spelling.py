@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import pytest
 
-from whence.te.schedule import Schedule
-from whence.te.view import expression
+from whence.te.schedule.schedule import Schedule
+from whence.te.schedule.view import expression
 
 Make: TypeAlias = Callable[[str], Schedule]
 

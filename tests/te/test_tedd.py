@@ -12,11 +12,11 @@ from typing import get_args
 
 import pytest
 
-from whence.te import dot, tedd
-from whence.te.dot import wrapped
-from whence.te.itervar import Kind
-from whence.te.schedule import Schedule
-from whence.te.tedd_json import KIND_TYPES, ScheduleEntry, dump_json
+from whence.explorer.schedule import dot, tedd
+from whence.explorer.schedule.dot import wrapped
+from whence.explorer.schedule.tedd_json import KIND_TYPES, ScheduleEntry, dump_json
+from whence.te.schedule.itervar import Kind
+from whence.te.schedule.schedule import Schedule
 
 Golden = Callable[[str, str], None]
 View = Callable[..., str | None]

@@ -23,7 +23,7 @@ from whence.dialects.te import FuncOp
 from whence.dialects.tir import PrimFuncOp
 from whence.kernels import lower
 from whence.passes.tir.pipeline import TIR_PIPELINE
-from whence.te.schedule import Schedule
+from whence.te.schedule.schedule import Schedule
 from whence.textio import context
 
 FOLDER = Path(__file__).parents[1] / "filecheck" / "language"

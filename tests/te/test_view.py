@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.te.schedule import Schedule
-from whence.te.view import show
+from whence.te.schedule.schedule import Schedule
+from whence.te.schedule.view import show
 
 Golden: TypeAlias = Callable[[str, str], None]
 

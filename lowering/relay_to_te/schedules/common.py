@@ -9,9 +9,9 @@ from xdsl.ir import Attribute
 
 from ....dialects import te
 from ....dialects.tir import element_bytes
-from ....te.itervar import IterVar
-from ....te.schedule import Schedule
-from ....te.stage import Stage
+from ....te.schedule.itervar import IterVar
+from ....te.schedule.schedule import Schedule
+from ....te.schedule.stage import Stage
 
 _SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""

@@ -7,8 +7,8 @@ from math import prod
 from ....dialects import te
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
-from ....te.itervar import IterVar
-from ....te.stage import Stage
+from ....te.schedule.itervar import IterVar
+from ....te.schedule.stage import Stage
 from ..convolution import tile_width
 from .common import PARTITION_HINT, Scheduling
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ....passes.relay.blocking import largest_divisor
-from ....te.stage import Stage
+from ....te.schedule.stage import Stage
 from .common import Scheduling, points, shape_of, tag_of
 
 _ACCUMULATORS = 24

@@ -8,8 +8,8 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects import te
 from ....passes.relay.blocking import largest_divisor
-from ....te.itervar import IterVar
-from ....te.stage import Stage
+from ....te.schedule.itervar import IterVar
+from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, shape_of
 
 _TILE = 16

@@ -6,8 +6,8 @@ from math import prod
 
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
-from ....te.itervar import IterVar
-from ....te.stage import Stage
+from ....te.schedule.itervar import IterVar
+from ....te.schedule.stage import Stage
 from .common import Scheduling
 from .reduction import along, factor
 

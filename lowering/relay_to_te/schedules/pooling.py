@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ....te.stage import Stage
+from ....te.schedule.stage import Stage
 from ..convolution import tile_width
 from .common import PARTITION_HINT, Scheduling, points
 

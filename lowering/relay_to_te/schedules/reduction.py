@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir.affine import AffineDimExpr
 
 from ....passes.relay.blocking import largest_divisor
-from ....te.stage import Stage
+from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, points
 
 _ACCUMULATORS = 8

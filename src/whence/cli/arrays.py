@@ -9,9 +9,9 @@ from typing import cast
 
 import numpy as np
 
-from whence.dialects.relay.constants import Array
-from whence.provenance.diagnostics import FrontendError
 from whence.runtime.tensors import TensorSpec
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError
 
 
 def default_inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:

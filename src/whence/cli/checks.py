@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.cli.arrays import named, read_arrays
-from whence.dialects.relay.constants import Array
 from whence.models import shipped_references
-from whence.provenance.diagnostics import FrontendError
 from whence.runtime.tensors import TensorSpec
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError
 
 RTOL, ATOL = 1e-3, 1e-7
 """The tolerances of the onnx package's own tests of models."""

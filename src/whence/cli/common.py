@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from whence.provenance.diagnostics import PipelineError
+from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from whence.api import Executable
-    from whence.passes.tir.usmp import PoolInfo
+    from whence.planning.usmp import PoolInfo
 
 
 class Parser(argparse.ArgumentParser):
@@ -72,7 +72,7 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
 
 def memory_options(args: argparse.Namespace) -> tuple[dict[str, bool | int | str], list[PoolInfo]]:
     """Options of PassContext, and pools, that `add_memory`'s arguments stand for."""
-    from whence.passes.tir.usmp import PoolInfo
+    from whence.planning.usmp import PoolInfo
 
     config: dict[str, bool | int | str] = {}
     if args.usmp is not None:

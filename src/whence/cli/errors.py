@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
-from whence.provenance.diagnostics import WhenceError
+from whence.support.errors import WhenceError
 from whence.textio import one_line
 
 

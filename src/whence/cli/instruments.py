@@ -16,8 +16,8 @@ from xdsl.printer import Printer
 
 from whence.explorer.report import percent, table
 from whence.provenance.audit import check_explained, check_located, surviving_leaves, unlocated
-from whence.provenance.diagnostics import PipelineError
 from whence.provenance.ledger import Ledger
+from whence.support.errors import PipelineError
 
 
 @dataclass

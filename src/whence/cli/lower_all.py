@@ -16,7 +16,7 @@ from whence.lowering.llvm_to_native.targets import AssemblyTarget, LLVMTarget
 from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
 from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
 from whence.passes.tir.pipeline import run_tir_passes
-from whence.provenance.diagnostics import PipelineError
+from whence.support.errors import PipelineError
 
 
 def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:

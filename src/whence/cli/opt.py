@@ -22,8 +22,9 @@ from whence.cli.errors import did_you_mean, guarded
 from whence.cli.instruments import Audit, Snapshots, Timer, complain
 from whence.cli.pipeline_text import parse_passes
 from whence.models import model_path, shipped_models
-from whence.provenance.diagnostics import FrontendError, LocationError, PipelineError, WhenceError
+from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
+from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.textio import attach_params, name_weights, write_files
 
 _OURS = ("relay-", "tir-", "convert-relay-", "convert-te-", "convert-tir-")

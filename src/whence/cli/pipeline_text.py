@@ -10,7 +10,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from whence.cli.errors import did_you_mean
-from whence.provenance.diagnostics import PipelineError
+from whence.support.errors import PipelineError
 
 _CLOSING = {"{": "}", "[": "]", '"': '"'}
 

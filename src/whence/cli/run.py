@@ -36,8 +36,8 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.checks import check, reference
     from whence.cli.timing import call_times, run_times
     from whence.explorer.report import count, seconds
-    from whence.provenance.context import PassContext
-    from whence.provenance.diagnostics import PipelineError
+    from whence.support.context import PassContext
+    from whence.support.errors import PipelineError
 
     if args.input is not None and args.seed is not None:
         raise PipelineError("--seed: expected no --input beside it, got both")

@@ -10,10 +10,10 @@ from statistics import median
 import numpy as np
 
 from whence.api import Executable
-from whence.dialects.relay.constants import Array
 from whence.explorer.layers import layers_of
 from whence.provenance.span import leaf_name, leaves
 from whence.runtime.tensors import Tensor
+from whence.support.dtypes import Array
 
 _BUDGET = 1.5
 """Seconds that are spent on repeating a run."""

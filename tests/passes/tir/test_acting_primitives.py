@@ -10,9 +10,9 @@ import pytest
 from whence import te
 from whence.dialects.tir import AllocOp, ForOp
 from whence.kernels import Function, build_schedule, lower
-from whence.provenance.context import PassContext
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.support.context import PassContext
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 ROWS, COLUMNS = 32, 256
 

@@ -12,8 +12,9 @@ from test_random_kernels import Interpreter
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 
-from whence.dialects import tir, tir_lanes
-from whence.dialects.tir_prefetch import PrefetchOp
+from whence.dialects import tir
+from whence.dialects.tir import lanes as tir_lanes
+from whence.dialects.tir.prefetch import PrefetchOp
 from whence.passes.tir import (
     inject_prefetch,
     instrument_bound_checkers,

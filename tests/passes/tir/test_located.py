@@ -25,8 +25,8 @@ from whence.passes.pipelines import available_passes, relay_pipeline, run_passes
 from whence.passes.tir.pipeline import TIR_PIPELINE
 from whence.provenance.audit import surviving_leaves
 from whence.provenance.span import layer_location, layer_names
-from whence.te.schedule import Schedule
-from whence.te.tensor import Tensor
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
 
 NAMES = sorted(name for name in available_passes() if name.startswith("tir-"))
 FIRST, SECOND = "first", "second"

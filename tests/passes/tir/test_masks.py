@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whence import te
 from whence.kernels import Function, build_schedule
-from whence.te.tensor import Tensor
+from whence.te.language.tensor import Tensor
 
 Array = NDArray[Any]
 EXTENTS = (2, 3, 5, 7, 13, 17, 31, 33, 47, 100, 257)

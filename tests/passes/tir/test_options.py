@@ -14,12 +14,12 @@ from xdsl.passes import ModulePass
 
 from whence import te
 from whence.dialects.tir import ForOp, PrimFuncOp
-from whence.dialects.tir_masked import MaskOp
+from whence.dialects.tir.masked import MaskOp
 from whence.kernels import build_schedule, lower
 from whence.passes.tir.unroll import TirUnrollPass
-from whence.provenance.context import PassContext
-from whence.provenance.diagnostics import PipelineError
-from whence.te.schedule import Schedule
+from whence.support.context import PassContext
+from whence.support.errors import PipelineError
+from whence.te.schedule.schedule import Schedule
 
 N = 37
 

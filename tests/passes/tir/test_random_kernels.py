@@ -17,8 +17,9 @@ from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from whence.dialects import tir, tir_lanes
-from whence.dialects.tir_masked import MaskedLoadOp, MaskedStoreOp, MaskOp
+from whence.dialects import tir
+from whence.dialects.tir import lanes as tir_lanes
+from whence.dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from whence.passes.tir import flatten_buffer, pipeline, remove_no_op, simplify, unroll, vectorize
 
 Value = Any

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.passes.tir.usmp import ALGORITHMS, BufferInfo, Plan, PoolInfo, hill_climb, plan_pools, pool_sizes
-from whence.provenance.diagnostics import PipelineError
+from whence.planning.usmp import ALGORITHMS, BufferInfo, Plan, PoolInfo, hill_climb, plan_pools, pool_sizes
+from whence.support.errors import PipelineError
 
 POOL = PoolInfo("global")
 

@@ -1,0 +1,82 @@
+"""Element types of tensors and buffers: each of TVM's dtype names has one, and so has numpy's dtype of it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from ..support.dtypes import Array, numpy_of
+
+DTYPES: dict[str, Attribute] = {
+    "float16": f16,
+    "float32": f32,
+    "float64": f64,
+    "bfloat16": bf16,
+    "bool": i1,
+    "int8": i8,
+    "int16": i16,
+    "int32": i32,
+    "int64": i64,
+    "uint8": IntegerType(8, Signedness.UNSIGNED),
+    "uint16": IntegerType(16, Signedness.UNSIGNED),
+    "uint32": IntegerType(32, Signedness.UNSIGNED),
+    "uint64": IntegerType(64, Signedness.UNSIGNED),
+}
+"""TVM's dtype names -> element types."""
+
+_NAMES = {type_: name for name, type_ in DTYPES.items()}
+
+
+def dtype_name(element: Attribute) -> str:
+    """TVM's name of an element type (`float32`)."""
+    if element not in _NAMES:
+        raise VerifyException(f"expected an element type among {', '.join(DTYPES)}, got {element}")
+    return _NAMES[element]
+
+
+def numpy_dtype(element: Attribute) -> np.dtype[np.generic]:
+    """The numpy dtype of an element type."""
+    name = dtype_name(element)
+    return numpy_of(name)
+
+
+def element_type(dtype: np.dtype[np.generic] | type[np.generic]) -> Attribute:
+    """The element type of a numpy dtype.
+
+    Raises VerifyException for dtypes that are no tensor element (object, complex, ...).
+    """
+    name = np.dtype(dtype).name
+    if name not in DTYPES:
+        raise VerifyException(f"expected a dtype among {', '.join(DTYPES)}, got {name}")
+    return DTYPES[name]
+
+
+def tensor_type(array: Array) -> TensorType[Attribute]:
+    """The tensor type of an array."""
+    return TensorType(element_type(array.dtype), array.shape)
+
+
+def stored_type(element: Attribute) -> Attribute:
+    """The scalar type that computes on elements of a tensor: signless integers, floats as they are."""
+    return IntegerType(bit_width(element)) if is_integer(element) else element
+
+
+def is_integer(element: Attribute) -> bool:
+    return isinstance(element, IntegerType)
+
+
+def is_unsigned(element: Attribute) -> bool:
+    """Whether numbers of an element type are integers that are never negative; bool is 0 or 1."""
+    if not isinstance(element, IntegerType):
+        return False
+    integer = cast("IntegerType[int, Signedness]", element)
+    return integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
+
+
+def bit_width(element: Attribute) -> int:
+    """The bits of an integer type."""
+    return cast(IntegerType, element).width.data

@@ -1,0 +1,163 @@
+"""The ahead-of-time main program as llvm dialect: one native call per inference.
+
+`void @whence_main(ptr io, ptr params, ptr arena, ptr pool)`: `io` is an array of pointers, inputs then outputs;
+`params` one of parameters; `arena` a 64-byte aligned block of `plan.arena_bytes`. It calls the kernels in order:
+
+    %0 = llvm.getelementptr %io[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr       loc("conv1"("resnet.onnx":4:0))
+    %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr                                 loc("conv1"("resnet.onnx":4:0))
+    ...
+    llvm.call @fused_nn_conv2d_nn_relu(%1, %3, %4, %5, %pool)                  loc(fused["relu1"..., "conv1"...])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    ModuleOp,
+    UnitAttr,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ..provenance.builder import LocatedBuilder
+from ..provenance.span import fuse
+from ..runtime.artifact import Call, Copy, Program, Slot
+from ..runtime.tensors import ALIGNMENT
+
+ENTRY = "whence_main"
+
+CALLS_PER_FUNCTION = 2000
+"""A longer program is cut into parts, since some of LLVM's passes are not linear in the length of a function."""
+
+_PTR = llvm.LLVMPointerType()
+_ARGUMENTS = ("io", "params", "arena", "pool")
+# Constant indices have 32 bits: counted in 64-byte granules they reach 128 GiB.
+_GRANULE = llvm.LLVMArrayType(ALIGNMENT, i8)
+_UNITS: dict[str, tuple[Attribute, int]] = {"io": (_PTR, 1), "param": (_PTR, 1), "arena": (_GRANULE, ALIGNMENT)}
+
+
+def main_program(program: Program, symbols: Sequence[str]) -> ModuleOp:
+    """The module with `@whence_main`, and declarations of the kernels, whose names are `symbols`.
+
+    Locations: the ops of a call have the call's; a function has the fuse of what it holds, a declaration that of the
+    calls which use it. Functions of parts are marked `no_inline`.
+    """
+    module = ModuleOp([])
+    top = LocatedBuilder(module.body.block)
+    users: dict[int, list[Call]] = {}
+    for call in program.calls:
+        users.setdefault(call.kernel, []).append(call)
+    for kernel, calls in sorted(users.items()):
+        type_ = llvm.LLVMFunctionType([_PTR] * (len(calls[0].inputs) + len(calls[0].outputs) + 2))
+        with top.located(fuse(call.location for call in calls)):
+            top.add(llvm.FuncOp(symbols[kernel], type_, llvm.LinkageAttr("external")))
+
+    work: list[Call | Copy] = [*program.calls, *program.copies]
+    cuts = range(0, max(len(work), 1), CALLS_PER_FUNCTION)
+    if len(cuts) == 1:
+        _Function(top, ENTRY, fuse(item.location for item in work)).run(work, symbols)
+        return module
+    parts: list[tuple[str, LocationAttr]] = []
+    for start in cuts:
+        part = work[start : start + CALLS_PER_FUNCTION]
+        name, location = f"{ENTRY}_{len(parts)}", fuse(item.location for item in part)
+        _Function(top, name, location, internal=True).run(part, symbols)
+        parts.append((name, location))
+    _Function(top, ENTRY, fuse(location for _, location in parts)).run_parts(parts)
+    return module
+
+
+class _Function:
+    """Builds one function of (io, params, arena, pool).
+
+    xDSL's constructors convert and check their arguments, for 30 to 60 us an op. A program may have 100,000 calls, so
+    ops are made once as templates and then by `create` with shared properties.
+    """
+
+    def __init__(self, top: LocatedBuilder, name: str, location: LocationAttr, *, internal: bool = False):
+        block = Block(arg_types=[_PTR] * len(_ARGUMENTS))
+        function = llvm.FuncOp(
+            name,
+            llvm.LLVMFunctionType([_PTR] * len(_ARGUMENTS)),
+            llvm.LinkageAttr("internal" if internal else "external"),
+            body=Region(block),
+            other_props={"no_inline": UnitAttr()} if internal else None,
+        )
+        for argument, hint in zip(block.args, _ARGUMENTS, strict=True):
+            argument.name_hint = hint
+        with top.located(location):
+            top.add(function)
+        for argument in block.args:
+            argument.location = location
+        self.location = location
+        self.builder = LocatedBuilder(block)
+        io, params, arena, self.pool = block.args
+        self.bases: dict[str, SSAValue] = {"io": io, "param": params, "arena": arena}
+        self.gep = {kind: dict(llvm.GEPOp(io, [0], unit).properties) for kind, (unit, _) in _UNITS.items()}
+        self.load = dict(llvm.LoadOp(io, _PTR).properties)
+        self.calls: dict[str, dict[str, Attribute]] = {}
+
+    def run(self, work: Sequence[Call | Copy], symbols: Sequence[str]) -> None:
+        """The calls and copies, in order, and the return."""
+        for item in work:
+            with self.builder.located(item.location):
+                if isinstance(item, Call):
+                    self._call(item, symbols[item.kernel])
+                else:
+                    self._copy(item)
+        self._return()
+
+    def run_parts(self, parts: Sequence[tuple[str, LocationAttr]]) -> None:
+        """Calls of the functions of parts, and the return."""
+        for name, location in parts:
+            with self.builder.located(location):
+                self.builder.add(llvm.CallOp(name, *self.builder.block.args))
+        self._return()
+
+    def _return(self) -> None:
+        with self.builder.located(self.location):
+            self.builder.add(llvm.ReturnOp())
+
+    def _pointer(self, slot: Slot) -> SSAValue:
+        properties = dict(self.gep[slot.kind])
+        properties["rawConstantIndices"] = _index(slot.at // _UNITS[slot.kind][1])
+        address = self.builder.add(
+            llvm.GEPOp.create(operands=[self.bases[slot.kind]], result_types=[_PTR], properties=properties)
+        )
+        if slot.kind == "arena":
+            return address.result
+        load = llvm.LoadOp.create(operands=[address.result], result_types=[_PTR], properties=dict(self.load))
+        return self.builder.add(load).dereferenced_value
+
+    def _call(self, call: Call, symbol: str) -> None:
+        arguments = [self._pointer(slot) for slot in chain(call.inputs, call.outputs)]
+        if call.workspace is not None:
+            arguments.append(self._pointer(call.workspace))
+        else:
+            arguments.append(self.builder.add(llvm.ZeroOp.create(result_types=[_PTR])).res)
+        arguments.append(self.pool)
+        if symbol not in self.calls:
+            self.calls[symbol] = dict(llvm.CallOp(symbol, *arguments).properties)
+        self.builder.add(llvm.CallOp.create(operands=arguments, properties=dict(self.calls[symbol])))
+
+    def _copy(self, copy: Copy) -> None:
+        target, source = self._pointer(copy.target), self._pointer(copy.source)
+        size = self.builder.add(llvm.ConstantOp(IntegerAttr(copy.nbytes, i64), i64)).result
+        volatile = self.builder.add(llvm.ConstantOp(IntegerAttr(0, i1), i1)).result
+        self.builder.add(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", [target, source, size, volatile], []))
+
+
+@lru_cache(maxsize=1 << 12)
+def _index(value: int) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i32, [value])

@@ -1,0 +1,153 @@
+"""PassContext: the switches of one compilation, with TVM's option names, types and error texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import cast
+from uuid import uuid4
+
+from xdsl.passes import ModulePass
+
+from .errors import PipelineError
+
+LowerPasses = list[tuple[int, ModulePass]]
+"""Passes of one's own among those of tir, and the phase (0 to 3) before which each runs."""
+
+Option = bool | int | str | LowerPasses
+Kind = type[bool] | type[int] | type[str] | type[LowerPasses]
+
+_OPTIONS: dict[str, tuple[Kind, Option]] = {
+    "ir.enable_si_builder": (bool, True),
+    "relay.FuseOps.max_depth": (int, 256),
+    "relay.fallback_device_type": (int, 1),
+    "relay.frontend.fill_span": (bool, True),
+    "te.keep_schedule_record": (bool, True),
+    "tir.InjectDoubleBuffer.split_loop": (int, 1),
+    "tir.LoopPartition.partition_const_loop": (bool, False),
+    "tir.UnrollLoop.auto_max_depth": (int, 8),
+    "tir.UnrollLoop.auto_max_extent": (int, 0),
+    "tir.UnrollLoop.auto_max_step": (int, 0),
+    # TVM's default is True; here loops stay rolled up to LLVM, which unrolls them at less cost.
+    "tir.UnrollLoop.explicit_unroll": (bool, False),
+    "tir.add_lower_pass": (list, []),
+    "tir.debug_keep_trivial_loop": (bool, False),
+    "tir.disable_cse_tir": (bool, False),
+    "tir.disable_storage_rewrite": (bool, False),
+    "tir.disable_vectorize": (bool, False),
+    "tir.instrument_bound_checkers": (bool, False),
+    "tir.usmp.algorithm": (str, "greedy_by_size"),
+    "tir.usmp.enable": (bool, False),
+}
+
+
+_PROCESS = uuid4().hex
+_PHASES = range(4)
+
+
+def _known(name: str) -> tuple[Kind, Option]:
+    if name not in _OPTIONS:
+        candidates = ", ".join(sorted(_OPTIONS))
+        raise PipelineError(f"Invalid config option '{name}' candidates are: {candidates}")
+    return _OPTIONS[name]
+
+
+def _check_passes(name: str, value: LowerPasses) -> None:
+    for entry in cast("list[object]", value):
+        match entry:
+            case (int() as phase, ModulePass()) if phase in _PHASES:
+                continue
+            case _:
+                expected = f"[(phase from {_PHASES[0]} to {_PHASES[-1]}, pass), ..]"
+                raise PipelineError(f"config option '{name}': expected {expected}, got {entry!r}")
+
+
+def _passes_text(passes: LowerPasses) -> str:
+    """What shapes code about passes; nothing is known about the sources of foreign ones beyond this process."""
+    texts: list[str] = []
+    for phase, one in passes:
+        kind = type(one)
+        origin = "" if kind.__module__.startswith("whence.") else f" {kind.__module__} {id(kind)} {_PROCESS}"
+        texts.append(f"{phase} {one.pipeline_pass_spec()}{origin}")
+    return "; ".join(texts)
+
+
+class PassContext:
+    """Options of the passes run inside its `with` scope.
+
+    opt_level: 0-4; a pass of a higher level is left out. Default 3.
+    required_pass, disabled_pass: pass names that run, or do not, whatever their level.
+    config: option name -> value; unknown names and wrong types raise PipelineError.
+    """
+
+    def __init__(
+        self,
+        opt_level: int = 3,
+        required_pass: tuple[str, ...] = (),
+        disabled_pass: tuple[str, ...] = (),
+        config: Mapping[str, Option] | None = None,
+    ):
+        for name, value in (config or {}).items():
+            expected, _ = _known(name)
+            if type(value) is not expected:
+                raise PipelineError(
+                    f"config option '{name}': expected {expected.__name__}, got {type(value).__name__} ({value!r})"
+                )
+            if isinstance(value, list):
+                _check_passes(name, value)
+        if opt_level not in range(5):
+            raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
+        self.opt_level = opt_level
+        self.required_pass = required_pass
+        self.disabled_pass = disabled_pass
+        self.config = dict(config or {})
+        self._tokens: list[Token[PassContext]] = []
+
+    def __enter__(self) -> PassContext:
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None):
+        _current.reset(self._tokens.pop())
+
+    @staticmethod
+    def current() -> PassContext:
+        """The context of the innermost `with` scope; outside of any, the defaults."""
+        return _current.get(_DEFAULT)
+
+    def option(self, name: str) -> Option:
+        """The value of an option, its default where none was given; raises PipelineError for an unknown name."""
+        _, default = _known(name)
+        return self.config.get(name, default)
+
+    def enables(self, name: str, level: int) -> bool:
+        """Whether the pass `name` of opt level `level` runs."""
+        if name in self.disabled_pass:
+            return False
+        return name in self.required_pass or self.opt_level >= level
+
+    def shapes_code(self) -> str:
+        """What of this context shapes the code of a kernel, as a text: part of the key under which one is kept."""
+        lines: list[str] = []
+        for name, (_, default) in sorted(_OPTIONS.items()):
+            value = self.config.get(name, default)
+            if name.startswith("tir.") and not name.startswith("tir.usmp.") and value != default:
+                lines.append(f"{name} = {_passes_text(value) if isinstance(value, list) else value}")
+        lines += [f"without {name}" for name in sorted(self.disabled_pass) if name.startswith("tir")]
+        return "\n".join(lines)
+
+    @staticmethod
+    def list_configs() -> dict[str, str]:
+        """Option name -> type name."""
+        return {name: kind.__name__ for name, (kind, _) in _OPTIONS.items()}
+
+
+_current: ContextVar[PassContext] = ContextVar("pass_context")
+_DEFAULT = PassContext()
+
+
+def spans_enabled() -> bool:
+    """Whether frontends give locations: `relay.frontend.fill_span` on, and TVM_SPANFILLING not 0 in the environment."""
+    return PassContext.current().option("relay.frontend.fill_span") is True and os.environ.get("TVM_SPANFILLING") != "0"

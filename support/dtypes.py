@@ -1,0 +1,92 @@
+"""dtypes, by TVM's names: numpy's form of each, their sorts and ranges, and the one in which two operands meet."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from typing import NoReturn
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ScheduleError
+
+Array = npt.NDArray[np.generic]
+
+NAMES = (
+    "float16",
+    "float32",
+    "float64",
+    "bfloat16",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+)
+"""What a tensor may hold."""
+
+BOOL = "bool"
+INT = "int32"
+
+
+def fail(text: str) -> NoReturn:
+    raise ScheduleError(text)
+
+
+def check_dtype(dtype: str, what: str) -> str:
+    """`dtype`; raises ScheduleError when it is none."""
+    if dtype not in NAMES:
+        fail(f"{what}: expected a dtype among {', '.join(NAMES)}, got {dtype!r}")
+    return dtype
+
+
+def numpy_of(dtype: str) -> np.dtype[np.generic]:
+    """The numpy dtype of a name."""
+    return np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+
+
+@cache
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def is_unsigned(dtype: str) -> bool:
+    """Whether numbers of the dtype are integers that are never negative; bool is 0 or 1."""
+    return dtype == BOOL or dtype.startswith("uint")
+
+
+def bits(dtype: str) -> int:
+    found = re.search(r"\d+$", dtype)
+    return int(found.group()) if found else 1
+
+
+def limits(dtype: str) -> tuple[float, float]:
+    """The least and the greatest value; of a float dtype, the infinities."""
+    if is_float(dtype):
+        return -math.inf, math.inf
+    width = bits(dtype)
+    return (0, (1 << width) - 1) if is_unsigned(dtype) else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+
+
+def promote(op: str, a: str, b: str) -> str:
+    """The dtype in which operands of two dtypes meet: a float wins over integers, then the wider, then the signed.
+
+    Raises ScheduleError for two floats of one width and different formats.
+    """
+    if a == b:
+        return a
+    if is_float(a) != is_float(b):
+        return a if is_float(a) else b
+    if bits(a) != bits(b):
+        wide, narrow = (a, b) if bits(a) > bits(b) else (b, a)
+        return f"int{bits(wide)}" if is_unsigned(wide) and not is_unsigned(narrow) else wide
+    if is_float(a):
+        fail(f"te.{op}: expected operands of one float format, got {a} and {b}; use astype")
+    return b if is_unsigned(a) else a

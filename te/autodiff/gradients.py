@@ -1,0 +1,234 @@
+"""`gradient`: the derivative of a tensor by others, as computes of the te language; reverse mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...support.dtypes import fail, is_float
+from ...support.errors import ScheduleError
+from ..language.affine_forms import affine_expr
+from ..language.emit import sorted_operations
+from ..language.expr import Axis, Const, Expr, Read, Reduce, Select, compare, walk
+from ..language.locations import located
+from ..language.math import all as all_of
+from ..language.reducers import reduce_axis
+from ..language.reducers import sum as sum_of
+from ..language.tensor import ComputeOp, Operation, Tensor, compute
+from ..language.tensor_compute import rebuilt
+from .derivatives import derivatives, times
+from .gradient_sites import Site, conditions, expression, number, solve
+
+
+def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | None = None) -> list[Tensor]:
+    """The derivatives of `output` by each of `inputs`, which may be computes, too.
+
+    head: what the result is multiplied with from the left, of shape `(*prefix, *output.shape)`; the adjoints have shape
+    `(*prefix, *input.shape)`. Without it, the Jacobians: `(*output.shape, *input.shape)`. Each step back is a compute
+    at the location of the one that it goes through. Where several terms are the maximum or minimum of a reduction, all
+    have the same share. An input that `output` does not depend on has zeros.
+
+    Raises ScheduleError for tensors of integers, for what is no compute on the way (scans, externs, hybrid scripts),
+    reads at indices that are not affine, and reductions other than sum, max and min.
+
+        dA, dB = te.gradient(loss, [A, B])
+    """
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    for tensor in (output, *wanted):
+        if not is_float(tensor.dtype):
+            fail(f"te.gradient: expected tensors of floats, got {tensor.dtype} ('{tensor.name}')")
+    shape = tuple(map(number, output.shape))
+    if head is None:
+        prefix = shape
+    else:
+        found = tuple(map(number, head.shape))
+        prefix = found[: len(found) - len(shape)]
+        if (*prefix, *shape) != found or head.dtype != output.dtype:
+            fail(
+                f"te.gradient: expected a head of (*prefix, {', '.join(map(str, shape))}) {output.dtype}, "
+                f"got {found} {head.dtype} ('{output.name}')"
+            )
+    return _Gradient(output, wanted, prefix, head).run()
+
+
+class _Gradient:
+    def __init__(self, output: Tensor, wanted: Sequence[Tensor], prefix: Sequence[int], head: Tensor | None):
+        self.output = output
+        self.wanted = wanted
+        self.prefix = tuple(prefix)
+        self.operations = sorted_operations([output])
+        self.live: set[Tensor] = set(wanted)
+        """The tensors that depend on what is wanted."""
+        for op in self.operations:
+            if any(tensor in self.live for tensor in op.input_tensors):
+                self.live.update(op.outputs)
+        self.parts: dict[Tensor, list[Tensor]] = {output: [self._identity() if head is None else head]}
+
+    def _identity(self) -> Tensor:
+        rank = len(self.prefix)
+
+        def element(*index: Expr) -> Expr:
+            same = [compare("eq", a, b) for a, b in zip(index[:rank], index[rank:], strict=True)]
+            one, zero = (Const(value, self.output.dtype) for value in (1.0, 0.0))
+            return Select(all_of(*same), one, zero, False) if same else one
+
+        return self._tensor(self.output, element, self.output.op)
+
+    def _tensor(self, tensor: Tensor, element: Callable[..., Expr], op: Operation, prefix: bool = True) -> Tensor:
+        """A part of the adjoint of `tensor`, located where `op` is."""
+        axes = tensor.op.axis if isinstance(tensor.op, ComputeOp) else []
+        names = [axis.name for axis in axes] or [f"i{i}" for i in range(tensor.ndim)]
+        before = self.prefix if prefix else ()
+        outer = [f"p{i}" for i in range(len(before))]
+        with located(op.location):
+            name = f"{tensor.name}.grad" if prefix else f"{tensor.name}.hits"
+            return compute((*before, *tensor.shape), element, name=name, varargs_names=[*outer, *names])
+
+    def run(self) -> list[Tensor]:
+        adjoints: dict[Tensor, Tensor] = {}
+        for op in reversed(self.operations):
+            found = {tensor: self._total(tensor) for tensor in op.outputs if tensor in self.parts}
+            adjoints |= found
+            if not any(tensor in self.live for tensor in op.input_tensors):
+                continue
+            for tensor, adjoint in found.items():
+                if not isinstance(op, ComputeOp):
+                    fail(f"te.gradient: expected computes from '{self.output.name}' to the inputs, got {op}")
+                self._back(op, tensor, adjoint)
+        return [
+            adjoints[tensor] if tensor in adjoints else self._tensor(tensor, _zero_of(tensor), tensor.op)
+            for tensor in self.wanted
+        ]
+
+    def _total(self, tensor: Tensor) -> Tensor:
+        first, *others = self.parts[tensor]
+        if not others:
+            return first
+
+        def element(*index: Expr) -> Expr:
+            value = first(*index)
+            for part in others:
+                value = value + part(*index)
+            return value
+
+        return self._tensor(tensor, element, tensor.op)
+
+    def _back(self, op: ComputeOp, tensor: Tensor, adjoint: Tensor) -> None:
+        """Add what the adjoint of an output of `op` gives to those of the tensors that it reads."""
+        body = op.body[tensor.value_index]
+        if not isinstance(body, Reduce):
+            return self._through(op, adjoint, body, op.axis, None, None)
+        if body.combiner is not None or body.reducer not in ("sum", "max", "min"):
+            fail(f"te.gradient: expected reductions by sum, max and min, got {body.reducer} ('{op.name}')")
+        share = None if body.reducer == "sum" else self._share(op, body, tensor)
+        axes = [*op.axis, *op.reduce_axis]
+        self._through(op, adjoint, body.values[0], axes, body.condition, share)
+        for start in body.init:
+            self._through(op, adjoint, start, op.axis, None, share)
+
+    def _share(self, op: ComputeOp, body: Reduce, tensor: Tensor) -> Callable[[Expr], Expr]:
+        """For a term of a maximum or minimum: 1 over how many of them are it, 0 for those that are not."""
+        one, zero = Const(1.0, tensor.dtype), Const(0.0, tensor.dtype)
+
+        def hit(term: Expr, index: Sequence[Expr]) -> Expr:
+            return Select(compare("eq", term, tensor(*index)), one, zero, False)
+
+        def count(*index: Expr) -> Expr:
+            new = {axis: _again(axis) for axis in op.reduce_axis}
+            change = _substitution({**dict(zip(op.axis, index, strict=True)), **new})
+            where = None if body.condition is None else rebuilt(body.condition, change)
+            return sum_of(rebuilt(hit(body.values[0], op.axis), change), axis=[*new.values()], where=where)
+
+        def with_start(*index: Expr) -> Expr:
+            change = _substitution(dict(zip(op.axis, index, strict=True)))
+            return terms(*index) + rebuilt(hit(body.init[0], op.axis), change)
+
+        terms = self._tensor(tensor, count, op, prefix=False)
+        hits = self._tensor(tensor, with_start, op, prefix=False) if body.init else terms
+        return lambda term: Select(compare("eq", term, tensor(*op.axis)), one / hits(*op.axis), zero, False)
+
+    def _through(
+        self,
+        op: ComputeOp,
+        adjoint: Tensor,
+        root: Expr,
+        axes: Sequence[Axis],
+        condition: Expr | None,
+        share: Callable[[Expr], Expr] | None,
+    ) -> None:
+        """Add what `root`, computed at each point of `axes` where the condition holds, gives."""
+        known: dict[tuple[Tensor, tuple[AffineExpr, ...]], Expr] = {}
+        for read, derivative in derivatives(root, lambda read: read.tensor in self.live):
+            key = read.tensor, self._indices(op, read, axes)
+            known[key] = known[key] + derivative if key in known else derivative
+        for (tensor, indices), derivative in known.items():
+            site = solve(indices, [number(extent) for extent in tensor.shape], axes)
+            factor = derivative if share is None else times(share(root), derivative)
+            part = self._part(op, adjoint, tensor, site, factor, axes, condition)
+            self.parts.setdefault(tensor, []).append(part)
+
+    def _indices(self, op: ComputeOp, read: Read, axes: Sequence[Axis]) -> tuple[AffineExpr, ...]:
+        dims: dict[Axis, AffineExpr] = {axis: AffineDimExpr(read.tensor.ndim + i) for i, axis in enumerate(axes)}
+        try:
+            return tuple(affine_expr(index, dims) for index in read.indices)
+        except ScheduleError as error:
+            fail(f"te.gradient: {error} (a read of '{read.tensor.name}' in '{op.name}')")
+
+    def _part(
+        self,
+        op: ComputeOp,
+        adjoint: Tensor,
+        tensor: Tensor,
+        site: Site,
+        factor: Expr,
+        axes: Sequence[Axis],
+        condition: Expr | None,
+    ) -> Tensor:
+        """For each element of `tensor`, the sum of the adjoints of what reads it at a site, times a factor."""
+        rank = len(self.prefix)
+
+        def element(*index: Expr) -> Expr:
+            new = {axis: _again(axis) for axis in site.free}
+            dims: list[Expr] = [*index[rank:], *(new.get(axis, axis) for axis in axes)]
+            values: dict[Axis, Expr] = {axis: expression(expr, dims) for axis, expr in site.values.items()}
+            values |= new
+            change = _substitution(values)
+            here = adjoint(*index[:rank], *(values[axis] for axis in op.axis))
+            value = times(rebuilt(factor, change), here)
+            tests = conditions(site, dims)
+            if condition is not None:
+                test = rebuilt(condition, change)
+                # It may read outside where the element has no such point.
+                reads = tests and any(isinstance(node, Read) for node in walk([test]))
+                tests.append(Select(all_of(*tests), test, Const(False, "bool"), True) if reads else test)
+            where = all_of(*tests) if tests else None
+            if new:
+                return sum_of(value, axis=[*new.values()], where=where)
+            return value if where is None else Select(where, value, Const(0.0, tensor.dtype), True)
+
+        return self._tensor(tensor, element, op)
+
+
+def _again(axis: Axis) -> Axis:
+    start = number(axis.start)
+    return reduce_axis((start, start + number(axis.extent)), axis.name)
+
+
+def _substitution(values: dict[Axis, Any]) -> Callable[[Expr], Expr | None]:
+    """For `rebuilt`: axes become what they are in another compute."""
+
+    def change(expr: Expr) -> Expr | None:
+        if isinstance(expr, Axis):
+            return values.get(expr)
+        if isinstance(expr, Read):
+            return replace(expr, indices=tuple(rebuilt(index, change) for index in expr.indices))
+        return None
+
+    return change
+
+
+def _zero_of(tensor: Tensor) -> Callable[..., Expr]:
+    return lambda *_: Const(0.0, tensor.dtype)

@@ -1,0 +1,1 @@
+"""The te language: expressions of tensors, and the te.func that they become."""

@@ -1,0 +1,449 @@
+"""Scalar expressions of the te language: what a compute's lambda returns, as a tree of frozen nodes.
+
+Operators build nodes; a Python number takes the dtype of the other side, two dtypes meet as `dtypes.promote` says. Axes
+and other index arithmetic are `int32`. `==` builds a node, too: as a truth value it says whether both sides are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard
+
+from ...support.dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote
+from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import LocationAttr
+
+    from .tensor import Tensor
+
+
+class Expr:
+    """A scalar expression."""
+
+    dtype: str
+    over_axes: bool = False
+    """Whether it is arithmetic of axes and whole numbers, as indices are."""
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return _divide(self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return _divide(other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return binary("floordiv", other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("floormod", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return binary("floormod", other, self)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return binary("and", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return binary("and", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return binary("or", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return binary("or", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return binary("xor", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return binary("xor", other, self)
+
+    def __lshift__(self, other: ExprLike) -> Expr:
+        return binary("shl", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return binary("shl", other, self)
+
+    def __rshift__(self, other: ExprLike) -> Expr:
+        return binary("shr", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> Expr:
+        return binary("shr", other, self)
+
+    def __invert__(self) -> Expr:
+        return Not(self) if self.dtype == BOOL else binary("xor", self, _ones(self.dtype))
+
+    def __neg__(self) -> Expr:
+        if is_float(self.dtype):
+            return Const(-self.value, self.dtype) if _folds(self) else Call("negative", self)
+        return binary("sub", 0, self) if is_unsigned(self.dtype) else binary("mul", self, -1)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return compare("lt", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return compare("le", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return compare("gt", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return compare("ge", self, other)
+
+    def __eq__(self, other: object) -> Compare:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return compare("eq", self, other) if isinstance(other, Expr | int | float) else NotImplemented
+
+    def __ne__(self, other: object) -> Compare:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return compare("ne", self, other) if isinstance(other, Expr | int | float) else NotImplemented
+
+    __hash__ = object.__hash__
+
+    def equal(self, other: ExprLike) -> Expr:
+        """`self == other`."""
+        return compare("eq", self, other)
+
+    def scalar(self) -> Expr:
+        """This, as the operand of another expression; raises ScheduleError when it is none."""
+        return self
+
+    def astype(self, dtype: str) -> Expr:
+        return Cast(check_dtype(dtype, "te.cast"), self.scalar()) if dtype != self.dtype else self.scalar()
+
+    def __bool__(self) -> NoReturn:
+        fail("te: an expression has no truth value while it is built; use te.if_then_else, te.all or te.any")
+
+
+ExprLike: TypeAlias = Expr | int | float | bool
+
+
+Extent: TypeAlias = int | Expr
+"""How long something is: a number, or an expression of size variables that are given when a schedule is made."""
+
+
+class Axis(Expr):
+    """An iteration variable: `extent` values from `start`; equal only to itself."""
+
+    dtype = INT
+    over_axes = True
+
+    def __init__(self, name: str, extent: Extent, *, start: Extent = 0, reduce: bool = False):
+        self.name = name
+        self.start = start
+        self.extent = extent
+        self.reduce = reduce
+
+    def __repr__(self) -> str:
+        return f"iter_var({self.name}, range(min={self.start}, ext={self.extent}))"
+
+
+class Var(Expr):
+    """A scalar that a schedule is made for: `create_schedule(.., sizes={name: value})`; or an operand of a reducer."""
+
+    def __init__(self, name: str, dtype: str):
+        self.name = name
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Const(Expr):
+    """A number. With a location it is there wherever it is used, else where what uses it is."""
+
+    value: int | float | bool
+    dtype: str
+    location: LocationAttr | None = None
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
+_INDEX_ARITHMETIC = frozenset({"add", "sub", "mul", "max", "min", "floordiv", "floormod"})
+
+
+@dataclass(frozen=True, eq=False)
+class Binary(Expr):
+    """`op` is a key of the tables of `operators`: add, floordiv, max, shl, .."""
+
+    op: str
+    a: Expr
+    b: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked for when a parent is made: properties would walk down the whole expression each time.
+        object.__setattr__(self, "dtype", self.a.dtype)
+        object.__setattr__(self, "over_axes", self.op in _INDEX_ARITHMETIC and combines_axes(self))
+
+
+def combines_axes(expr: Binary | Compare) -> bool:
+    """Whether both operands are arithmetic of axes, or one is and the other a whole number."""
+    a, b = expr.a, expr.b
+    if not (a.over_axes or b.over_axes):
+        return False
+    return (a.over_axes or isinstance(a, Const)) and (b.over_axes or isinstance(b, Const))
+
+
+@dataclass(frozen=True, eq=False)
+class Compare(Expr):
+    """`op` among eq ne lt le gt ge."""
+
+    op: str
+    a: Expr
+    b: Expr
+    dtype = BOOL
+
+    def __bool__(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.op not in ("eq", "ne"):
+            super().__bool__()
+        return (self.a is self.b) == (self.op == "eq")
+
+
+@dataclass(frozen=True, eq=False)
+class Not(Expr):
+    a: Expr
+    dtype = BOOL
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Expr):
+    """`guarded`: only the taken side may be evaluated, so that reads outside a tensor are harmless in the other."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    guarded: bool
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.then.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Cast(Expr):
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    a: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expr):
+    """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
+
+    name: str
+    a: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.a.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Read(Expr):
+    """An element of a tensor; with `otherwise`, that number where the point lies outside."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+    otherwise: Const | None = None
+
+    @property
+    def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.tensor.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class CallExtern(Expr):
+    """A call of a C function without side effects on numbers."""
+
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    callee: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Combiner:
+    """How a custom reduction combines tuples: `result` of the variables `lhs` and `rhs`, from `identity` on."""
+
+    name: str
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[Expr, ...]
+    identity: tuple[Const, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(Expr):
+    """Value `index` of the reduction of `values` over `axes`, where `condition` holds.
+
+    Stands only at the top of a compute. `reducer` is the name of a known one unless there is a `combiner`.
+    """
+
+    reducer: str
+    values: tuple[Expr, ...]
+    axes: tuple[Axis, ...]
+    condition: Expr | None = None
+    combiner: Combiner | None = None
+    index: int = 0
+    init: tuple[Expr, ...] = ()
+    """What it starts from, if that is not what its reducer says: numbers, or elements at the data axes."""
+
+    @property
+    def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.values[self.index].dtype
+
+
+def constant(value: float, dtype: str) -> Const:
+    """A number of a dtype; raises ScheduleError when the dtype cannot hold it."""
+    if is_float(dtype):
+        return Const(float(value), dtype)
+    if value != value or value in (float("inf"), float("-inf")) or value != int(value):
+        fail(f"te: expected a whole number beside {dtype}, got {value}")
+    low, high = limits(dtype)
+    if not low <= value <= high:
+        fail(f"te: expected a number of {dtype}, {low} to {high}; the literal value {value} is out of range")
+    return Const(bool(value) if dtype == BOOL else int(value), dtype)
+
+
+def natural_dtype(value: float) -> str:
+    """The dtype of a Python number on its own."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, float):
+        return "float32"
+    low, high = limits(INT)
+    return INT if low <= value <= high else "int64"
+
+
+def convert(value: ExprLike, dtype: str | None = None) -> Expr:
+    """An expression; a Python number gets `dtype`, or int32, float32 or bool by its type."""
+    if isinstance(value, Expr):
+        return value.scalar()
+    if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
+        fail(f"te: expected an expression or a number, got {type(value).__name__}")
+    return constant(value, dtype or natural_dtype(value))
+
+
+def _ones(dtype: str) -> Const:
+    return constant(limits(dtype)[1] if is_unsigned(dtype) else -1, dtype)
+
+
+def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
+    """A Python number takes the dtype of the other side; a fraction beside integers is a float32."""
+    if isinstance(value, Expr) or not isinstance(other, Expr):
+        return convert(value)
+    if isinstance(value, float) and not is_float(other.dtype):
+        return convert(value)
+    if isinstance(value, int) and other.dtype == BOOL and not isinstance(value, bool):
+        return convert(value)
+    return convert(value, other.dtype)
+
+
+def _pair(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Two expressions of one dtype."""
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        left, right = a.scalar(), b.scalar()
+        if left.dtype == right.dtype:
+            return left, right
+    else:
+        left, right = _number_beside(a, b), _number_beside(b, a)
+    dtype = promote(op, left.dtype, right.dtype)
+    return left.astype(dtype), right.astype(dtype)
+
+
+def _folds(value: Expr) -> TypeGuard[Const]:
+    """Whether a node is a number that nothing else asks for by its location."""
+    return isinstance(value, Const) and value.location is None
+
+
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}
+"""What leaves an integer as it is."""
+
+
+def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """An arithmetic node; constants fold, and what leaves an integer as it is goes.
+
+    Raises ScheduleError when the operator has no meaning on the operands' dtype.
+    """
+    left, right = _pair(op, a, b)
+    if left.dtype == BOOL and op not in LOGIC:
+        fail(f"te.{op}: expected numbers, got bool; use astype")
+    if left.dtype != BOOL and op not in (FLOATS if is_float(left.dtype) else INTEGERS):
+        wanted = "integers" if op in BITWISE or op in INTEGERS else "floats"
+        fail(f"te.{op}: expected {wanted}, got {left.dtype}; use astype")
+    if op in ("add", "sub", "mul") and _folds(left) and _folds(right):
+        x, y = left.value, right.value
+        return constant({"add": x + y, "sub": x - y, "mul": x * y}[op], left.dtype)
+    if (
+        op in _NEUTRAL
+        and left.dtype != BOOL
+        and not is_float(left.dtype)
+        and _folds(right)
+        and right.value == _NEUTRAL[op]
+    ):
+        return left
+    return Binary(op, left, right)
+
+
+def _divide(a: ExprLike, b: ExprLike) -> Expr:
+    left, right = _pair("div", a, b)
+    if not is_float(left.dtype):
+        fail(
+            f"te: expected floats beside '/', got {left.dtype}: there are several integer divisions; "
+            "call div, indexdiv/indexmod, floordiv/floormod or truncdiv/truncmod"
+        )
+    return binary("div", left, right)
+
+
+def compare(op: str, a: ExprLike, b: ExprLike) -> Compare:
+    return Compare(op, *_pair(op, a, b))
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside one."""
+    found = _CHILDREN.get(type(expr))
+    return () if found is None else found(expr)
+
+
+_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    Binary: lambda e: (e.a, e.b),
+    Compare: lambda e: (e.a, e.b),
+    Select: lambda e: (e.condition, e.then, e.otherwise),
+    **dict.fromkeys((Not, Cast, Call), lambda e: (e.a,)),
+    Read: lambda e: e.indices,
+    CallExtern: lambda e: e.arguments,
+    Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),
+}
+
+
+def walk(roots: Sequence[Expr]) -> list[Expr]:
+    """Every node below the roots, each once, roots first."""
+    seen: dict[int, Expr] = {}
+    stack = list(reversed(roots))
+    while stack:
+        expr = stack.pop()
+        if id(expr) not in seen:
+            seen[id(expr)] = expr
+            stack.extend(reversed(children(expr)))
+    return list(seen.values())

@@ -1,0 +1,170 @@
+"""`te.hybrid.script`: a Python function of loops as an operation.
+
+    @te.hybrid.script
+    def outer(a, b):
+        c = output_tensor((4, 8), "float32")
+        for i in range(4):
+            for j in parallel(8):
+                c[i, j] = a[i] * b[j]
+        return c
+
+    C = outer(A, B)
+
+The function is read, not run. It consists of `output_tensor(shape, dtype)` and `allocate(shape, dtype)`, loops over
+`range(n)` or `range(a, b)`, `serial`, `parallel`, `vectorize` and `unroll`, `if` / `else`, assignments to elements and
+scalar names (also `+=` and the like), and `return` of the outputs at the end. Expressions are those of the te language:
+elements of tensors, loop variables, the names of the function's surroundings, arithmetic, comparisons, `and`, `or`,
+`not`, `a if c else b`, `len(t)`, `t.shape[i]`, dtype names as casts, and the functions of `te`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...support.dtypes import fail
+from .expr import Expr, Extent
+from .tensor import Operation, Tensor, current_tag
+
+KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
+"""Loops by the function that they iterate over."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """The source of a hybrid function, and the values of the names it uses."""
+
+    tree: ast.FunctionDef
+    file: str
+    names: dict[str, Any]
+    line: int = 0
+    """What is added to a line number of the tree to have that of the file."""
+
+
+class HybridOp(Operation):
+    """Tensors that a script's loops fill."""
+
+    def __init__(
+        self, name: str, script: Script, inputs: Sequence[object], outputs: Sequence[tuple[tuple[Extent, ...], str]]
+    ):
+        super().__init__(name, [shape for shape, _ in outputs], [dtype for _, dtype in outputs])
+        self.tag = current_tag()
+        self.attrs: dict[str, Any] = {}
+        self.script = script
+        self.arguments = list(inputs)
+        """What the function was called with: tensors, numbers and sizes."""
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        return list(dict.fromkeys(value for value in self.arguments if isinstance(value, Tensor)))
+
+
+@dataclass
+class _Outputs:
+    """What a script's `output_tensor`s and `return` say."""
+
+    declared: dict[str, tuple[tuple[Extent, ...], str]] = field(default_factory=dict[str, Any])
+    returned: list[str] = field(default_factory=list[str])
+
+
+def script(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation of a function: call it with tensors (and numbers) to get its output, or a list of them.
+
+    Raises ScheduleError for what is no part of the language, with file and line.
+    """
+    source = textwrap.dedent(inspect.getsource(function))
+    tree = ast.parse(source).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    closure = inspect.getclosurevars(function)
+    names: dict[str, Any] = {**closure.globals, **closure.nonlocals}
+    parsed = Script(tree, inspect.getsourcefile(function) or "?", names, function.__code__.co_firstlineno - 1)
+
+    def call(*arguments: object) -> Any:
+        parameters = [argument.arg for argument in tree.args.args]
+        if len(parameters) != len(arguments):
+            fail(f"te.hybrid '{tree.name}': expected {len(parameters)} arguments, got {len(arguments)}")
+        outputs = _outputs(parsed, dict(zip(parameters, arguments, strict=True)))
+        op = HybridOp(tree.name, parsed, arguments, [outputs.declared[name] for name in outputs.returned])
+        return op.output(0) if op.num_outputs == 1 else op.outputs
+
+    call.__name__ = tree.name
+    return call
+
+
+def script_error(script: Script, node: ast.AST, text: str) -> str:
+    line = getattr(node, "lineno", 0) + script.line
+    return f"te.hybrid '{script.tree.name}': {text} ({script.file}:{line})"
+
+
+def called(node: ast.expr) -> str | None:
+    """The last name of what a call calls: `te.exp(x)` -> `exp`."""
+    if not isinstance(node, ast.Call):
+        return None
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+
+
+def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
+    """The value of an expression of names, numbers, tuples, `len(t)`, `t.shape[i]` and arithmetic."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name) if name in values or name in script.names:
+            return values.get(name, script.names.get(name))
+        case ast.Tuple(elts=parts):
+            return tuple(static(script, part, values) for part in parts)
+        case ast.Attribute(value=owner, attr="shape"):
+            return static(script, owner, values).shape
+        case ast.Subscript(value=owner, slice=index):
+            return static(script, owner, values)[static(script, index, values)]
+        case ast.Call(args=[one]) if called(node) == "len":
+            found = static(script, one, values)
+            return found.shape[0] if isinstance(found, Tensor) else len(found)
+        case ast.UnaryOp(op=ast.USub(), operand=a):
+            return -static(script, a, values)
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = static(script, left, values), static(script, right, values)
+            table: dict[type[ast.operator], Callable[[], Any]] = {
+                ast.Add: lambda: a + b,
+                ast.Sub: lambda: a - b,
+                ast.Mult: lambda: a * b,
+                ast.FloorDiv: lambda: a // b,
+                ast.Mod: lambda: a % b,
+            }
+            if type(op) in table:
+                return table[type(op)]()
+        case _:
+            pass
+    fail(script_error(script, node, f"expected a size or constant, got '{ast.unparse(node)}'"))
+
+
+def allocation(script: Script, node: ast.Call, values: dict[str, Any]) -> tuple[tuple[Extent, ...], str]:
+    """Shape and dtype of `output_tensor(shape, dtype)` or `allocate(shape, dtype)`."""
+    if not 1 <= len(node.args) <= 2:
+        fail(script_error(script, node, f"expected a shape and a dtype, got '{ast.unparse(node)}'"))
+    shape = static(script, node.args[0], values)
+    dtype = static(script, node.args[1], values) if len(node.args) == 2 else "float32"
+    return (shape,) if isinstance(shape, int | Expr) else tuple(shape), dtype
+
+
+def _outputs(script: Script, values: dict[str, Any]) -> _Outputs:
+    found = _Outputs()
+    for statement in script.tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if called(call) == "output_tensor":
+                found.declared[name] = allocation(script, call, values)
+            case ast.Return(value=ast.Name(id=name)):
+                found.returned = [name]
+            case ast.Return(value=ast.Tuple(elts=parts)):
+                found.returned = [part.id for part in parts if isinstance(part, ast.Name)]
+            case _:
+                pass
+    if not found.returned or any(name not in found.declared for name in found.returned):
+        text = f"expected a return of output tensors ({', '.join(found.declared) or 'there are none'})"
+        fail(script_error(script, script.tree.body[-1], text))
+    if set(found.returned) != set(found.declared):
+        fail(script_error(script, script.tree.body[-1], f"expected all of {', '.join(found.declared)} returned"))
+    return found

@@ -1,0 +1,318 @@
+"""From the loops of a hybrid script to a body of tir."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ...dialects import tir
+from ...dialects.element_types import DTYPES
+from ...provenance.builder import LocatedBuilder
+from ...provenance.span import layer_location
+from ...support.errors import ScheduleError
+from . import math as functions
+from .expr import Axis, Binary, Compare, Expr, Read, Select, binary, compare, convert
+from .hybrid import KINDS, HybridOp, allocation, called, script_error, static
+from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type
+from .tensor import PlaceholderOp, Tensor
+
+_STACK_LIMIT = 1 << 18
+"""An allocated tensor lives on the stack; this many bytes at most."""
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.BitAnd: lambda a, b: a & b,
+    ast.BitOr: lambda a, b: a | b,
+    ast.BitXor: lambda a, b: a ^ b,
+    ast.LShift: lambda a, b: a << b,
+    ast.RShift: lambda a, b: a >> b,
+}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+
+
+class _TirEmitter(ScalarEmitter):
+    """As in a compute, with loads from buffers and index values of tir."""
+
+    def read(self, expr: Read, guarded: bool) -> SSAValue:
+        buffer = self.tensors[expr.tensor]
+        point = [self.index(index) for index in expr.indices]
+        map, operands = self.access(point)
+        if not guarded:
+            return self.builder.add(tir.LoadOp.make(buffer, map, operands)).result
+        guard = AffineMap(map.num_dims, 0, _inside(map, buffer))
+        zero = number_attribute(0, scalar_type(expr.dtype))
+        return self.builder.add(tir.LoadOp.make(buffer, map, operands, guard=guard, otherwise=zero)).result
+
+    def index_value(self, expr: AffineExpr) -> SSAValue:
+        return self.builder.add(tir.IndexOp.make(*self.access([expr]))).result
+
+
+def _inside(map: AffineMap, buffer: SSAValue) -> tuple[AffineExpr, ...]:
+    """Expressions of which one is negative where a point lies outside of a buffer."""
+    shape = tir.buffer_of(buffer).get_shape()
+    room = [at * -1 + (extent - 1) for at, extent in zip(map.results, shape, strict=True)]
+    return (*map.results, *room)
+
+
+def _guards(emitter: ScalarEmitter, test: Expr) -> list[AffineExpr] | None:
+    """Expressions that are all at least 0 where a condition on loop variables holds; None for any other one."""
+    if isinstance(test, Binary) and test.op == "and":
+        left, right = _guards(emitter, test.a), _guards(emitter, test.b)
+        return None if left is None or right is None else [*left, *right]
+    if not isinstance(test, Compare):
+        return None
+    a, b = emitter.affine(test.a), emitter.affine(test.b)
+    if a is None or b is None or test.op == "ne":
+        return None
+    below, above = b + a * -1, a + b * -1
+    return {"le": [below], "lt": [below - 1], "ge": [above], "gt": [above - 1], "eq": [below, above]}[test.op]
+
+
+def hybrid_body(op: HybridOp, sizes: Sizes) -> Block:
+    """A block of tir on the buffers of the inputs and then of the outputs.
+
+    Raises ScheduleError for what the language does not have.
+    """
+    return _Body(op, sizes).run()
+
+
+class _Body:
+    def __init__(self, op: HybridOp, sizes: Sizes):
+        self.op = op
+        self.script = op.script
+        self.sizes = sizes
+        tensors = [*op.input_tensors, *op.outputs]
+        shapes = [[extent_value(extent, sizes) for extent in tensor.shape] for tensor in tensors]
+        types = [tir.BufferType.of(shape, DTYPES[t.dtype]) for shape, t in zip(shapes, tensors, strict=True)]
+        self.block = Block(arg_types=types)
+        self.builder = LocatedBuilder(self.block)
+        self.buffers: dict[Tensor, SSAValue] = dict(zip(tensors, self.block.args, strict=True))
+        for tensor, argument in zip(tensors, self.block.args, strict=True):
+            argument.name_hint = tensor.name if SSAValue.is_valid_name(tensor.name) else None
+        parameters = [argument.arg for argument in self.script.tree.args.args]
+        self.values: dict[str, Any] = dict(zip(parameters, op.arguments, strict=True))
+        self.axes: list[Axis] = []
+        self.indices: list[SSAValue] = []
+        # Whether the current statement runs, where that is no question of loop variables alone.
+        self.condition: Expr | None = None
+        self.scalars: dict[Tensor, int] = {}
+        """Scalars, and how many parallel loops they were made in."""
+        self.parallel = 0
+
+    def _fail(self, node: ast.AST, text: str) -> NoReturn:
+        raise ScheduleError(script_error(self.script, node, text))
+
+    def run(self) -> Block:
+        self._statements(self.script.tree.body)
+        return self.block
+
+    def _statements(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            line = statement.lineno + self.script.line
+            with self.builder.located(layer_location(self.op.name, self.script.file, line)):
+                self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if called(call) in (
+                "output_tensor",
+                "allocate",
+            ):
+                self._allocate(name, call)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._name(node, name, self._expr(value))
+            case ast.Assign(targets=[ast.Subscript() as target], value=value):
+                self._store(target, self._expr(value))
+            case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value) if type(op) in _BINARY:
+                self._store(target, _BINARY[type(op)](self._expr(target), self._expr(value)))
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value) if type(op) in _BINARY:
+                self._name(node, name, _BINARY[type(op)](self._expr(target), self._expr(value)))
+            case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, orelse=[]) if called(call) in KINDS:
+                self._loop(name, call, node.body)
+            case ast.If(test=test):
+                self._branch(self._expr(test), node.body, node.orelse)
+            case ast.Return() | ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                self._fail(
+                    node, f"expected a statement of loops and elements, got '{ast.unparse(node).splitlines()[0]}'"
+                )
+
+    def _allocate(self, name: str, call: ast.Call) -> None:
+        shape, dtype = allocation(self.script, call, self.values)
+        if called(call) == "output_tensor":
+            if self.axes or self.condition is not None:
+                self._fail(call, "expected output_tensor outside of loops and branches")
+            self.values[name] = self._output(name)
+            return
+        tensor = PlaceholderOp(name, [shape], [dtype]).output(0)
+        extents = [extent_value(extent, self.sizes) for extent in shape]
+        type_ = tir.BufferType.of(extents, DTYPES[dtype], "local")
+        if type_.nbytes > _STACK_LIMIT:
+            self._fail(call, f"expected an allocated tensor of at most {_STACK_LIMIT} bytes, got {type_.nbytes}")
+        alloc = tir.AllocOp(type_)
+        alloc.result.name_hint = name
+        self.buffers[tensor] = self.builder.add(alloc).result
+        self.values[name] = tensor
+
+    def _output(self, name: str) -> Tensor:
+        last = self.script.tree.body[-1]
+        assert isinstance(last, ast.Return)
+        returned = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+        names = [part.id for part in returned if isinstance(part, ast.Name)]
+        return self.op.outputs[names.index(name)]
+
+    def _name(self, node: ast.AST, name: str, value: Expr) -> None:
+        """A scalar under a name: a buffer of one element, made where the name is new."""
+        known = self.values.get(name)
+        if isinstance(known, Read) and known.tensor in self.scalars:
+            if self.parallel > self.scalars[known.tensor]:
+                self._fail(
+                    node, f"expected '{name}' set in the loops where it was made, got it in a parallel loop inside"
+                )
+            self._set(known, value)
+            return
+        if name in self.values or self.condition is not None:
+            self._fail(node, f"expected a scalar that is first set outside of branches under a new name, got '{name}'")
+        self.values[name] = self._scalar(name, value)
+
+    def _scalar(self, name: str, value: Expr) -> Expr:
+        """A new scalar with a value."""
+        tensor = PlaceholderOp(name, [()], [value.dtype]).output(0)
+        alloc = tir.AllocOp(tir.BufferType.of((), DTYPES[value.dtype], "local"))
+        alloc.result.name_hint = name
+        self.buffers[tensor] = self.builder.add(alloc).result
+        self.scalars[tensor] = self.parallel
+        emitter = self._emitter()
+        result = emitter.value(value, guarded=self.condition is not None)
+        self.builder.add(tir.StoreOp.make(result, self.buffers[tensor], *emitter.access([])))
+        return tensor[()]
+
+    def _emitter(self) -> _TirEmitter:
+        return _TirEmitter(self.builder, self.buffers, self.sizes, self.op.name, self.axes, self.indices)
+
+    def _store(self, target: ast.Subscript, value: Expr) -> None:
+        element = self._expr(target)
+        if not isinstance(element, Read) or element.tensor in self.op.input_tensors:
+            self._fail(target, f"expected an element of an output or allocated tensor, got '{ast.unparse(target)}'")
+        self._set(element, value)
+
+    def _set(self, element: Read, value: Expr) -> None:
+        """Store an element. In a branch, what was there is stored when the branch is not taken."""
+        value = value.astype(element.dtype)
+        if self.condition is not None:
+            value = Select(self.condition, value, element, True)
+        emitter = self._emitter()
+        point = [emitter.index(index) for index in element.indices]
+        result = emitter.value(value)
+        buffer = self.buffers[element.tensor]
+        map, operands = emitter.access(point)
+        block = self.builder.block
+        if self.condition is not None and point:
+            # Where the branch is not taken, the element may lie outside.
+            guard = AffineMap(map.num_dims, 0, _inside(map, buffer))
+            block = self.builder.add(tir.IfOp.make(guard, operands)).block
+        with self.builder.at(block):
+            self.builder.add(tir.StoreOp.make(result, buffer, map, operands))
+
+    def _loop(self, name: str, call: ast.Call, body: list[ast.stmt]) -> None:
+        bounds = [static(self.script, argument, self.values) for argument in call.args]
+        if len(bounds) not in (1, 2) or any(not isinstance(bound, int | Expr) for bound in bounds):
+            self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
+        numbers = [extent_value(bound, self.sizes) for bound in bounds]
+        begin, end = (0, numbers[0]) if len(numbers) == 1 else numbers
+        axis = Axis(name, max(0, end - begin), start=begin)
+        loop = self.builder.add(tir.ForOp.make(max(0, end - begin), KINDS[called(call) or ""], name))
+        before = dict(self.values)
+        self.values[name] = axis
+        self.axes.append(axis)
+        self.indices.append(loop.var)
+        self.parallel += called(call) == "parallel"
+        with self.builder.at(loop.block):
+            self._statements(body)
+        self.parallel -= called(call) == "parallel"
+        self.axes.pop()
+        self.indices.pop()
+        self.values = before
+
+    def _branch(self, test: Expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+        """A condition on loop variables alone becomes a `tir.if`; of any other one, each store knows it."""
+        emitter = self._emitter()
+        if (guards := _guards(emitter, test)) is not None:
+            branch = self.builder.add(tir.IfOp.make(*emitter.access(guards), orelse=bool(orelse)))
+            with self.builder.at(branch.block):
+                self._statements(body)
+            if branch.orelse is not None:
+                with self.builder.at(branch.orelse.block):
+                    self._statements(orelse)
+            return
+        outer = self.condition
+        # The condition is that before the branch, which may change what it reads.
+        condition = self._scalar("condition", test)
+        for side, statements in ((condition, body), (functions.logical_not(condition), orelse)):
+            self.condition = side if outer is None else functions.all(outer, side)
+            self._statements(statements)
+        self.condition = outer
+
+    # Expressions
+
+    def _expr(self, node: ast.expr) -> Expr:
+        found = self._any(node)
+        if isinstance(found, Tensor):
+            self._fail(node, f"expected a number, got tensor '{found.name}'")
+        return convert(found)
+
+    def _any(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Subscript(value=owner, slice=index):
+                tensor = self._any(owner)
+                if not isinstance(tensor, Tensor):
+                    return static(self.script, node, self.values)
+                given = index.elts if isinstance(index, ast.Tuple) else [index]
+                return tensor(*(self._expr(part) for part in given))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                return _BINARY[type(op)](self._expr(left), self._expr(right))
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                return binary("pow", self._expr(left), self._expr(right))
+            case ast.UnaryOp(op=ast.USub(), operand=a):
+                return -self._expr(a)
+            case ast.UnaryOp(op=ast.Not(), operand=a):
+                return functions.logical_not(self._expr(a))
+            case ast.BoolOp(op=op, values=parts):
+                join = functions.all if isinstance(op, ast.And) else functions.any
+                return join(*(self._expr(part) for part in parts))
+            case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARE for op in ops):
+                sides = [self._expr(side) for side in (left, *others)]
+                tests = [compare(_COMPARE[type(op)], a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False)]
+                return functions.all(*tests)
+            case ast.IfExp(test=test, body=a, orelse=b):
+                return functions.if_then_else(self._expr(test), self._expr(a), self._expr(b))
+            case ast.Call(args=arguments) if (function := self._function(node)) is not None:
+                return function(*(self._expr(argument) for argument in arguments))
+            case _:
+                return static(self.script, node, self.values)
+
+    def _function(self, node: ast.Call) -> Callable[..., Any] | None:
+        name = called(node) or ""
+        if name in DTYPES:
+            return partial(functions.cast, name)
+        renamed = {"max": "maximum", "min": "minimum"}.get(name, name)
+        found = functions.FUNCTIONS.get(renamed) or getattr(functions, renamed, None)
+        # Not what the module itself imports.
+        return found if getattr(found, "__module__", None) == functions.__name__ else None

@@ -1,0 +1,53 @@
+"""Where operations are made: the line of the user's Python, or what `located` says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import PurePath
+
+from xdsl.dialects.builtin import LocationAttr
+
+from ...provenance.span import layer_location
+
+_LANGUAGE = __name__.rpartition(".")[0]
+_current: ContextVar[LocationAttr | None] = ContextVar("te_location", default=None)
+
+
+@contextmanager
+def located(location: LocationAttr) -> Generator[None]:
+    """Operations made inside are at `location`, not at the line of Python that makes them.
+
+    >>> with te.located(layer_location("conv1", "model.onnx", 3)):
+    ...     B = te.compute((4,), lambda i: A[i] + 1.0)
+    """
+    token = _current.set(location)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@lru_cache(1024)
+def _file_name(path: str) -> str:
+    return PurePath(path).name
+
+
+def here(name: str) -> LocationAttr:
+    """The location of an operation called `name` that is made now.
+
+    That of the innermost `located`; outside of any, `loc("C"("user.py":line:0))` of the first frame outside of the
+    language.
+    """
+    location = _current.get()
+    if location is not None:
+        return location
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and str(frame.f_globals.get("__name__", "")).rpartition(".")[0] == _LANGUAGE:
+        frame = frame.f_back
+    if frame is None:
+        return layer_location(name, "te", 0)
+    return layer_location(name, _file_name(frame.f_code.co_filename), frame.f_lineno)

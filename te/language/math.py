@@ -1,0 +1,272 @@
+"""The functions of the te language: mathematics, choices, casts and logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...support.dtypes import BOOL, check_dtype, fail, is_float, is_unsigned, limits
+from .expr import (
+    Binary,
+    Call,
+    CallExtern,
+    Const,
+    Expr,
+    ExprLike,
+    Not,
+    Select,
+    Var,
+    binary,
+    compare,
+    constant,
+    convert,
+    natural_dtype,
+)
+from .operators import BITS, MATH, ROUNDING
+
+
+def _unary(name: str) -> Callable[[ExprLike], Expr]:
+    integer = name in BITS
+
+    def apply(x: ExprLike) -> Expr:
+        value = convert(x)
+        if name in ROUNDING and not is_float(value.dtype) and value.dtype != BOOL:
+            return value
+        if is_float(value.dtype) == integer or value.dtype == BOOL:
+            fail(f"te.{name}: expected {'an integer' if integer else 'a float'}, got {value.dtype}; use astype")
+        return Call(name, value)
+
+    apply.__name__ = name
+    apply.__doc__ = f"{name} of {'an integer' if integer else 'a float'}."
+    return apply
+
+
+FUNCTIONS: dict[str, Callable[[ExprLike], Expr]] = {name: _unary(name) for name in (*MATH, *BITS)}
+"""Every function of one number, by TVM's name."""
+
+
+def const(value: float, dtype: str | None = None) -> Const:
+    """A number; of int32, float32 or bool by its type when no dtype is given."""
+    return constant(value, natural_dtype(value) if dtype is None else check_dtype(dtype, "te.const"))
+
+
+def var(name: str = "tindex", dtype: str = "int32") -> Var:
+    """A scalar that stays open until a schedule is made with `sizes={name: value}`."""
+    return Var(name, check_dtype(dtype, "te.var"))
+
+
+def size_var(name: str = "size", dtype: str = "int32") -> Var:
+    """A size of tensors that stays open until a schedule is made with `sizes={name: value}`."""
+    if is_float(check_dtype(dtype, "te.size_var")) or dtype == BOOL:
+        fail(f"te.size_var: expected an integer dtype, got {dtype}")
+    return Var(name, dtype)
+
+
+def min_value(dtype: str) -> Const:
+    """The least number of a dtype."""
+    return _limit(dtype, 0)
+
+
+def max_value(dtype: str) -> Const:
+    """The greatest number of a dtype."""
+    return _limit(dtype, 1)
+
+
+def _limit(dtype: str, end: int) -> Const:
+    if not is_float(check_dtype(dtype, "te.min_value")):
+        return constant(limits(dtype)[end], dtype)
+    greatest = {"float16": 65504.0, "bfloat16": (2 - 2**-7) * 2.0**127, "float32": (2 - 2**-23) * 2.0**127}
+    number = greatest.get(dtype, (2 - 2**-52) * 2.0**1023)
+    return constant(number if end else -number, dtype)
+
+
+def infinity(dtype: str) -> Const:
+    """Infinity of a float dtype."""
+    if not is_float(check_dtype(dtype, "te.infinity")):
+        fail(f"te.infinity: expected a float dtype, got {dtype}")
+    return Const(float("inf"), dtype)
+
+
+def abs(x: ExprLike) -> Expr:
+    """The absolute value."""
+    value = convert(x)
+    if value.dtype == BOOL:
+        fail("te.abs: expected a number, got bool; use astype")
+    return value if is_unsigned(value.dtype) else Call("abs", value)
+
+
+def sigmoid(x: ExprLike) -> Expr:
+    """`1 / (1 + exp(-x))`, or, below 0, `exp(x) / (1 + exp(x))`, which is right where `exp(-x)` is infinite."""
+    value = convert(x)
+    power = FUNCTIONS["exp"](-abs(value))
+    return select(value < 0, power, 1.0) / (1.0 + power)
+
+
+def power(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("pow", x, y)
+
+
+def maximum(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("max", x, y)
+
+
+def minimum(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("min", x, y)
+
+
+def div(x: ExprLike, y: ExprLike) -> Expr:
+    """The quotient; integers divide towards zero."""
+    return binary("div", x, y)
+
+
+def ceildiv(x: ExprLike, y: ExprLike) -> Expr:
+    """The quotient of integers, rounded up."""
+    return binary("floordiv", convert(x) + y - 1, y)
+
+
+def fmod(x: ExprLike, y: ExprLike) -> Expr:
+    """The rest of a division of floats towards zero; it has the sign of `x`."""
+    value = binary("copysign", x, y)
+    assert isinstance(value, Binary)
+    if value.dtype not in ("float32", "float64"):
+        fail(f"te.fmod: expected float32 or float64, got {value.dtype}; use astype")
+    name = "fmodf" if value.dtype == "float32" else "fmod"
+    return CallExtern(value.dtype, name, (value.a, value.b))
+
+
+def atan2(x: ExprLike, y: ExprLike) -> Expr:
+    """The angle of the point (y, x): `x` is the height."""
+    return binary("atan2", x, y)
+
+
+def copysign(x: ExprLike, y: ExprLike) -> Expr:
+    """`x` with the sign of `y`."""
+    return binary("copysign", x, y)
+
+
+def hypot(x: ExprLike, y: ExprLike) -> Expr:
+    """`sqrt(x^2 + y^2)`."""
+    a, b = convert(x), convert(y)
+    return FUNCTIONS["sqrt"](a * a + b * b)
+
+
+def exp10(x: ExprLike) -> Expr:
+    """10 to the power of a float."""
+    return binary("pow", 10.0, x)
+
+
+def bitwise_and(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("and", x, y)
+
+
+def bitwise_or(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("or", x, y)
+
+
+def bitwise_xor(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("xor", x, y)
+
+
+def bitwise_not(x: ExprLike) -> Expr:
+    return ~convert(x)
+
+
+def shift_left(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("shl", x, y)
+
+
+def shift_right(x: ExprLike, y: ExprLike) -> Expr:
+    """Shift right; a signed integer keeps its sign."""
+    return binary("shr", x, y)
+
+
+def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
+    """The result of a C function without side effects on numbers: `call_pure_extern("float32", "cbrtf", x)`."""
+    return CallExtern(check_dtype(dtype, "te.call_pure_extern"), callee, tuple(convert(a) for a in arguments))
+
+
+def truncdiv(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("truncdiv", x, y)
+
+
+def truncmod(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("truncmod", x, y)
+
+
+def floordiv(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("floordiv", x, y)
+
+
+def floormod(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("floormod", x, y)
+
+
+indexdiv = floordiv
+indexmod = floormod
+
+
+def isnan(x: ExprLike) -> Expr:
+    """Whether a number is NaN; an integer never is."""
+    return compare("ne", x, x) if is_float(convert(x).dtype) else Const(False, BOOL)
+
+
+def isinf(x: ExprLike) -> Expr:
+    # The largest number, unlike infinity, has a text in vectors, too.
+    value = convert(x)
+    return compare("gt", abs(value), max_value(value.dtype)) if is_float(value.dtype) else Const(False, BOOL)
+
+
+def isfinite(x: ExprLike) -> Expr:
+    value = convert(x)
+    return compare("le", abs(value), max_value(value.dtype)) if is_float(value.dtype) else Const(True, BOOL)
+
+
+def cast(dtype: str, x: ExprLike) -> Expr:
+    return convert(x).astype(dtype)
+
+
+def _condition(condition: ExprLike, what: str) -> Expr:
+    value = convert(condition)
+    if value.dtype != BOOL:
+        fail(f"te.{what}: expected bool as condition, got {value.dtype}; compare it")
+    return value
+
+
+def _choice(condition: ExprLike, then: ExprLike, otherwise: ExprLike, guarded: bool) -> Expr:
+    dtype = then.dtype if isinstance(then, Expr) else otherwise.dtype if isinstance(otherwise, Expr) else None
+    a, b = convert(then, dtype), convert(otherwise, dtype)
+    if a.dtype != b.dtype:
+        fail(f"te: expected both sides of a choice of one dtype, got {a.dtype} and {b.dtype}")
+    return Select(_condition(condition, "if_then_else" if guarded else "select"), a, b, guarded)
+
+
+def if_then_else(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
+    """The side that the condition takes; reads of the other side may lie outside their tensors."""
+    return _choice(condition, then, otherwise, True)
+
+
+def select(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
+    """The side that the condition takes; both are evaluated."""
+    return _choice(condition, then, otherwise, False)
+
+
+def all(*conditions: ExprLike) -> Expr:
+    """Whether every condition holds."""
+    return _logic("and", "all", conditions)
+
+
+def any(*conditions: ExprLike) -> Expr:
+    """Whether some condition holds."""
+    return _logic("or", "any", conditions)
+
+
+def _logic(op: str, what: str, conditions: tuple[ExprLike, ...]) -> Expr:
+    if not conditions:
+        fail(f"te.{what}: Any/All must take at least 1 argument")
+    result = _condition(conditions[0], what)
+    for condition in conditions[1:]:
+        result = Binary(op, result, _condition(condition, what))
+    return result
+
+
+def logical_not(condition: ExprLike) -> Expr:
+    return Not(_condition(condition, "logical_not"))

@@ -1,0 +1,147 @@
+"""Reductions: `reduce_axis`, the known reducers, and `comm_reducer` for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+from ...support.dtypes import BOOL, fail
+from .expr import Axis, Combiner, Const, Expr, ExprLike, Extent, Read, Reduce, Var, binary, convert, walk
+from .tensor import check_extent
+
+Values: TypeAlias = ExprLike | Sequence[ExprLike]
+Identity: TypeAlias = (
+    Callable[[str], object]
+    | Callable[[str, str], object]
+    | Callable[[str, str, str], object]
+    | Callable[[str, str, str, str], object]
+)
+"""What a reduction starts from, for a dtype per value."""
+
+
+def reduce_axis(dom: tuple[Extent, Extent], name: str = "rv") -> Axis:
+    """A reduction variable over `dom = (begin, end)`."""
+    begin, end = (check_extent(bound, "te.reduce_axis") for bound in dom)
+    if isinstance(begin, int) and isinstance(end, int) and end < begin:
+        fail(f"te.reduce_axis: expected an end of at least the begin, got {dom} (axis '{name}')")
+    extent = end if isinstance(begin, int) and begin == 0 else end - begin
+    return Axis(name, extent, start=begin, reduce=True)
+
+
+def _reduce_axes(name: str, axis: Axis | Sequence[Axis]) -> tuple[Axis, ...]:
+    axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
+    if not axes or any(not isinstance(a, Axis) or not a.reduce for a in axes):  # pyright: ignore[reportUnnecessaryIsInstance]
+        fail(f"te.{name}: expected reduce axes, got {list(axes)}")
+    if len(set(axes)) != len(axes):
+        fail(f"te.{name}: expected each reduce axis once, got {list(axes)}")
+    return axes
+
+
+def _where(name: str, where: ExprLike | None) -> Expr | None:
+    if where is None:
+        return None
+    condition = convert(where)
+    if condition.dtype != BOOL:
+        fail(f"te.{name}: expected bool as condition, got {condition.dtype}; compare it")
+    return condition
+
+
+def _starts(name: str, init: Values | None, values: Sequence[Expr]) -> tuple[Expr, ...]:
+    """What a reduction starts from, none without `init`."""
+    if init is None:
+        return ()
+    given = cast(Sequence[ExprLike], init if isinstance(init, tuple | list) else (init,))
+    if len(given) != len(values):
+        fail(f"te.{name}: expected {len(values)} values as init, got {len(given)}")
+    starts = [convert(start, value.dtype) for start, value in zip(given, values, strict=True)]
+    for start, value in zip(starts, values, strict=True):
+        if start.dtype != value.dtype:
+            fail(f"te.{name}: expected init of {value.dtype}, got {start.dtype}")
+        if not isinstance(start, Read | Const):
+            fail(f"te.{name}: expected a number or an element of a tensor as init, got {type(start).__name__}")
+    for node in walk(starts):
+        if isinstance(node, Axis) and node.reduce:
+            fail(f"te.{name}: expected init to depend on data axes only, got {node.name}")
+    return tuple(starts)
+
+
+def _known(kind: str, operator: str) -> Callable[..., Expr]:
+    def reduce(
+        expr: ExprLike,
+        axis: Axis | Sequence[Axis] | ExprLike,
+        where: ExprLike | None = None,
+        init: ExprLike | None = None,
+    ) -> Expr:
+        if isinstance(axis, int | float) or (isinstance(axis, Expr) and not isinstance(axis, Axis)):
+            return binary(operator, expr, axis)
+        value = convert(expr)
+        if value.dtype == BOOL:
+            fail(f"te.{kind}: expected numbers, got bool; use astype")
+        axes, condition = _reduce_axes(kind, axis), _where(kind, where)
+        return Reduce(kind, (value,), axes, condition, init=_starts(kind, init, (value,)))
+
+    reduce.__name__ = kind
+    reduce.__doc__ = (
+        f"The {kind} of an expression over reduce axes, where a condition holds; or of two expressions. "
+        "init: what it starts from, a number or an element at the data axes."
+    )
+    return reduce
+
+
+sum = _known("sum", "add")
+prod = _known("prod", "mul")
+max = _known("max", "max")
+min = _known("min", "min")
+
+
+def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name: str = "reduce") -> Callable[..., Any]:
+    """A reducer of one's own: commutative and associative, of numbers or of tuples of them.
+
+    fcombine: two operands (of a tuple reduction: two lists) -> the combination. fidentity: a dtype per operand -> the
+    constants it starts from. The result is called as `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it
+    gives a tuple, which is the whole body of a compute. Raises ScheduleError when the parts do not fit together.
+
+        argmax = te.comm_reducer(
+            lambda x, y: (te.select(x[1] >= y[1], x[0], y[0]), te.select(x[1] >= y[1], x[1], y[1])),
+            lambda t0, t1: (te.const(-1, t0), te.min_value(t1)), name="argmax")
+    """
+
+    def reduce(
+        expr: Values, axis: Axis | Sequence[Axis], where: ExprLike | None = None, init: Values | None = None
+    ) -> Any:
+        several = isinstance(expr, tuple | list)
+        values = tuple(convert(e) for e in (cast(Sequence[ExprLike], expr) if several else (cast(ExprLike, expr),)))
+        axes, condition = _reduce_axes(name, axis), _where(name, where)
+        combiner = _combiner(name, [value.dtype for value in values], fcombine, fidentity, several)
+        starts = _starts(name, init, values)
+        found = tuple(Reduce(name, values, axes, condition, combiner, index, starts) for index in range(len(values)))
+        return found if several else found[0]
+
+    reduce.__name__ = name
+    return reduce
+
+
+def _several(values: object) -> Sequence[ExprLike]:
+    return cast(Sequence[ExprLike], values if isinstance(values, tuple | list) else (values,))
+
+
+def _combiner(
+    name: str, dtypes: Sequence[str], fcombine: Callable[[Any, Any], Any], fidentity: Identity, several: bool
+) -> Combiner:
+    lhs, rhs = (tuple(Var(f"{side}{i}", dtype) for i, dtype in enumerate(dtypes)) for side in ("x", "y"))
+    combined = fcombine(list(lhs), list(rhs)) if several else fcombine(lhs[0], rhs[0])
+    result = tuple(map(convert, _several(combined)))
+    identity = list(map(convert, _several(cast(Callable[..., object], fidentity)(*dtypes))))
+    for what, parts in (("fcombine", result), ("fidentity", identity)):
+        if [part.dtype for part in parts] != list(dtypes):
+            found = ", ".join(part.dtype for part in parts)
+            fail(f"te.comm_reducer '{name}': expected {what} to give ({', '.join(dtypes)}), got ({found})")
+    constants = tuple(part for part in identity if isinstance(part, Const))
+    if len(constants) != len(identity):
+        fail(f"te.comm_reducer '{name}': expected fidentity to give constants")
+    known = {*lhs, *rhs}
+    for node in walk(result):
+        if (isinstance(node, Var) and node not in known) or isinstance(node, Axis | Read | Reduce):
+            found = node.name if isinstance(node, Var | Axis) else type(node).__name__
+            fail(f"te.comm_reducer '{name}': expected fcombine to use its operands only, got {found}")
+    return Combiner(name, lhs, rhs, result, constants)

@@ -1,0 +1,342 @@
+"""From expressions of the te language to the scalar ops in the body of a te.compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+
+from ...dialects import te
+from ...dialects.affine import substitute
+from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
+from ...dialects.tir import CallExternOp
+from ...provenance.builder import LocatedBuilder
+from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
+from .affine_forms import affine_binary
+from .expr import (
+    Axis,
+    Binary,
+    Call,
+    CallExtern,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Extent,
+    Not,
+    Read,
+    Select,
+    Var,
+    children,
+    combines_axes,
+)
+from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
+from .tensor import Tensor
+
+Sizes = Mapping[str, float]
+"""The values of the variables that were left open."""
+
+
+def size_of(var: Var, sizes: Sizes) -> float:
+    """The value of a variable; raises ScheduleError when it has none."""
+    if var.name not in sizes:
+        fail(
+            f"te: expected a value for the variable '{var.name}', got none; "
+            f"give it: create_schedule(.., sizes={{'{var.name}': 8}})"
+        )
+    value = sizes[var.name]
+    if not is_float(var.dtype) and not isinstance(value, int):
+        fail(f"te: expected an int for the variable '{var.name}' of {var.dtype}, got {value!r}")
+    return value
+
+
+def extent_value(extent: Extent, sizes: Sizes) -> int:
+    """A size as a number; raises ScheduleError when a variable has no value or the size is negative."""
+    value = extent if isinstance(extent, int) else _evaluate(extent, sizes)
+    if value < 0:
+        fail(f"te: expected a size of at least 0, got {value}")
+    return value
+
+
+def _evaluate(extent: Extent, sizes: Sizes) -> int:
+    match extent:
+        case int():
+            return extent
+        case Const(value=value):
+            return int(value)
+        case Var():
+            return int(size_of(extent, sizes))
+        case Cast(a=a):
+            return _evaluate(a, sizes)
+        case Binary(op=op, a=a, b=b):
+            x, y = _evaluate(a, sizes), _evaluate(b, sizes)
+            if op in ("add", "sub", "mul", "max", "min"):
+                return {"add": x + y, "sub": x - y, "mul": x * y, "max": max(x, y), "min": min(x, y)}[op]
+            if op in ("floordiv", "floormod", "div", "truncdiv", "truncmod") and y > 0 and x >= 0:
+                return x % y if op.endswith("mod") else x // y
+        case _:
+            pass
+    fail("te: expected sizes made of numbers and size variables")
+
+
+def number_attribute(value: float, type_: Attribute) -> Attribute:
+    """The attribute of a number of a scalar type."""
+    if is_integer(type_) or type_ == te.INDEX:
+        # Numbers above the middle of an unsigned range are stored as the signed ones of the same bits.
+        width = 64 if type_ == te.INDEX else bit_width(type_)
+        wrapped = int(value) - (1 << width) if width > 1 and int(value) >= 1 << (width - 1) else int(value)
+        return IntegerAttr(wrapped, cast(IntegerType, type_))
+    return FloatAttr(float(value), cast(AnyFloat, type_))
+
+
+def scalar_type(dtype: str) -> Attribute:
+    return stored_type(DTYPES[dtype])
+
+
+@lru_cache(1024)
+def _pick(dims: tuple[int, ...]) -> tuple[AffineMap, tuple[int, ...]]:
+    """The map to `dims` over just those, and which they are in order."""
+    used = sorted(set(dims))
+    return AffineMap(len(used), 0, tuple(AffineDimExpr(used.index(dim)) for dim in dims)), tuple(used)
+
+
+class ScalarEmitter:
+    """Emits scalar ops at the builder's place; each node becomes one op, however often it is used.
+
+    tensors: the values that reads refer to. indices: index values, which the dims of `axes` stand for.
+    """
+
+    def __init__(
+        self,
+        builder: LocatedBuilder,
+        tensors: Mapping[Tensor, SSAValue],
+        sizes: Sizes,
+        stage: str,
+        axes: Sequence[Axis] = (),
+        indices: Sequence[SSAValue] = (),
+        scalars: Mapping[Var, SSAValue] | None = None,
+    ):
+        self.builder = builder
+        self.tensors = tensors
+        self.sizes = sizes
+        self.stage = stage
+        self.indices: list[SSAValue] = list(indices)
+        self.dims: dict[Axis, AffineExpr] = {
+            axis: AffineDimExpr(i) + start if (start := _evaluate(axis.start, sizes)) else AffineDimExpr(i)
+            for i, axis in enumerate(axes)
+        }
+        self.scalars = scalars or {}
+        self.done: dict[int, SSAValue] = {}
+        self.numbers: dict[int, SSAValue] = {}
+
+    def _add(self, op: Operation) -> SSAValue:
+        return self.builder.add(op).results[0]
+
+    def make(self, kind: type[Operation], *operands: SSAValue) -> SSAValue:
+        """An op whose result has the type of its operands."""
+        type_ = operands[0].type
+        plain = is_integer(type_) or isinstance(type_, IndexType)
+        flags = {} if plain else {"fastmath": arith.FastMathFlagsAttr("none")}
+        return self._add(kind.create(operands=operands, result_types=[type_], properties=flags))
+
+    def number(self, value: float, type_: Attribute) -> SSAValue:
+        attribute = number_attribute(value, type_)
+        return self._add(arith.ConstantOp.create(properties={"value": attribute}, result_types=[type_]))
+
+    # Index expressions
+
+    def affine(self, expr: Expr) -> AffineExpr | None:
+        """`expr` as an affine expression of the axes; None when it is none."""
+        match expr:
+            case Axis():
+                if expr not in self.dims:
+                    fail(f"te.compute '{self.stage}': axis {expr.name} belongs to no axis of this stage")
+                return self.dims[expr]
+            case Const(value=int() as value):
+                return AffineConstantExpr(int(value))
+            case Var() if not is_float(expr.dtype) and expr not in self.scalars:
+                return AffineConstantExpr(int(size_of(expr, self.sizes)))
+            case Cast(a=a) if not is_float(expr.dtype) and not is_float(a.dtype) and bits(expr.dtype) >= bits(a.dtype):
+                return self.affine(a)
+            case Binary(op=op) if not is_float(expr.dtype):
+                a, b = self.affine(expr.a), self.affine(expr.b)
+                return None if a is None or b is None else affine_binary(op, a, b)
+            case _:
+                return None
+
+    def index(self, expr: Expr) -> AffineExpr:
+        """`expr` as an index; what is not affine is computed and becomes an index operand."""
+        if (found := self.affine(expr)) is not None:
+            return found
+        value = self._index_number(expr) if expr.over_axes else self.value(expr)
+        if not isinstance(value.type, IndexType):
+            if is_unsigned(expr.dtype) and bits(expr.dtype) < 64:
+                value = self._cast(value, expr.dtype, "int64")
+            value = self._add(arith.IndexCastOp(value, te.INDEX))
+        self.indices.append(value)
+        return AffineDimExpr(len(self.indices) - 1)
+
+    def _index_number(self, expr: Expr) -> SSAValue:
+        """The value, an `index`, of arithmetic of axes and whole numbers."""
+        if (known := self.numbers.get(id(expr))) is None:
+            self.numbers[id(expr)] = known = self._new_index_number(expr)
+        return known
+
+    def _new_index_number(self, expr: Expr) -> SSAValue:
+        if isinstance(expr, Const):
+            return self.number(expr.value, te.INDEX)
+        if (found := self.affine(expr)) is not None:
+            return self.index_value(found)
+        assert isinstance(expr, Binary)
+        return self._binary(expr, self._index_number(expr.a), self._index_number(expr.b))
+
+    def access(self, exprs: Sequence[AffineExpr]) -> tuple[AffineMap, list[SSAValue]]:
+        """A map over just the index values that `exprs` use."""
+        if all(isinstance(expr, AffineDimExpr) for expr in exprs):
+            map, used = _pick(tuple(cast(AffineDimExpr, expr).position for expr in exprs))
+            return map, [self.indices[dim] for dim in used]
+        used = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
+        dims: list[AffineExpr] = [AffineConstantExpr(0)] * len(self.indices)
+        for position, dim in enumerate(used):
+            dims[dim] = AffineDimExpr(position)
+        map = AffineMap(len(used), 0, tuple(substitute(expr, dims) for expr in exprs))
+        return map, [self.indices[dim] for dim in used]
+
+    # Values
+
+    def value(self, expr: Expr, guarded: bool = False) -> SSAValue:
+        """The value of `expr`. guarded: it may be evaluated where its reads lie outside; they give 0 there."""
+        # Operands first, without recursion: a concatenation of many tensors is a deep expression.
+        stack = [(expr, guarded)]
+        while stack:
+            node, inner = stack[-1]
+            if id(node) * 2 + inner in self.done:
+                stack.pop()
+            elif missing := [o for o in self._operands(node, inner) if id(o[0]) * 2 + o[1] not in self.done]:
+                stack += reversed(missing)
+            else:
+                self.done[id(node) * 2 + inner] = self._value(node, inner)
+        return self.done[id(expr) * 2 + guarded]
+
+    def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
+        """The expressions whose values the op of `expr` takes, and whether they are guarded."""
+        match expr:
+            case Select():
+                inner = guarded or expr.guarded
+                return [(expr.condition, guarded), (expr.then, inner), (expr.otherwise, inner)]
+            case Read():
+                return []
+            case Binary() if expr.over_axes:
+                return []
+            case Compare() if combines_axes(expr):
+                return []
+            case _:
+                return [(child, guarded) for child in children(expr)]
+
+    def _value(self, expr: Expr, guarded: bool) -> SSAValue:
+        match expr:
+            case Const():
+                if expr.location is None:
+                    return self.number(expr.value, scalar_type(expr.dtype))
+                with self.builder.located(expr.location):
+                    return self.number(expr.value, scalar_type(expr.dtype))
+            case Var():
+                if expr in self.scalars:
+                    return self.scalars[expr]
+                return self.number(size_of(expr, self.sizes), scalar_type(expr.dtype))
+            case Axis() | Binary() if expr.over_axes:
+                return self._add(arith.IndexCastOp(self._index_number(expr), scalar_type(expr.dtype)))
+            case Read():
+                return self.read(expr, guarded)
+            case Binary():
+                return self._binary(expr, self.value(expr.a, guarded), self.value(expr.b, guarded))
+            case Compare():
+                if combines_axes(expr):
+                    a, b = self._index_number(expr.a), self._index_number(expr.b)
+                else:
+                    a, b = self.value(expr.a, guarded), self.value(expr.b, guarded)
+                kind = arith.CmpfOp if is_float(expr.a.dtype) else arith.CmpiOp
+                return self._add(kind(a, b, PREDICATES[expr.op][_sort(expr.a.dtype)]))
+            case Not():
+                a = self.value(expr.a, guarded)
+                return self._add(arith.XOrIOp(a, self.number(1, a.type)))
+            case Select():
+                condition = self.value(expr.condition, guarded)
+                inner = guarded or expr.guarded
+                then, otherwise = self.value(expr.then, inner), self.value(expr.otherwise, inner)
+                return self._add(arith.SelectOp(condition, then, otherwise))
+            case Cast():
+                return self._cast(self.value(expr.a, guarded), expr.a.dtype, expr.dtype)
+            case Call():
+                a = self.value(expr.a, guarded)
+                if expr.name == "negative":
+                    return self.make(arith.NegfOp, a)
+                if expr.name == "abs":
+                    return self.make(math.AbsIOp if is_integer(a.type) else math.AbsFOp, a)
+                return self.make((MATH | BITS)[expr.name], a)
+            case CallExtern():
+                arguments = [self.value(argument, guarded) for argument in expr.arguments]
+                return self._add(CallExternOp(expr.callee, arguments, [scalar_type(expr.dtype)]))
+            case _:
+                fail(f"te.compute '{self.stage}': expected an expression of numbers, got {type(expr).__name__}")
+
+    def index_value(self, expr: AffineExpr) -> SSAValue:
+        """An index as a number."""
+        return self._add(te.IndexOp.make(*self.access([expr])))
+
+    def read(self, expr: Read, guarded: bool) -> SSAValue:
+        """An element of a tensor. guarded: 0 where it lies outside, unless the read says another number."""
+        tensor = self.tensors[expr.tensor]
+        point = [self.index(index) for index in expr.indices]
+        otherwise = None
+        if expr.otherwise is not None or guarded:
+            number = 0 if expr.otherwise is None else expr.otherwise.value
+            otherwise = number_attribute(number, scalar_type(expr.dtype))
+        return self._add(te.ReadOp.make(tensor, *self.access(point), otherwise))
+
+    def _binary(self, expr: Binary, a: SSAValue, b: SSAValue) -> SSAValue:
+        table = (FLOATS, INTEGERS, UNSIGNED)[_sort(expr.dtype)]
+        if (kind := table[expr.op]) is not None:
+            return self.make(kind, a, b)
+        sub, mul = table["sub"], table["mul"]
+        assert sub is not None
+        assert mul is not None
+        if is_float(expr.dtype):
+            rounding = math.TruncOp if expr.op == "truncdiv" else math.FloorOp
+            quotient = self.make(rounding, self.make(arith.DivfOp, a, b))
+        else:
+            quotient = self.make(arith.FloorDivSIOp, a, b)
+        return self.make(sub, a, self.make(mul, quotient, b)) if expr.op == "floormod" else quotient
+
+    def _cast(self, value: SSAValue, source: str, dtype: str) -> SSAValue:
+        target = scalar_type(dtype)
+        from_int, to_int = not is_float(source), not is_float(dtype)
+        if dtype == BOOL:
+            if source == BOOL:
+                return value
+            zero = self.number(0, value.type)
+            return self._add(arith.CmpiOp(value, zero, "ne") if from_int else arith.CmpfOp(value, zero, "une"))
+        if value.type == target:
+            return value
+        if from_int and to_int:
+            widen = arith.ExtUIOp if is_unsigned(source) else arith.ExtSIOp
+            kind = arith.TruncIOp if bits(dtype) < bits(source) else widen
+        elif from_int:
+            kind = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
+        elif to_int:
+            kind = arith.FPToUIOp if is_unsigned(dtype) else arith.FPToSIOp
+        elif bits(dtype) == bits(source) or ("bfloat16" in (source, dtype) and "float32" not in (source, dtype)):
+            # LLVM converts bfloat16 to and from float32 only, without a library.
+            return self._cast(self._cast(value, source, "float32"), "float32", dtype)
+        else:
+            kind = arith.ExtFOp if bits(dtype) > bits(source) else arith.TruncFOp
+        return self._add(kind.create(operands=[value], result_types=[target]))
+
+
+def _sort(dtype: str) -> int:
+    return 0 if is_float(dtype) else 2 if is_unsigned(dtype) else 1

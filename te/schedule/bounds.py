@@ -1,0 +1,232 @@
+"""Bound inference: what part of its tensor each stage computes at its attach point, and how often its loops run.
+
+A stage at the root covers its whole tensor. An attached one covers what one pass of its host's loop reads: the loops
+around that point stand still, those inside it (and the reduce axes of readers) run. Its start is then an affine
+function of the loops around it, its extent a number. Nothing is built, so that a schedule can be shown which cannot be
+lowered yet; lowering asks for the same bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...dialects import te
+from ...dialects.affine import Range, linear, substitute
+from ...dialects.schedule.base import SCOPES
+from ...dialects.tir import UNBOUNDED
+from ...support.errors import ScheduleError
+from .intervals import clip, interval_of, union
+from .itervar import Attach, IterVar
+from .opaque import opaque_range
+from .relations import Interval, axis_values, full_region, loop_extents
+from .schedule import Schedule
+from .spelling import index_text
+from .stage import Stage
+
+_BLOCK, _THREAD = SCOPES.index("global"), SCOPES.index("shared")
+"""A loop bound to blocks, and one bound to threads, runs for each buffer of scopes up to this one."""
+
+Reading: TypeAlias = tuple[Stage, tuple[AffineExpr, ...]]
+"""A stage that reads and the point it reads: dim i is its axis i, one more dim stands for all computed indices."""
+
+
+@dataclass(frozen=True)
+class LoopRange:
+    """`extent` values from `start` (the text of an expression over loops further out)."""
+
+    start: str
+    extent: int
+
+    def __str__(self) -> str:
+        return f"range(min={self.start}, ext={self.extent})"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a stage computes each time."""
+
+    around: tuple[IterVar, ...]
+    """The loops around the place where it is computed, outermost first; in a scan its steps come first."""
+    ranges: tuple[Range, ...]
+    """The values of each of them."""
+    region: list[Interval]
+    """The part of its tensor; dim i of a start is loop `around[i]`."""
+    extents: dict[IterVar, int]
+    """Of all its iteration variables."""
+
+
+def attach_axis(attach: Attach) -> IterVar | None:
+    """The loop of the host that the stage is computed in; None when the host has got other axes since."""
+    return attach.loop if attach.loop in attach.stage.leaf else None
+
+
+def readings(schedule: Schedule) -> dict[Stage, list[Reading]]:
+    """Who reads each stage and where, through the stages that are inlined."""
+    stage_of = {stage.compute: stage for stage in schedule.computes}
+    found: dict[Stage, list[Reading]] = {}
+    for stage in reversed(schedule.computes):
+        mine: dict[Reading, None] = {}
+        for use in (use for result in stage.compute.results for use in result.uses):
+            read, compute = use.operation, use.operation.parent_op()
+            if not isinstance(read, te.ReadOp) or not isinstance(compute, te.ComputeOp):
+                continue
+            reader = stage_of[compute]
+            position: dict[SSAValue, int] = {argument: i for i, argument in enumerate(compute.block.args)}
+            dims = [AffineDimExpr(position.get(index, len(position))) for index in read.indices]
+            point = tuple(substitute(expr, dims) for expr in read.map.data.results)
+            if not reader.inlined:
+                mine[reader, point] = None
+            for further, place in found[reader] if reader.inlined else ():
+                unknown = AffineDimExpr(len(further.compute.block.args))
+                mine[further, tuple(substitute(expr, [*place, unknown]) for expr in point)] = None
+        found[stage] = list(mine)
+    return found
+
+
+def infer_bounds(schedule: Schedule) -> dict[Stage, Bounds]:
+    """The bounds of every compute that is not inlined.
+
+    Raises ScheduleError when a stage is attached where it is not read, or after that, or in a loop that is no more.
+    """
+    inference = _Inference(schedule)
+    for stage in reversed(schedule.computes):
+        if not stage.inlined:
+            inference.visit(stage)
+    return inference.found
+
+
+def infer_ranges(schedule: Schedule) -> dict[IterVar, LoopRange]:
+    """The range of every iteration variable of the stages that are not inlined, as text; raises as `infer_bounds`."""
+    others = [stage for stage in schedule.stages if not stage.is_compute]
+    found = {axis: LoopRange(*opaque_range(axis)) for stage in others for axis in stage.all_iter_vars}
+    for stage, bounds in infer_bounds(schedule).items():
+        names = [axis.name for axis in bounds.around]
+        texts = {
+            axis: index_text(linear(interval.start, bounds.ranges).expr, names)
+            for axis, interval in zip(stage.axes, bounds.region, strict=True)
+        }
+        for axis in stage.all_iter_vars:
+            found[axis] = LoopRange(texts.get(axis, "0"), bounds.extents[axis])
+    return found
+
+
+class _Inference:
+    def __init__(self, schedule: Schedule):
+        self.schedule = schedule
+        self.readings = readings(schedule)
+        scans = [stage.producer for stage in schedule.stages if isinstance(stage.producer, te.ScanOp)]
+        self.updates = {update.owner: scan for scan in scans for update in scan.updates}
+        self.found: dict[Stage, Bounds] = {}
+
+    def visit(self, stage: Stage) -> None:
+        """Readers and hosts come first."""
+        around: tuple[IterVar, ...] = ()
+        ranges: tuple[Range, ...] = ()
+        if stage.attach is not None:
+            around, ranges = self._around(stage, stage.attach)
+            region = self._required(stage, stage.attach.stage, around, ranges)
+        elif (scan := stage.scan or self.updates.get(stage.compute)) is not None:
+            around, ranges = (self.schedule[scan].axes[0],), ((scan.first, max(scan.first, scan.steps - 1)),)
+            region = [Interval(AffineDimExpr(0), 1), *full_region(stage.compute.shape[1:])]
+        else:
+            region = full_region(stage.compute.shape)
+        self.found[stage] = Bounds(around, ranges, region, loop_extents(stage, region))
+
+    def _around(self, stage: Stage, attach: Attach) -> tuple[tuple[IterVar, ...], tuple[Range, ...]]:
+        """The loops around the attach point, and their values."""
+        host, axis = attach.stage, attach_axis(attach)
+        if host.inlined:
+            raise ScheduleError(
+                f"compute_at: stage '{stage.label}' is computed inside '{host.label}', which is inlined"
+            )
+        if axis is None or host not in self.found:
+            raise ScheduleError(
+                f"compute_at: expected a loop of a stage that follows, "
+                f"got {attach.axis.name} of '{host.label}' (stage '{stage.label}')"
+            )
+        outer, bounds = host.leaf[: host.leaf.index(axis) + 1], self.found[host]
+        counts = tuple((0, max(0, bounds.extents[loop] - 1)) for loop in outer)
+        return (*bounds.around, *outer), (*bounds.ranges, *counts)
+
+    def _required(
+        self, stage: Stage, host: Stage, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
+    ) -> list[Interval]:
+        """The smallest region that holds every point read while the loops around stand still."""
+        shape = stage.compute.shape
+        rank = SCOPES.index(stage.scope)
+        # All threads that reach the buffer find in it what they read.
+        fixed = frozenset(
+            i
+            for i, axis in enumerate(around)
+            if axis.thread is None or rank > (_BLOCK if axis.thread.is_block else _THREAD)
+        )
+        needed: list[Interval] | None = None
+        for reader, point in self.readings[stage]:
+            self._check_order(stage, host, around, reader)
+            dims, everything = self._point(reader, around, ranges, fixed)
+            found = [interval_of(substitute(expr, dims), everything, fixed) for expr in point]
+            whole = zip(needed or found, found, shape, strict=True)
+            needed = [union(a, b, ranges, extent) for a, b, extent in whole]
+        if needed is None:
+            raise ScheduleError(
+                f"compute_at: stage '{stage.label}' is computed inside '{host.label}', which does not read it"
+            )
+        return [clip(interval, ranges, extent) for interval, extent in zip(needed, shape, strict=True)]
+
+    def _check_order(self, stage: Stage, host: Stage, around: tuple[IterVar, ...], reader: Stage) -> None:
+        if not _inside(reader, host):
+            raise ScheduleError(
+                f"compute_at: stage '{stage.label}' is computed inside '{host.label}', "
+                f"but read outside by '{reader.label}'"
+            )
+        if reader is not host and self.found[reader].around[: len(around)] != around:
+            raise ScheduleError(f"compute_at: stage '{stage.label}' is computed after '{reader.label}', which reads it")
+
+    def _point(
+        self, reader: Stage, around: tuple[IterVar, ...], ranges: tuple[Range, ...], fixed: frozenset[int]
+    ) -> tuple[list[AffineExpr], tuple[Range, ...]]:
+        """Each axis of a reader, and at last a computed index, over the loops around and dims of their own."""
+        bounds = self.found[reader]
+        everything = [*ranges, *bounds.ranges[len(ranges) :]]
+
+        def free(values: Range) -> AffineExpr:
+            everything.append(values)
+            return AffineDimExpr(len(everything) - 1)
+
+        roots = [*stage_axes(reader)]
+        values: Mapping[IterVar, AffineExpr] = {}
+        outside = around[len(bounds.around) :]
+        if outside:
+            # The host itself: some of its loops are around.
+            leaves: dict[IterVar, AffineExpr] = {
+                axis: AffineDimExpr(len(bounds.around) + i) for i, axis in enumerate(outside)
+            }
+            for axis in reader.leaf:
+                if axis not in leaves:
+                    leaves[axis] = free((0, max(0, bounds.extents[axis] - 1)))
+            values = axis_values(reader, bounds.extents, leaves)
+        points: list[AffineExpr] = []
+        for i, axis in enumerate(roots):
+            value = values.get(axis)
+            if value is None or fixed.isdisjoint(value.used_dims()):
+                # Exactly its range, even where its loops run past the end.
+                value = free((0, max(0, bounds.extents[axis] - 1)))
+            points.append(value + bounds.region[i].start if i < len(bounds.region) else value)
+        return [*points, free(UNBOUNDED)], tuple(everything)
+
+
+def stage_axes(stage: Stage) -> Sequence[IterVar]:
+    """The root axes, data axes first."""
+    return [*stage.axes, *stage.reduce_axes]
+
+
+def _inside(stage: Stage, host: Stage) -> bool:
+    at: Stage | None = stage
+    while at is not None and at is not host:
+        at = at.attach.stage if at.attach is not None else None
+    return at is host

@@ -1,0 +1,126 @@
+"""Inlining: the stages marked so are computed where they are read, and vanish as stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from xdsl.dialects.arith import AndIOp, CmpiOp, ConstantOp, SelectOp
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ...dialects import te
+from ...dialects.affine import substitute
+from ...dialects.element_types import is_integer
+from ...provenance.builder import fill
+from ...provenance.span import fuse
+from .schedule import Schedule
+
+
+def inline_stages(schedule: Schedule) -> None:
+    """Put every stage marked `compute_inline` into its readers and erase it, readers first.
+
+    In that order a chain of n stages costs n copies: each body is copied once, into the stage that stays.
+
+    A reader's own location stays; the stage that reads is from now on located at both.
+    """
+    for stage in [stage for stage in reversed(schedule.stages) if stage.inlined]:
+        producer = stage.compute
+        for use in [use for output in producer.outputs for use in output.uses]:
+            read = use.operation
+            assert isinstance(read, te.ReadOp)
+            consumer = read.parent_op()
+            assert isinstance(consumer, te.ComputeOp)
+            _inline(producer, read)
+            consumer.location = fuse([consumer.location, producer.location])
+        producer.detach()
+        producer.erase()
+        schedule.stages.remove(stage)
+
+
+def _zero(type_: Attribute) -> Attribute:
+    if is_integer(type_):
+        return IntegerAttr(0, cast(IntegerType, type_))
+    return FloatAttr(0.0, cast(AnyFloat, type_))
+
+
+def _inline(producer: te.ComputeOp, read: te.ReadOp) -> None:
+    """Replace one read of `producer` by its body at that point."""
+    block = read.parent_block()
+    assert block is not None
+    indices = list(read.indices)
+    point = list(read.map.data.results)
+    axis_of: dict[SSAValue, AffineExpr] = dict(zip(producer.axes, point, strict=True))
+    values: dict[SSAValue, SSAValue] = {}
+
+    def add(op: Operation) -> Operation:
+        block.insert_op_before(op, read)
+        return op
+
+    def compose(map: AffineMap, operands: list[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
+        """A map over the producer's axes as one over the reader's indices."""
+        used = list(indices)
+        dims: list[AffineExpr] = []
+        for operand in operands:
+            if operand in axis_of:
+                dims.append(axis_of[operand])
+            else:
+                dims.append(AffineExpr.dimension(len(used)))
+                used.append(values[operand])
+        return AffineMap(len(used), 0, tuple(substitute(expr, dims) for expr in map.results)), used
+
+    for op in producer.block.ops:
+        match op:
+            case te.ReadOp():
+                map, used = compose(op.map.data, list(op.indices))
+                otherwise = op.otherwise
+                if otherwise is None and read.otherwise is not None:
+                    otherwise = _zero(op.result.type)
+                copy = add(te.ReadOp.make(op.tensor, map, used, otherwise))
+            case te.IndexOp():
+                copy = add(te.IndexOp.make(*compose(op.map.data, list(op.indices))))
+            case te.YieldOp():
+                break
+            case _:
+                copy = add(op.clone(values))
+        copy.location = op.location
+        for mine, theirs in zip(op.results, copy.results, strict=True):
+            values[mine] = theirs
+    result = values[producer.yields[cast(OpResult, read.tensor).index]]
+    if read.otherwise is not None:
+        result = _guarded(producer, read, result, add)
+    read.result.replace_all_uses_with(result)
+    read.detach()
+    read.erase()
+
+
+def _guarded(
+    producer: te.ComputeOp, read: te.ReadOp, value: SSAValue, emit: Callable[[Operation], Operation]
+) -> SSAValue:
+    """`value` where the point read lies inside the producer's shape, the read's else value elsewhere."""
+    index = IndexType()
+
+    def constant(attribute: Attribute, type_: Attribute) -> SSAValue:
+        op = emit(ConstantOp.create(properties={"value": attribute}, result_types=[type_]))
+        fill(op, read.location)
+        return op.results[0]
+
+    inside: SSAValue | None = None
+    for expr, extent in zip(read.map.data.results, producer.shape, strict=True):
+        at = emit(te.IndexOp.make(AffineMap(read.map.data.num_dims, 0, (expr,)), list(read.indices)))
+        fill(at, read.location)
+        # One unsigned comparison checks both ends.
+        test = emit(CmpiOp(at.results[0], constant(IntegerAttr(extent, index), index), "ult"))
+        fill(test, read.location)
+        if inside is None:
+            inside = test.results[0]
+        else:
+            both = emit(AndIOp(inside, test.results[0]))
+            fill(both, read.location)
+            inside = both.results[0]
+    assert inside is not None
+    assert read.otherwise is not None
+    select = emit(SelectOp(inside, value, constant(read.otherwise, value.type)))
+    fill(select, read.location)
+    return select.results[0]

@@ -1,0 +1,256 @@
+"""Tensor intrinsics: what computes a tile of a stage in place of its innermost loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+from xdsl.dialects.builtin import StringAttr
+
+from ...dialects import te
+from ...dialects.schedule.intrin import BODY, PARTS, PATTERN, TensorIntrinOp
+from ...support.errors import ScheduleError
+from ..language.emit import build_function
+from ..language.expr import Axis, Const, Var, constant, walk
+from ..language.externs import Buffer, ExternCall, extern
+from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, placeholder
+from ..language.tensor_compute import IntrinCall, with_numbers
+from .intrin_parameters import DeclaredBuffer, OpenIntrin, bound_strides, packed_strides
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation as IrOperation
+
+    from .schedule import Schedule
+
+Replacement: TypeAlias = "Tensor | Schedule | ExternCall | Sequence[ExternCall | None]"
+"""What computes a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
+
+
+class Tile(Tensor):
+    """An input or output of an intrinsic. A function that is called gets a pointer to its elements, close together."""
+
+    @property
+    def strides(self) -> list[int]:
+        """How far apart neighbours along each dimension are."""
+        return packed_strides(self.shape)
+
+    def access_ptr(self, access_mask: str = "r") -> Tile:
+        """The tile as an argument of a call."""
+        del access_mask
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class TensorIntrin:
+    """`pattern` is what a tile must compute; the others compute it instead, from the same inputs.
+
+    `body` does all; where loops of the reduction stay outside the tile, `reset` runs first (what the reduction starts
+    from, without it) and `update` for each of their passes. A body that is computes stands for these, too.
+    """
+
+    name: str
+    pattern: te.FuncOp
+    body: Schedule | None
+    reset: Schedule | None = None
+    update: Schedule | None = None
+    operation: ComputeOp | None = None
+    """What the pattern was made from, to be put into computes; an intrinsic from text has none."""
+
+    @property
+    def compute(self) -> te.ComputeOp:
+        """The compute that a tile is compared with."""
+        (compute,) = self.pattern.computes
+        return compute
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether parts of a reduction can be computed one after the other."""
+        if self.update is not None or self.body is None:
+            return self.update is not None
+        last = self.body.func.return_op.values[0].owner
+        return isinstance(last, te.ComputeOp) and last.reducer == self.compute.reducer
+
+    def __call__(
+        self, *slices: TensorSlice | Tensor, reduce_axis: Axis | Sequence[Axis] = (), scalar_inputs: Sequence[Any] = ()
+    ) -> IntrinCall:
+        """The intrinsic on regions of tensors, as what `te.compute` computes at its outer axes.
+
+        Raises ScheduleError unless there is a region, `A[i, 0:16]`, of the right shape for each of its inputs.
+
+            C = te.compute((64, 16), lambda i: vadd(A[i, 0:16], B[i, 0:16]))
+        """
+        axes = (reduce_axis,) if isinstance(reduce_axis, Axis) else tuple(reduce_axis)
+        operation = self.operation
+        if scalar_inputs:
+            raise ScheduleError(f"'{self.name}': expected no scalar_inputs, as it has no scalar_params")
+        if operation is None:
+            raise ScheduleError(f"te.compute: expected an intrinsic of decl_tensor_intrin, got '{self.name}' from text")
+        return IntrinCall(self, operation, tuple(slices), axes)
+
+    def op(self) -> TensorIntrinOp:
+        """Its text form."""
+        pattern = self.pattern.clone()
+        pattern.sym_name = StringAttr(PATTERN)
+        parts: list[IrOperation] = [pattern]
+        for name in PARTS:
+            schedule: Schedule | None = getattr(self, name)
+            if schedule is not None:
+                func, sequence = schedule.text_of(name)
+                parts += [func, sequence] if schedule.sequence.block.ops else [func]
+        made = TensorIntrinOp.make(self.name, parts)
+        made.location = self.pattern.location
+        return made
+
+
+def intrin_of(op: TensorIntrinOp) -> TensorIntrin:
+    """The intrinsic that a text says. Raises ScheduleError when a sequence in it does not fit its function."""
+    from .replay import replay
+    from .schedule import Schedule
+
+    functions, sequences = op.functions, op.sequences
+    parts: dict[str, Schedule | None] = {}
+    for name in PARTS:
+        func = functions[name].clone() if name in functions else None
+        if func is not None:
+            parts[name] = replay(func, sequences[name]) if name in sequences else Schedule(func)
+    pattern = functions[PATTERN].clone()
+    return TensorIntrin(op.label.data, pattern, parts.get(BODY), parts.get("reset"), parts.get("update"))
+
+
+@overload
+def decl_tensor_intrin(
+    op: Operation | Tensor,
+    fcompute: Callable[[list[Tile], list[Tile]], Replacement],
+    name: str = ...,
+    binds: Mapping[Tensor, DeclaredBuffer] | None = ...,
+    scalar_params: None = ...,
+    default_buffer_params: Mapping[str, Any] | None = ...,
+) -> TensorIntrin: ...
+@overload
+def decl_tensor_intrin(
+    op: Operation | Tensor,
+    fcompute: Callable[[list[Tile], list[Tile], list[Const]], Replacement],
+    name: str = ...,
+    binds: Mapping[Tensor, DeclaredBuffer] | None = ...,
+    *,
+    scalar_params: Var | Sequence[Var],
+    default_buffer_params: Mapping[str, Any] | None = ...,
+) -> OpenIntrin: ...
+def decl_tensor_intrin(
+    op: Operation | Tensor,
+    fcompute: Callable[..., Replacement],
+    name: str = "tensor_intrin",
+    binds: Mapping[Tensor, DeclaredBuffer] | None = None,
+    scalar_params: Var | Sequence[Var] | None = None,
+    default_buffer_params: Mapping[str, Any] | None = None,
+) -> TensorIntrin | OpenIntrin:
+    """An intrinsic that does what the compute `op` does on its input tensors.
+
+    fcompute: from tiles for the inputs, in order of first read, and one for the output to what takes the loops' place:
+    a tensor; a schedule of one; a call, `te.call_extern("int32", "gemv", ins[0].access_ptr("r"), .., 16)`; or a triple
+    of calls (body, reset, update), the last two for when loops of the reduction stay outside the tile, None for what
+    there is not. What is called gets pointers to tiles whose elements lie close together; an update finds in the
+    output what there is. A body that is computes and ends as `op` reduces needs no update.
+    binds: a `te.decl_buffer` for tensors of `op`. As tiles lie close together, variables among its strides get those
+    strides, and numbers must be them. default_buffer_params: what `te.decl_buffer` takes, for the other tensors.
+    scalar_params: variables of `op`. fcompute gets their numbers as a third list, and the intrinsic, called in a
+    compute, `scalar_inputs`; before it is a `tensorize`, `with_scalars(2.0)` says them.
+    Raises ScheduleError when `op` is more than one compute of placeholders, or the replacement does not look like it.
+    """
+    operation = op.op if isinstance(op, Tensor) else op
+    inputs = operation.input_tensors
+    if not isinstance(operation, ComputeOp) or any(not isinstance(tensor.op, PlaceholderOp) for tensor in inputs):
+        raise ScheduleError(f"decl_tensor_intrin: expected one compute of placeholders, got {operation} ('{name}')")
+    if operation.num_outputs != 1:
+        raise ScheduleError(f"decl_tensor_intrin: expected one tensor, got {operation.num_outputs} ('{name}')")
+    strides = bound_strides([*inputs, *operation.outputs], binds, default_buffer_params, name)
+    params = (scalar_params,) if isinstance(scalar_params, Var) else tuple(scalar_params or ())
+    if not params:
+        return _declared(operation, fcompute, name, strides, {})
+    nodes = walk(operation.body)
+    if unused := [param for param in params if not any(node is param for node in nodes)]:
+        raise ScheduleError(
+            f"decl_tensor_intrin: expected scalar_params that {operation} uses, got {', '.join(map(str, unused))} "
+            f"('{name}')"
+        )
+
+    def make(numbers: tuple[Const, ...]) -> TensorIntrin:
+        return _declared(operation, fcompute, name, strides, dict(zip(params, numbers, strict=True)))
+
+    return OpenIntrin(name, params, make)
+
+
+def _declared(
+    operation: ComputeOp,
+    fcompute: Callable[..., Replacement],
+    name: str,
+    strides: Mapping[Var, int],
+    numbers: Mapping[Var, Const],
+) -> TensorIntrin:
+    """The intrinsic of a compute whose scalar parameters have numbers."""
+    if numbers:
+        operation = with_numbers(operation, numbers)
+    inputs = operation.input_tensors
+    pattern, _ = build_function(operation.outputs, inputs, name)
+    ins, outs = ([_tile(tensor) for tensor in tensors] for tensors in (inputs, operation.outputs))
+    made = fcompute(ins, outs, *([list(numbers.values())] if numbers else []))
+    several = isinstance(made, tuple | list)
+    given: list[Any] = list(made) if several else [made]
+    if len(given) > len(PARTS) or (
+        several and any(part is not None and type(part) is not ExternCall for part in given)
+    ):
+        raise ScheduleError(f"decl_tensor_intrin: expected calls for {', '.join(PARTS)} ('{name}')")
+    parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, given, strict=False)]
+    if all(part is None for part in parts):
+        raise ScheduleError(f"decl_tensor_intrin: expected something that computes a tile, got nothing ('{name}')")
+    intrin = TensorIntrin(name, pattern, *parts, operation=operation)
+    for part in parts:
+        if part is not None and _types(part.func) != _types(pattern):
+            raise ScheduleError(
+                f"decl_tensor_intrin: expected a replacement of {_types(pattern)}, got {_types(part.func)} ('{name}')"
+            )
+    return intrin
+
+
+def _tile(tensor: Tensor) -> Tile:
+    source = placeholder(tensor.shape, tensor.dtype, tensor.name)
+    tile = Tile(source.op, 0, source.shape, source.dtype)
+    source.op.outputs[0] = tile
+    return tile
+
+
+def _part(
+    which: str, made: object, ins: list[Tile], outs: list[Tile], strides: Mapping[Var, int], name: str
+) -> Schedule | None:
+    """The schedule of a part; its function has the part's name."""
+    from .create import create_schedule
+    from .schedule import Schedule
+
+    if made is None or isinstance(made, Schedule):
+        return made
+    if isinstance(made, Tensor):
+        return create_schedule(made, ins, which)
+    if not isinstance(made, ExternCall):
+        raise ScheduleError(
+            f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(made).__name__} ('{name}')"
+        )
+    if made.packed:
+        raise ScheduleError(f"decl_tensor_intrin: expected C functions, got the packed '{made.callee}' ('{name}')")
+    buffers: dict[object, Buffer] = {
+        tile: Buffer(i, output, tile.shape, tile.dtype)
+        for output, tiles in ((False, ins), (True, outs))
+        for i, tile in enumerate(tiles)
+    }
+    if unknown := [a.name for a in made.arguments if isinstance(a, Tensor) and a not in buffers]:
+        raise ScheduleError(f"decl_tensor_intrin: expected the intrinsic's tiles, got {', '.join(unknown)} ('{name}')")
+    known: dict[object, Buffer | Const] = {**buffers, **{var: constant(n, var.dtype) for var, n in strides.items()}}
+    call = replace(made, arguments=tuple(known.get(a, a) for a in made.arguments))
+    out = outs[0]
+    filled = extern([out.shape], ins, lambda _ins, _outs: call, name=out.name, dtype=[out.dtype])
+    return create_schedule(filled, ins, which)
+
+
+def _types(func: te.FuncOp) -> str:
+    sides = [value.type for value in func.block.args], [value.type for value in func.return_op.values]
+    return " -> ".join(f"({', '.join(map(str, side))})" for side in sides)

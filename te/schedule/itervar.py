@@ -1,0 +1,205 @@
+"""The iteration variables of a stage, how they were made from each other, and where a stage is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.affine import bounds
+from ...support.errors import ScheduleError
+
+if TYPE_CHECKING:
+    from .intrin import TensorIntrin
+    from .stage import Stage
+
+Kind = Literal["serial", "parallel", "vectorized", "unrolled", "tensorized"]
+Sort = Literal["data", "reduce", "ordered", "opaque", "thread"]
+"""What an iteration variable runs over: elements, terms of a reduction, steps of a scan, what a stage keeps to itself,
+or the threads around a scan."""
+TYPES: dict[Sort, str] = {
+    "data": "DataPar",
+    "reduce": "CommReduce",
+    "ordered": "Ordered",
+    "opaque": "Opaque",
+    "thread": "ThreadIndex",
+}
+"""TVM's names of these, as it says them in errors."""
+
+
+class ThreadAxis:
+    """A thread of a grid. On a CPU the passes of a loop bound to `blockIdx.*` run in parallel, others one by one."""
+
+    def __init__(self, tag: str, extent: int | None = None, name: str = ""):
+        self.tag = tag
+        self.extent = extent
+        self.name = name or tag
+
+    @property
+    def is_block(self) -> bool:
+        return self.tag.startswith("blockIdx")
+
+    def __repr__(self) -> str:
+        return f"thread_axis({self.tag})"
+
+
+def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", name: str = "") -> ThreadAxis:
+    """A thread to bind loops to: `thread_axis("threadIdx.x")`, `thread_axis((0, 8), "threadIdx.x")`.
+
+    Raises ScheduleError without a tag.
+    """
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    if not tag:
+        raise ScheduleError("te.thread_axis: tag must be given as Positional or keyword argument")
+    if isinstance(dom, tuple) and dom[0] != 0:
+        raise ScheduleError(f"te.thread_axis: expected a domain from 0, got {dom}")
+    return ThreadAxis(tag, dom[1] if isinstance(dom, tuple) else dom, name)
+
+
+class IterVar:
+    """One iteration variable of a stage."""
+
+    def __init__(self, stage: Stage, name: str, extent: int, sort: Sort = "data"):
+        self.stage = stage
+        self.name = name
+        self.extent = extent
+        self.sort: Sort = sort
+        self.reduce = sort == "reduce"
+        """Whether it runs over a reduction."""
+        self.kind: Kind = "serial"
+        self.thread: ThreadAxis | None = None
+        self.intrin: TensorIntrin | None = None
+        """What computes this loop and those inside it."""
+        self.hints: dict[str, Attribute] = {}
+        """Attributes of the loop: pragmas and prefetches."""
+
+    def __repr__(self) -> str:
+        return f"{self.name} in {self.extent}" + ("" if self.kind == "serial" else f" # {self.kind}")
+
+
+@dataclass(frozen=True)
+class Split:
+    """`parent = outer * factor + inner`. Of a parent of another extent: `nparts` passes outside, if that is given."""
+
+    parent: IterVar
+    outer: IterVar
+    inner: IterVar
+    factor: int
+    nparts: int | None = None
+
+    def extents(self, parent: int) -> tuple[int, int]:
+        """Of outer and inner, when the parent has this extent."""
+        if self.nparts is not None:
+            outer = max(1, min(self.nparts, parent))
+            return outer, -(-parent // outer)
+        inner = max(1, min(self.factor, parent))
+        return -(-parent // inner), inner
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return (self.parent,)
+
+    @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return (self.parent,)
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return self.outer, self.inner
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """`fused = outer * extent(inner) + inner`."""
+
+    outer: IterVar
+    inner: IterVar
+    fused: IterVar
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return self.outer, self.inner
+
+    @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return ()
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return (self.fused,)
+
+
+@dataclass(frozen=True)
+class Singleton:
+    """`axis` is a loop of one pass, made from no other."""
+
+    axis: IterVar
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return ()
+
+    @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return ()
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return (self.axis,)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """`transformed = layout(originals)`, `originals = inverse(transformed)`; other points are past the end."""
+
+    originals: tuple[IterVar, ...]
+    transformed: tuple[IterVar, ...]
+    layout: tuple[AffineExpr, ...]
+    inverse: tuple[AffineExpr, ...]
+
+    def extents(self, originals: Sequence[int]) -> list[int]:
+        """Of the transformed, when the originals have these extents."""
+        if 0 in originals:
+            return [0] * len(self.transformed)
+        ranges = [(0, extent - 1) for extent in originals]
+        return [bounds(expr, ranges)[1] + 1 for expr in self.layout]
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return self.originals
+
+    @property
+    def guarded(self) -> tuple[IterVar, ...]:
+        return self.originals
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return self.transformed
+
+
+Relation: TypeAlias = Split | Fuse | Singleton | Transform
+"""How the iteration variables that a primitive made (`children`) stand to those it took (`parents`).
+
+The loops of the children may run past the end of those that are `guarded`.
+"""
+
+
+@dataclass(frozen=True)
+class Attach:
+    """Computed inside the loop `axis` of `stage`."""
+
+    stage: Stage
+    axis: IterVar
+
+    @property
+    def loop(self) -> IterVar:
+        """The loop that `axis` is now: after a split the inner one, after a fuse the fused one."""
+        axis = self.axis
+        for relation in self.stage.relations:
+            if axis in relation.parents:
+                axis = relation.children[-1]
+        return axis

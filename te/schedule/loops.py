@@ -1,0 +1,353 @@
+"""The primitives that make, order and mark the loops of a stage."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import IRDLOperation
+
+from ...dialects import schedule as ops
+from ...dialects import te
+from ...support.errors import ScheduleError
+from ..language.expr import Axis
+from ..language.layouts import inverse_layout
+from .intrin_parameters import OpenIntrin
+from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, ThreadAxis, Transform
+from .stage_state import StageState
+
+if TYPE_CHECKING:
+    from .intrin import TensorIntrin
+    from .schedule import Key
+
+_PRIMITIVE: dict[Kind, str] = {"vectorized": "vectorize", "unrolled": "unroll", "parallel": "parallel"}
+
+
+_MARKED: dict[Kind, str] = {
+    "vectorized": "Vectorized",
+    "unrolled": "Unrolled",
+    "parallel": "Parallelized",
+    "tensorized": "Tensorized",
+}
+_ITERATED: tuple[Sort, ...] = ("data", "reduce", "ordered")
+"""What has loops of its own to change."""
+
+
+def _type(axis: IterVar) -> str:
+    """TVM's name of what an axis is now."""
+    return TYPES["thread"] if axis.thread is not None else _MARKED.get(axis.kind, TYPES[axis.sort])
+
+
+def _plain(axis: IterVar) -> bool:
+    """Whether an axis is a serial loop."""
+    return axis.kind == "serial" and axis.thread is None and axis.sort in _ITERATED
+
+
+class LoopPrimitives(StageState):
+    """A stage's loops."""
+
+    def _serial(self, primitive: str, axis: IterVar) -> int:
+        """The position of a loop of this stage that nothing was made of yet."""
+        position = self.position(primitive, axis)
+        if not _plain(axis):
+            self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
+        return position
+
+    def _looped(self, primitive: str, axis: IterVar | Axis) -> IterVar:
+        """A loop of this stage that hints can be given to."""
+        axis = self.axis_of(axis)
+        self.position(primitive, axis)
+        if axis.sort not in _ITERATED:
+            self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
+        return axis
+
+    def split(
+        self, axis: IterVar | Axis, factor: int | None = None, *, nparts: int | None = None
+    ) -> tuple[IterVar, IterVar]:
+        """`for i in 32` -> `for i.outer in 4 { for i.inner in 8 {`, with factor 8 or with nparts 4.
+
+        Returns (outer, inner). An uneven factor guards the last pass. Raises ScheduleError for an axis that is no
+        serial loop of this stage, and unless exactly one of factor and nparts is given.
+        """
+        axis = self.axis_of(axis)
+        position = self._serial("split", axis)
+        if (factor is None) == (nparts is None):
+            self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
+        if (wanted := factor if factor is not None else cast(int, nparts)) < 1:
+            self.fail("split", f"expected a positive {'nparts' if factor is None else 'factor'}, got {wanted}")
+        # The factor as given, not as the axis allows: where the stage computes a part, so does the axis.
+        draft = Split(axis, axis, axis, factor or 0, nparts)
+        counts = draft.extents(axis.extent)
+        outer = IterVar(axis.stage, f"{axis.name}.outer", counts[0], axis.sort)
+        inner = IterVar(axis.stage, f"{axis.name}.inner", counts[1], axis.sort)
+        self.leaf[position : position + 1] = [outer, inner]
+        self.relations.append(Split(axis, outer, inner, counts[1] if factor is not None else 0, nparts))
+        handle = self.schedule.handle(axis)
+        made = ops.SplitOp(handle, counts[1]) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
+        op = self.schedule.record(made, self.stage)
+        self.schedule.name(outer, op.outer)
+        self.schedule.name(inner, op.inner)
+        return outer, inner
+
+    def fuse(self, *axes: IterVar | Axis) -> IterVar:
+        """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours.
+
+        Of no axes: a new outermost loop `singleton` of one pass. Recorded as one `fuse` per axis given: each pair, and
+        the whole. Raises ScheduleError unless they are consecutive serial loops, all of data or all of a reduction.
+        """
+        if not axes:
+            return self._singleton()
+        given = [self.axis_of(axis) for axis in axes]
+        low = high = self.position("fuse", given[0])
+        for axis in given:
+            position = self.position("fuse", axis)
+            if axis is not given[0] and position not in (low - 1, high + 1):
+                self.fail("fuse", "Can only fuse iterations that are consecutive between each other")
+            if axis.sort != given[0].sort or not _plain(axis):
+                self.fail("fuse", f"expected serial axes of one sort, got {', '.join(map(str, given))}")
+            low, high = min(low, position), max(high, position)
+        fused = given[0]
+        for axis in given[1:]:
+            fused = self.fuse_pair(fused, axis)
+        self.end_fuse(fused)
+        return fused
+
+    def _singleton(self) -> IterVar:
+        self.the_compute("fuse")
+        axis = IterVar(self.stage, "singleton", 1)
+        self.leaf.insert(0, axis)
+        self.relations.append(Singleton(axis))
+        op = self.schedule.record(ops.SingletonOp(self.schedule.stage_handle(self.stage)), self.stage)
+        self.schedule.name(axis, op.axis)
+        return axis
+
+    def fuse_pair(self, outer: IterVar, inner: IterVar) -> IterVar:
+        """Fuse two neighbours, in whichever order they are given."""
+        first, second = self.position("fuse", outer), self.position("fuse", inner)
+        if abs(second - first) != 1:
+            self.fail("fuse", "Can only fuse iterations that are consecutive between each other")
+        if outer.sort != inner.sort or not _plain(outer) or not _plain(inner):
+            self.fail("fuse", f"expected serial axes of one sort, got {outer}, {inner}")
+        if second < first:
+            outer, inner, first, second = inner, outer, second, first
+        fused = IterVar(outer.stage, f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
+        self.leaf[first : second + 1] = [fused]
+        self.relations.append(Fuse(outer, inner, fused))
+        op = self.schedule.record(ops.FuseOp(self.schedule.handle(outer), self.schedule.handle(inner)), self.stage)
+        self.schedule.name(fused, op.fused)
+        return fused
+
+    def follow_layout(self, layout: AffineMap) -> list[IterVar]:
+        """The loops along the dimensions of a layout in place of those over the axes; none when they cannot be."""
+        before = next((r.transformed for r in reversed(self.relations) if isinstance(r, Transform)), tuple(self.axes))
+        if not before or before[0] not in self.leaf or len(before) != layout.num_dims:
+            return []
+        first = self.leaf.index(before[0])
+        if tuple(self.leaf[first : first + len(before)]) != before or any(a.hints or not _plain(a) for a in before):
+            return []
+        inverse = inverse_layout(layout, [axis.extent for axis in before])
+        if inverse is None:
+            return []
+        draft = Transform(before, (), layout.results, inverse)
+        extents = draft.extents([axis.extent for axis in before])
+        made = [IterVar(self.stage, f"axis{i}", extent) for i, extent in enumerate(extents)]
+        self.leaf[first : first + len(before)] = made
+        self.relations.append(replace(draft, transformed=tuple(made)))
+        return made
+
+    def end_fuse(self, fused: IterVar) -> None:
+        """Record the fuse of all axes given, after its pairs."""
+        self.schedule.record(ops.FusedOp(self.schedule.handle(fused)), self.stage)
+
+    def reorder(self, *order: IterVar | Axis) -> None:
+        """`for i { for j { for k {` -> `for k { for j { for i {` with (k, i): those given swap places.
+
+        The given axes take, in the given order, the places that they occupy now. Raises ScheduleError for an axis given
+        twice, or that is no loop of this stage.
+        """
+        axes = [self.axis_of(axis) for axis in order]
+        positions = [self.position("reorder", axis) for axis in axes]
+        if len(set(axes)) != len(axes):
+            self.fail("reorder", "Same axis can not appear more than once")
+        if fixed := [axis for axis in axes if axis.kind == "tensorized" or axis.sort not in ("data", "reduce")]:
+            self.fail("reorder", f"Cannot reorder on {_type(fixed[0])} axis {fixed[0].name}")
+        for position, axis in zip(sorted(positions), axes, strict=True):
+            self.leaf[position] = axis
+        self.schedule.record(ops.ReorderOp([self.schedule.handle(axis) for axis in axes]), self.stage)
+
+    def tile(
+        self, x: IterVar | Axis, y: IterVar | Axis, x_factor: int, y_factor: int
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+        """`for x { for y {` -> `for x.outer { for y.outer { for x.inner { for y.inner {`.
+
+        Recorded as split, split, reorder. Raises ScheduleError as they do.
+        """
+        x, y = self.axis_of(x), self.axis_of(y)
+        for axis, factor in ((x, x_factor), (y, y_factor)):
+            self._serial("split", axis)
+            if factor < 1:
+                self.fail("split", f"expected a positive factor, got {factor}")
+        if x is y:
+            self.fail("tile", f"expected two axes, got {x.name} twice")
+        x_outer, x_inner = self.split(x, x_factor)
+        y_outer, y_inner = self.split(y, y_factor)
+        self.reorder(x_outer, y_outer, x_inner, y_inner)
+        return x_outer, y_outer, x_inner, y_inner
+
+    def _mark(self, axis: IterVar | Axis, kind: Kind, op: Callable[[SSAValue], IRDLOperation]) -> None:
+        primitive = _PRIMITIVE[kind]
+        axis = self.axis_of(axis)
+        self.position(primitive, axis)
+        if axis.sort not in (_ITERATED if kind == "unrolled" else ("data",)):
+            self.fail(primitive, f"Cannot {primitive} on {TYPES[axis.sort]} axis {axis.name}")
+        if axis.thread is not None or axis.kind == "tensorized":
+            self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
+        axis.kind = kind
+        self.schedule.record(op(self.schedule.handle(axis)), self.stage)
+
+    def vectorize(self, axis: IterVar | Axis) -> None:
+        """`for i in 16` -> `for vectorized i in 16`: vector operations of 16 lanes.
+
+        Raises ScheduleError for an axis of a reduction, or that is no loop of this stage.
+        """
+        self._mark(axis, "vectorized", ops.VectorizeOp)
+
+    def unroll(self, axis: IterVar | Axis) -> None:
+        """`for i in 4` -> `for unrolled i in 4`: four copies of the body. Raises ScheduleError if i is no loop."""
+        self._mark(axis, "unrolled", ops.UnrollOp)
+
+    def parallel(self, axis: IterVar | Axis) -> None:
+        """`for i in 64` -> `for parallel i in 64`: the passes are shared among threads.
+
+        Raises ScheduleError for an axis of a reduction, or that is no loop of this stage.
+        """
+        self._mark(axis, "parallel", ops.ParallelOp)
+
+    def bind(self, axis: IterVar | Axis, thread: ThreadAxis) -> None:
+        """`for i in 64` -> `for parallel i in 64` when bound to `blockIdx.x`, serial when to `threadIdx.x`.
+
+        All loops bound to one thread have one extent, which is checked when the schedule is lowered. Raises
+        ScheduleError for what is no thread, no serial loop of this stage, or a reduction that would run in parallel.
+        Warns when the axis is bound already; the new thread counts.
+        """
+        axis = self.axis_of(axis)
+        self.position("bind", axis)
+        if not isinstance(thread, ThreadAxis):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("bind", f"Cannot rebase by {thread}, only thread axis is allowed so far")
+        if axis.kind != "serial" or axis.sort not in ("data", "reduce"):
+            self.fail("bind", f"Cannot bind {_type(axis)} axis {axis.name}, only DataPar and CommReduce")
+        if axis.reduce and thread.is_block:
+            self.fail("bind", f"Cannot bind CommReduce axis {axis.name} to {thread.tag}, whose passes run in parallel")
+        if axis.thread is not None and not self.schedule.quiet:
+            warnings.warn(f"bind: {axis.name} was bound to {axis.thread.tag}, is now to {thread.tag}", stacklevel=2)
+        axis.thread = thread
+        self.schedule.record(ops.BindOp(self.schedule.handle(axis), self.schedule.thread_handle(thread)), self.stage)
+
+    def env_threads(self, threads: ThreadAxis | Sequence[ThreadAxis]) -> None:
+        """`for t {for i {..}}` -> `for thread {for t {..}}`: the steps of a scan run in each of the threads.
+
+        Loops of the update that are bound to one of them run in it; on a CPU one after the other in each step. Raises
+        ScheduleError for a stage that is no scan, and the second time.
+        """
+        given = [threads] if isinstance(threads, ThreadAxis) else list(threads)
+        if not isinstance(self.producer, te.ScanOp):
+            self.fail("env_threads", "env_threads is only valid for composite ops such as ScanOp")
+        if self.threads:
+            self.fail("env_threads", "Already set env_threads")
+        if not given or any(not isinstance(thread, ThreadAxis) for thread in given):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("env_threads", f"expected threads, got {threads}")
+        for thread in given:
+            axis = IterVar(self.stage, thread.name, 1 if thread.extent is None else thread.extent, "thread")
+            axis.thread = thread
+            self.threads.append(axis)
+        self.leaf[:0] = self.threads
+        handles = [self.schedule.thread_handle(thread) for thread in given]
+        op = self.schedule.record(ops.EnvThreadsOp(self.schedule.stage_handle(self.stage), handles), self.stage)
+        for axis, value in zip(self.threads, op.axes, strict=True):
+            self.schedule.name(axis, value)
+
+    def tensorize(self, axis: IterVar | Axis, intrin: TensorIntrin | OpenIntrin) -> None:
+        """`for i in 4 { for j in 8 { .. }}` -> the body of an intrinsic that computes a tile of 4x8.
+
+        Raises ScheduleError when the loops from `axis` on do not compute what the intrinsic does.
+        """
+        from .tensorize import match_tile
+
+        self.the_compute("tensorize")
+        if isinstance(intrin, OpenIntrin):
+            self.fail("tensorize", f"expected numbers for its parameters: {intrin.name}.with_scalars(..)")
+        axis = self.axis_of(axis)
+        self._serial("tensorize", axis)
+        match_tile(axis, intrin)
+        axis.kind, axis.intrin = "tensorized", intrin
+        name = self.schedule.intrinsic(intrin)
+        self.schedule.record(ops.TensorizeOp(self.schedule.handle(axis), name), self.stage)
+
+    def tensor_compute(self, intrin: TensorIntrin, outer: int) -> None:
+        """`for i { for j in 16 { .. }}` -> `for i { intrinsic }` with outer 1: what the stage is from its beginning.
+
+        Its axes from number `outer` on, and the last of a reduction, as many as the intrinsic has, are the intrinsic's:
+        nothing can be done to them. Not in the record. Raises ScheduleError when they do not compute what it does.
+        """
+        self.make_of(intrin, outer)
+        name = self.schedule.intrinsic(intrin)
+        self.schedule.record(ops.TensorComputeOp(self.schedule.stage_handle(self.stage), name, outer), self.stage)
+
+    def make_of(self, intrin: TensorIntrin, outer: int) -> None:
+        """`tensor_compute` for a stage that another primitive made, which records it."""
+        from .tensorize import match_tile
+
+        self.the_compute("tensor_compute")
+        cut = len(self.reduce_axes) - len(intrin.compute.reduce_axes)
+        inner = [*self.axes[outer:], *self.reduce_axes[max(0, cut) :]]
+        if self.scheduled or cut < 0 or not inner:
+            self.fail("tensor_compute", f"expected an unscheduled stage with axes of '{intrin.name}'")
+        before = self.leaf
+        self.leaf = [*self.axes[:outer], *self.reduce_axes[:cut], *inner]
+        try:
+            match_tile(inner[0], intrin)
+        except ScheduleError:
+            self.leaf = before
+            raise
+        for axis in inner:
+            axis.sort = "opaque"
+        inner[0].kind, inner[0].intrin = "tensorized", intrin
+        self.made_of = intrin, outer
+
+    def pragma(self, axis: IterVar | Axis, key: str, value: int | str | Attribute | None = None) -> None:
+        """`for i` -> `for i attributes {pragma_KEY = value}`; "unroll" and "vectorize" are those primitives.
+
+        Raises ScheduleError for an axis that is no loop of this stage.
+        """
+        if key == "unroll":
+            return self.unroll(axis)
+        if key == "vectorize":
+            return self.vectorize(axis)
+        axis = self._looped("pragma", axis)
+        if not SSAValue.is_valid_name(key):
+            self.fail("pragma", f"expected the name of a pragma, got {key!r}")
+        if isinstance(value, int):
+            value = IntegerAttr(value, i64)
+        elif isinstance(value, str):
+            value = StringAttr(value)
+        axis.hints[f"pragma_{key}"] = value if value is not None else UnitAttr()
+        self.schedule.record(ops.PragmaOp(self.schedule.handle(axis), key, value), self.stage)
+
+    def prefetch(self, tensor: Key, axis: IterVar | Axis, offset: int) -> None:
+        """`for i` -> `for i attributes {prefetch = [["A", offset]]}`: a hint to fetch what pass i + offset reads of A.
+
+        Raises ScheduleError for a tensor that is none of the function's, or an axis that is no loop of this stage.
+        """
+        axis = self._looped("prefetch", axis)
+        source = self.schedule.tensor_of(tensor)
+        known = axis.hints.get("prefetch")
+        entry = ArrayAttr[Attribute]([StringAttr(self.schedule.tensor_name(source)), IntegerAttr(offset, i64)])
+        before = list(cast(ArrayAttr[Attribute], known)) if known is not None else []
+        axis.hints["prefetch"] = ArrayAttr([*before, entry])
+        handle = self.schedule.tensor_handle(source)
+        self.schedule.record(ops.PrefetchOp(handle, self.schedule.handle(axis), offset), self.stage)

@@ -1,0 +1,97 @@
+"""Loop nests: from a stage's schedule to the extents of its loops and the value of each axis in terms of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.affine import ZERO, substitute
+from .itervar import Fuse, IterVar, Singleton, Split, Transform
+from .stage import Stage
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The part of a dimension that is needed: `start`, an affine function of outer loops, and how many from there."""
+
+    start: AffineExpr
+    extent: int
+
+
+def full_region(shape: Sequence[int]) -> list[Interval]:
+    return [Interval(ZERO, extent) for extent in shape]
+
+
+def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]:
+    """The extent of every iteration variable when the data axes cover `region`, reduce axes in full."""
+    extents = {axis: interval.extent for axis, interval in zip(stage.axes, region, strict=True)}
+    extents.update((axis, axis.extent) for axis in stage.reduce_axes)
+    for relation in stage.relations:
+        match relation:
+            case Split():
+                extents[relation.outer], extents[relation.inner] = relation.extents(extents[relation.parent])
+            case Fuse():
+                extents[relation.fused] = extents[relation.outer] * extents[relation.inner]
+            case Singleton():
+                extents[relation.axis] = 1
+            case Transform():
+                found = relation.extents([extents[axis] for axis in relation.originals])
+                extents.update(zip(relation.transformed, found, strict=True))
+    return extents
+
+
+def overruns(stage: Stage, extents: Mapping[IterVar, int]) -> list[IterVar]:
+    """The iteration variables past whose end the loops made of them run."""
+    found: list[IterVar] = []
+    for relation in stage.relations:
+        if prod(extents[axis] for axis in relation.children) > prod(extents[axis] for axis in relation.parents):
+            found += relation.guarded
+    return found
+
+
+def axis_values(
+    stage: Stage, extents: Mapping[IterVar, int], leaves: Mapping[IterVar, AffineExpr]
+) -> dict[IterVar, AffineExpr]:
+    """The value of every iteration variable, given those of the loops; region starts are not added."""
+    values = dict(leaves)
+    for relation in reversed(stage.relations):
+        match relation:
+            case Split():
+                values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
+            case Fuse():
+                width = extents[relation.inner]
+                values[relation.outer] = values[relation.fused] // width
+                values[relation.inner] = values[relation.fused] % width
+            case Singleton():
+                pass
+            case Transform():
+                places = [values[axis] for axis in relation.transformed]
+                for axis, expr in zip(relation.originals, relation.inverse, strict=True):
+                    values[axis] = substitute(expr, places)
+    return values
+
+
+def loop_values(
+    stage: Stage, extents: Mapping[IterVar, int], roots: Mapping[IterVar, AffineExpr]
+) -> dict[IterVar, AffineExpr]:
+    """The value of every iteration variable that some of the root axes decide, given theirs."""
+    values = dict(roots)
+    for relation in stage.relations:
+        match relation:
+            case Split(parent=parent) if parent in values:
+                width = extents[relation.inner]
+                values[relation.outer], values[relation.inner] = values[parent] // width, values[parent] % width
+            case Fuse(outer=outer, inner=inner) if outer in values and inner in values:
+                values[relation.fused] = values[outer] * extents[inner] + values[inner]
+            case Singleton(axis=axis):
+                values[axis] = ZERO
+            case Transform(originals=originals) if all(axis in values for axis in originals):
+                point = [values[axis] for axis in originals]
+                for axis, expr in zip(relation.transformed, relation.layout, strict=True):
+                    values[axis] = substitute(expr, point)
+            case _:
+                pass
+    return values

@@ -1,0 +1,166 @@
+"""From a `schedule.sequence` back to a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects import schedule as ops
+from ...dialects import te
+from ...provenance.diagnostics import message
+from ...support.errors import ScheduleError
+from .group import Group
+from .intrin import TensorIntrin
+from .itervar import IterVar, ThreadAxis
+from .schedule import Schedule
+from .stage import Stage
+
+
+def replay(
+    func: te.FuncOp,
+    sequence: ops.SequenceOp,
+    count: int | None = None,
+    intrinsics: Mapping[str, TensorIntrin] | None = None,
+) -> Schedule:
+    """Apply the first `count` recorded primitives of `sequence` (all without it) to `func`.
+
+    intrinsics: what the names that it tensorizes by mean. Raises ScheduleError when a primitive does not fit.
+    """
+    run = _Replay(Schedule(func), intrinsics or {})
+    # What it warns of was said when it was recorded.
+    run.schedule.quiet = True
+    left = count
+    for op in sequence.block.ops:
+        if left == 0 and not isinstance(op, ops.StageOp | ops.TensorComputeOp):
+            # What a stage is from its beginning comes first.
+            break
+        run.apply(op)
+        if left is not None and isinstance(op, ops.Primitive) and op.title() is not None:
+            left -= 1
+    run.schedule.quiet = False
+    return run.schedule
+
+
+class _Replay:
+    def __init__(self, schedule: Schedule, intrinsics: Mapping[str, TensorIntrin]):
+        self.schedule = schedule
+        self.intrinsics = intrinsics
+        self.stages: dict[SSAValue, Stage] = {}
+        self.axes: dict[SSAValue, IterVar] = {}
+        self.arguments: dict[SSAValue, SSAValue] = {}
+        self.threads: dict[SSAValue, ThreadAxis] = {}
+        self.groups: dict[SSAValue, Group] = {}
+
+    def _tensor(self, handle: SSAValue) -> SSAValue:
+        return self.arguments[handle] if handle in self.arguments else self.stages[handle].outputs[0]
+
+    def _intrinsic(self, op: ops.TensorizeOp | ops.TensorComputeOp) -> TensorIntrin:
+        found = self.intrinsics.get(op.intrin.data)
+        if found is None:
+            known = ", ".join(self.intrinsics) or "none"
+            raise ScheduleError(message(op.name, f"an intrinsic among {known}", op.intrin.data, op.location))
+        return found
+
+    def apply(self, op: Operation) -> None:
+        """Do what one op says, or take up the names that it gives."""
+        schedule, stages, axes = self.schedule, self.stages, self.axes
+        match op:
+            case ops.StageOp():
+                stages[op.stage] = schedule[op.label.data]
+            case ops.ArgumentOp():
+                arguments, index = schedule.func.block.args, op.index.value.data
+                if not 0 <= index < len(arguments):
+                    raise ScheduleError(message(op.name, f"one of {len(arguments)} arguments", str(index), op.location))
+                self.arguments[op.stage] = arguments[index]
+            case ops.ThreadOp():
+                extent = op.extent.value.data if op.extent is not None else None
+                self.threads[op.thread] = ThreadAxis(op.tag.data, extent, op.thread.name_hint or "")
+            case ops.AxesOp():
+                stage = stages[op.stage]
+                roots = [*stage.axes, *stage.reduce_axes]
+                if len(roots) != len(op.axes):
+                    raise ScheduleError(
+                        f"axes: expected {len(roots)} axes of stage '{stage.label}', got {len(op.axes)}"
+                    )
+                axes.update(zip(op.axes, roots, strict=True))
+            case ops.SplitOp():
+                axis = axes[op.axis]
+                axes[op.outer], axes[op.inner] = axis.stage.split(axis, op.factor.value.data)
+            case ops.SplitByNPartsOp():
+                axis = axes[op.axis]
+                axes[op.outer], axes[op.inner] = axis.stage.split(axis, nparts=op.nparts.value.data)
+            case ops.FuseOp():
+                axes[op.fused] = axes[op.outer].stage.fuse_pair(axes[op.outer], axes[op.inner])
+            case ops.FusedOp():
+                axes[op.axis].stage.end_fuse(axes[op.axis])
+            case ops.SingletonOp():
+                axes[op.axis] = stages[op.stage].fuse()
+            case ops.ReorderOp():
+                given = [axes[axis] for axis in op.axes]
+                given[0].stage.reorder(*given)
+            case ops.VectorizeOp():
+                axes[op.axis].stage.vectorize(axes[op.axis])
+            case ops.UnrollOp():
+                axes[op.axis].stage.unroll(axes[op.axis])
+            case ops.ParallelOp():
+                axes[op.axis].stage.parallel(axes[op.axis])
+            case ops.BindOp():
+                axes[op.axis].stage.bind(axes[op.axis], self.threads[op.thread])
+            case ops.TensorizeOp():
+                axes[op.axis].stage.tensorize(axes[op.axis], self._intrinsic(op))
+            case ops.TensorComputeOp():
+                stages[op.stage].tensor_compute(self._intrinsic(op), op.outer.value.data)
+            case ops.PragmaOp():
+                axes[op.axis].stage.pragma(axes[op.axis], op.key.data, op.value)
+            case ops.PrefetchOp():
+                axes[op.axis].stage.prefetch(self._tensor(op.tensor), axes[op.axis], op.offset.value.data)
+            case _:
+                self._place(op)
+
+    def _place(self, op: Operation) -> None:
+        """The primitives that place stages and make new ones."""
+        schedule, stages = self.schedule, self.stages
+        match op:
+            case ops.ComputeAtOp():
+                placed = self.groups.get(op.stage) or stages[op.stage]
+                placed.compute_at(stages[op.consumer], self.axes[op.axis])
+            case ops.ComputeInlineOp():
+                stages[op.stage].compute_inline()
+            case ops.ComputeRootOp():
+                (self.groups.get(op.stage) or stages[op.stage]).compute_root()
+            case ops.SetScopeOp():
+                stages[op.stage].set_scope(op.scope.data)
+            case ops.CacheWriteOp():
+                stages[op.cache] = schedule.cache_write(stages[op.stage], op.scope.data)
+            case ops.CacheReadOp():
+                readers = [stages[reader] for reader in op.readers]
+                stages[op.cache] = schedule.cache_read(self._tensor(op.stage), op.scope.data, readers)
+            case ops.RfactorOp():
+                axis = self.axes[op.axis]
+                stages[op.factored] = schedule.rfactor(axis.stage, axis, op.factor_axis.value.data)
+            case ops.CreateGroupOp():
+                ends, starts = ([self._tensor(one) for one in side] for side in (op.outputs, op.inputs))
+                self.groups[op.group] = schedule.create_group(ends, starts, op.include_inputs is not None)
+            case ops.EnvThreadsOp():
+                stage = stages[op.stage]
+                stage.env_threads([self.threads[thread] for thread in op.threads])
+                self.axes.update(zip(op.axes, stage.threads, strict=True))
+            case ops.DoubleBufferOp():
+                stages[op.stage].double_buffer()
+            case ops.RollingBufferOp():
+                stages[op.stage].rolling_buffer()
+            case ops.StorageAlignOp():
+                axis = self.axes[op.axis]
+                axis.stage.storage_align(axis, op.factor.value.data, op.offset.value.data)
+            case ops.SetStorePredicateOp():
+                stages[op.stage].set_store_predicate(op.condition)
+            case ops.TransformLayoutOp():
+                made = stages[op.stage].set_layout(op.layout)
+                if op.axes and len(op.axes) != len(made):
+                    raise ScheduleError(message(op.name, f"{len(made)} loops", str(len(op.axes)), op.location))
+                self.axes.update(zip(op.axes, made, strict=False))
+            case ops.SetAxisSeparatorsOp():
+                stages[op.stage].set_axis_separators(op.values)
+            case _:
+                raise ScheduleError(f"schedule.sequence: expected schedule primitives, got {op.name}")

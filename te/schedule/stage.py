@@ -1,0 +1,260 @@
+"""A stage of a schedule: the primitives that place it and say how its result is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects import schedule as ops
+from ...dialects import te
+from ...dialects.schedule.base import SCOPES
+from ...support.errors import ScheduleError
+from ..language.affine_forms import affine_set, layout_map
+from ..language.expr import Axis, Expr
+from ..language.tensor import Body
+from .group import SCAN_UPDATE
+from .itervar import Attach, IterVar
+from .loops import LoopPrimitives
+
+_CHECKED = 1 << 24
+"""Elements of the largest tensor whose layout can be checked to give each a place of its own."""
+
+
+def _rank(layout: AffineMapAttr) -> int:
+    return len(layout.data.results)
+
+
+class Stage(LoopPrimitives):
+    """One operation of the function, and how it is scheduled.
+
+    The primitives raise ScheduleError for an operation that is no compute, unless they say otherwise.
+    """
+
+    def _unattached(self, primitive: str) -> None:
+        """Fail for what cannot be computed elsewhere."""
+        if self.is_update:
+            self.fail(primitive, SCAN_UPDATE)
+        self.the_compute(primitive)
+
+    def _not_whole(self, primitive: str, text: str) -> None:
+        """Fail when the result is used as a whole; `text` says why that of the function may not be."""
+        user = self.schedule.whole_use(self)
+        if isinstance(user, te.ScanOp | te.ExternOp | te.HybridOp):
+            self.fail(primitive, f"'{self.label}' is used as a whole by {user.name} '{user.label.data}'")
+        if user is not None:
+            self.fail(primitive, text)
+
+    def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
+        """`for i {a} for i {b}` -> `for i {a b}`: computed inside the loop `axis` of `consumer`.
+
+        Each pass computes what it needs of this stage. Raises ScheduleError for an output, for an axis that is no loop
+        of the consumer or lies inside this stage, and across groups; when lowered, if a stage elsewhere reads it too.
+        """
+        self._unattached("compute_at")
+        axis = consumer.axis_of(axis)
+        if axis not in consumer.leaf:
+            self.fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
+        if not consumer.is_compute:
+            self.fail("compute_at", f"Expect a ComputeOp to be computed in, got {consumer.kind} '{consumer.label}'")
+        self._not_whole("compute_at", "an output of the function stays at the root")
+        if self.group is not None and self.group is not consumer.group:
+            self.fail("compute_at", "Can only assign compute_at to stages within the same group")
+        at: Attach | None = Attach(consumer, axis)
+        while at is not None:
+            if at.stage is self:
+                self.fail("compute_at", "Find loop in compute_at attach group")
+            at = at.stage.attach
+        self.attach, self.inlined = Attach(consumer, axis), False
+        producer, host = self.schedule.stage_handle(self), self.schedule.stage_handle(consumer)
+        self.schedule.record(ops.ComputeAtOp(producer, host, self.schedule.handle(axis)), self)
+
+    def compute_inline(self) -> None:
+        """`b[i] = a[i] + 1; c[i] = b[i] * 2` -> `c[i] = (a[i] + 1) * 2`: computed where it is read.
+
+        Raises ScheduleError for a reduction, an output, the update of a scan, and for what is no compute.
+        """
+        self._unattached("compute_inline")
+        if self.compute.reducer is not None:
+            self.fail("compute_inline", "a reduction cannot be inlined")
+        self._not_whole("compute_inline", "an output of the function cannot be inlined")
+        self.inlined, self.attach = True, None
+        self.schedule.record(ops.ComputeInlineOp(self.schedule.stage_handle(self)), self)
+
+    def compute_root(self) -> None:
+        """`for i {a b}` -> `for i {a} for i {b}`: computed in full before its consumers (the default).
+
+        In a group: where the group is. Raises ScheduleError for the update of a scan.
+        """
+        self._unattached("compute_root")
+        self.inlined, self.attach = False, self.group.attach if self.group is not None else None
+        self.schedule.record(ops.ComputeRootOp(self.schedule.stage_handle(self)), self)
+
+    def set_scope(self, scope: str) -> None:
+        """`alloc: buffer<8xf32>` -> `alloc: buffer<8xf32, local>`: where the stage's buffer lives.
+
+        Raises ScheduleError for a scope other than `global`, `shared` and `local`, and for an output made local.
+        """
+        self.the_compute("set_scope")
+        if scope not in SCOPES:
+            self.fail("set_scope", f"expected a scope among {', '.join(SCOPES)}, got {scope!r}")
+        if scope != "global":
+            self._not_whole("set_scope", "an output of the function is global")
+        self.scope = scope
+        self.schedule.record(ops.SetScopeOp(self.schedule.stage_handle(self), scope), self)
+
+    def _own_buffer(self, primitive: str, what: str) -> None:
+        self.the_compute(primitive)
+        if self.schedule.is_output(self):
+            self.fail(primitive, f"Cannot apply {what} on output")
+
+    def storage_align(self, axis: IterVar | Axis, factor: int, offset: int) -> None:
+        """`alloc: buffer<4x30xf32>` -> `alloc: buffer<4x33xf32>` for the first axis, factor 32 and offset 1.
+
+        The stride of the axis becomes `offset` modulo `factor`. The axis need not be a loop. Raises ScheduleError for
+        an output, an axis that is no data axis of the stage, and unless 0 <= offset < factor.
+        """
+        self.the_compute("storage_align")
+        axis = self.axis_of(axis)
+        if axis not in self.axes:
+            self.fail("storage_align", f"expected a data axis of the stage, got {axis.name}")
+        if factor < 1 or not 0 <= offset < factor:
+            self.fail("storage_align", f"expected 0 <= offset < factor, got factor {factor}, offset {offset}")
+        self._own_buffer("storage_align", "storage align")
+        if self.storage.layout is not None or self.storage.rolling_buffer:
+            self.fail("storage_align", "expected a buffer in the order of the axes, got one with a layout or rolling")
+        self.storage.align[self.axes.index(axis)] = factor, offset
+        self.schedule.record(ops.StorageAlignOp(self.schedule.handle(axis), factor, offset), self)
+
+    def double_buffer(self) -> None:
+        """`alloc: buffer<8xf32>` -> `alloc {double_buffer}: buffer<8xf32>`: one half fills while the other is read.
+
+        Raises ScheduleError for an output, and for a buffer that is rolling.
+        """
+        self._own_buffer("double_buffer", "double buffer")
+        if self.storage.rolling_buffer:
+            self.fail("double_buffer", "expected a buffer that is filled anew each time, got one that is rolling")
+        self.storage.double_buffer = True
+        self.schedule.record(ops.DoubleBufferOp(self.schedule.stage_handle(self)), self)
+
+    def rolling_buffer(self) -> None:
+        """`for i { for j in 3 {b[j]} use b[0..3] }` -> `for i { b[(i + 2) % 3]; use b[..] }`: only what is new.
+
+        The stage is computed at a serial loop of its consumer; what neighbouring passes both need is kept in a circular
+        buffer. Raises ScheduleError for an output or a double buffer, and when lowered if it is not computed so.
+        """
+        self._own_buffer("rolling_buffer", "rolling buffer")
+        if self.storage.double_buffer:
+            self.fail("rolling_buffer", "expected a buffer that exists once, got a double buffer")
+        if self.storage.layout is not None or self.storage.align:
+            self.fail("rolling_buffer", "expected a buffer in the order of the axes, got one with a layout")
+        self.storage.rolling_buffer = True
+        self.schedule.record(ops.RollingBufferOp(self.schedule.stage_handle(self)), self)
+
+    def set_store_predicate(self, condition: Expr | AffineSetAttr | Callable[..., Expr]) -> None:
+        """`c[i] = ..` -> `if i < 8 { c[i] = .. }`: where the condition does not hold nothing is stored.
+
+        condition: comparisons of the operation's data axes, joined by `te.all`, or a function of them. Raises
+        ScheduleError when it is not affine.
+        """
+        self.the_compute("set_store_predicate")
+        if not isinstance(condition, AffineSetAttr):
+            condition = self._condition(condition)
+        if condition.data.num_dims != len(self.axes):
+            self.fail(
+                "set_store_predicate",
+                f"expected a condition over {len(self.axes)} axes, got one over {condition.data.num_dims}",
+            )
+        self.storage.predicate = condition
+        self.schedule.record(ops.SetStorePredicateOp(self.schedule.stage_handle(self), condition), self)
+
+    def _condition(self, condition: Expr | Callable[..., Expr]) -> AffineSetAttr:
+        known = [op.axis for op, stage in self.schedule.operations.items() if stage is self]
+        axes = known[0] if known and isinstance(condition, Expr) else [Axis(a.name, a.extent) for a in self.axes]
+        try:
+            expr = condition if isinstance(condition, Expr) else condition(*axes)
+            return affine_set(expr, {axis: AffineExpr.dimension(i) for i, axis in enumerate(axes)})
+        except ScheduleError as error:
+            self.fail("set_store_predicate", str(error))
+
+    def transform_layout(self, function: Body) -> list[IterVar]:
+        """`for i { for j { b[i, j] = ..` -> `for axis0 { for axis1 { for axis2 { b[axis0, axis1, axis2] = ..`.
+
+        With `lambda i, j: (j // 4, i, j % 4)` element (i, j) is stored at that place, and the loops follow: it returns
+        them, one per dimension. They do when the loops over the axes are as they were made, neighbours and serial, and
+        each dimension is made of whole digits of axes, as in tiles, transpositions and what is flattened; points past
+        the end of an axis are guarded. Else the loops stay, and there are none to return.
+        A second layout is one of the first one's dimensions. `te.AXIS_SEPARATOR` among the results stands for
+        set_axis_separators. Raises ScheduleError for an output, and when the function is not affine or gives two
+        elements one place.
+        """
+        self.the_compute("transform_layout")
+        try:
+            before = self.storage.layout
+            names = [axis.name for axis in self.axes] if before is None else [f"axis{i}" for i in range(_rank(before))]
+            layout, separators = layout_map(function, names)
+        except (ScheduleError, TypeError) as error:
+            self.fail("transform_layout", str(error))
+        self._check_separators("transform_layout", separators, len(layout.data.results))
+        made = self.set_layout(layout)
+        if separators:
+            self.set_axis_separators(separators)
+        return made
+
+    def set_layout(self, layout: AffineMapAttr) -> list[IterVar]:
+        """transform_layout with the function as an affine map: of the axes, or of the dims of the layout before."""
+        self._own_buffer("transform_layout", "transform layout")
+        if self.storage.align or self.storage.rolling_buffer:
+            self.fail("transform_layout", "expected a plain buffer, got one that is aligned or rolling")
+        whole = layout
+        if (before := self.storage.layout) is not None:
+            if layout.data.num_dims != _rank(before):
+                self.fail(
+                    "transform_layout",
+                    f"expected a layout of {_rank(before)} dimensions, got one of {layout.data.num_dims}",
+                )
+            whole = AffineMapAttr(layout.data.compose(before.data))
+        self._check_layout(whole)
+        self.storage.layout = whole
+        made = self.follow_layout(layout.data)
+        op = self.schedule.record(ops.TransformLayoutOp(self.schedule.stage_handle(self), layout, len(made)), self)
+        for axis, value in zip(made, op.axes, strict=True):
+            self.schedule.name(axis, value)
+        return made
+
+    def _check_layout(self, layout: AffineMapAttr) -> None:
+        shape = self.compute.shape
+        if layout.data.num_dims != len(shape):
+            self.fail("transform_layout", f"expected a layout of {len(shape)} axes, got one of {layout.data.num_dims}")
+        if prod(shape) > _CHECKED:
+            self.fail("transform_layout", f"expected a tensor of at most {_CHECKED} elements, got {prod(shape)}")
+        grid = list(np.indices(shape).reshape(len(shape), -1))
+        # Evaluates on whole columns: the operators of affine expressions are those of arrays.
+        columns = [np.broadcast_to(cast(Any, expr).eval(grid, []), prod(shape)) for expr in layout.data.results]
+        if any(column.min(initial=0) < 0 for column in columns):
+            self.fail("transform_layout", "expected indices of at least 0, got negative ones")
+        sizes = [int(column.max(initial=0)) + 1 for column in columns]
+        places = np.ravel_multi_index(columns, sizes) if columns else np.zeros(prod(shape), np.int64)
+        if len(np.unique(places)) != prod(shape):
+            self.fail("transform_layout", f"expected a place of its own for each element, got {layout.data}")
+
+    def _check_separators(self, primitive: str, positions: Sequence[int], rank: int) -> None:
+        if list(positions) != sorted(set(positions)) or any(not 0 <= p <= rank for p in positions):
+            self.fail(primitive, f"expected increasing axis separators from 0 to {rank}, got {list(positions)}")
+
+    def set_axis_separators(self, positions: Sequence[int]) -> None:
+        """`alloc: buffer<4x8xf32>` -> `alloc {axis_separators = [1]}: buffer<4x8xf32>`: the groups of its dimensions.
+
+        Memory here is flat, so that they change nothing but the attribute. Raises ScheduleError unless the positions
+        increase and lie within the buffer's rank.
+        """
+        self.the_compute("set_axis_separators")
+        layout = self.storage.layout
+        rank = len(layout.data.results) if layout is not None else len(self.compute.shape)
+        self._check_separators("set_axis_separators", positions, rank)
+        self.storage.separators = tuple(positions)
+        self.schedule.record(ops.SetAxisSeparatorsOp(self.schedule.stage_handle(self), positions), self)

@@ -1,0 +1,250 @@
+"""What a stage is: one operation of the function, its loops, and where and how its result is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
+
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, LocationAttr
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...dialects import te
+from ...provenance.diagnostics import describe
+from ...support.errors import ScheduleError
+from ..language.expr import Axis
+from .itervar import Attach, IterVar, Relation
+from .opaque import opaque_axes
+
+if TYPE_CHECKING:
+    from .group import Group
+    from .intrin import TensorIntrin
+    from .schedule import Schedule
+    from .stage import Stage
+
+Producer: TypeAlias = te.ComputeOp | te.StateOp | te.ScanOp | te.ExternOp | te.HybridOp | BlockArgument
+"""What a stage stands for: an operation, or an argument of the function."""
+
+_WORDS: dict[type[object], str] = {
+    te.ComputeOp: "a compute",
+    te.StateOp: "the state of a scan",
+    te.ScanOp: "a scan",
+    te.ExternOp: "an extern",
+    te.HybridOp: "a hybrid script",
+}
+
+
+@dataclass(frozen=True)
+class StageAxes:
+    """The name and the root axes of a stage."""
+
+    name: str
+    axis: list[IterVar]
+    reduce_axis: list[IterVar]
+
+    @property
+    def scan_axis(self) -> IterVar:
+        """The steps of a scan, its first axis."""
+        return self.axis[0]
+
+
+@dataclass
+class Storage:
+    """How the result of a stage is stored."""
+
+    align: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    """Data axis -> factor and offset: its stride is offset modulo factor."""
+    layout: AffineMapAttr | None = None
+    """Where element (i, j, ..) is; None: there."""
+    separators: tuple[int, ...] = ()
+    double_buffer: bool = False
+    rolling_buffer: bool = False
+    predicate: AffineSetAttr | None = None
+    """Over the data axes: only where it holds an element is stored."""
+
+    def __str__(self) -> str:
+        parts = [f"axis {axis} aligned to {factor}, {offset} on" for axis, (factor, offset) in self.align.items()]
+        parts += [f"layout {self.layout.data}"] if self.layout is not None else []
+        parts += [f"axis separators {list(self.separators)}"] if self.separators else []
+        parts += [name for name in ("double_buffer", "rolling_buffer") if getattr(self, name)]
+        parts += [f"stored if {self.predicate.data}"] if self.predicate is not None else []
+        return ", ".join(parts)
+
+
+class StageState:
+    """One operation of the function, and how its loops are arranged."""
+
+    def __init__(self, schedule: Schedule, producer: Producer):
+        self.schedule = schedule
+        self.producer: Producer = producer
+        self.origin = self.label
+        """The label at first; a factored stage gets another."""
+        self._reset_axes()
+        self.relations: list[Relation] = []
+        self.attach: Attach | None = None
+        """None: computed at the root, in full, before its consumers."""
+        self.inlined = False
+        self.scope = "global"
+        self.storage = Storage()
+        self.group: Group | None = None
+        """The group that it is placed with."""
+        self.made_of: tuple[TensorIntrin, int] | None = None
+        """The intrinsic that it is calls of, and the number of axes outside of it."""
+        self.threads: list[IterVar] = []
+        """The threads around the steps of a scan."""
+
+    def _reset_axes(self) -> None:
+        if not isinstance(self.producer, te.ComputeOp):
+            self.axes, self.reduce_axes = opaque_axes(self.stage), list[IterVar]()
+            self.leaf = list(self.axes)
+            return
+        arguments = list(self.compute.block.args)
+        extents = (*self.compute.shape, *self.compute.reduce_shape)
+        rank = len(self.compute.shape)
+        made = [
+            IterVar(self.stage, argument.name_hint or f"ax{i}", extent, "reduce" if i >= rank else "data")
+            for i, (argument, extent) in enumerate(zip(arguments, extents, strict=True))
+        ]
+        self.axes, self.reduce_axes = made[:rank], made[rank:]
+        self.leaf = list(made)
+        """The loops, outermost first."""
+
+    @property
+    def stage(self) -> Stage:
+        """This, with all primitives."""
+        return cast("Stage", self)
+
+    @property
+    def is_compute(self) -> bool:
+        """Whether it has an expression per element; others are placed and computed as they are."""
+        return isinstance(self.producer, te.ComputeOp)
+
+    @property
+    def compute(self) -> te.ComputeOp:
+        """The compute that this stage is; raises ScheduleError when it is another operation."""
+        if not isinstance(self.producer, te.ComputeOp):
+            self.fail("schedule", f"expected a compute, got {self.kind}")
+        return self.producer
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return _WORDS.get(type(self.producer), "a placeholder")
+
+    @property
+    def outputs(self) -> Sequence[SSAValue]:
+        """The tensors."""
+        return [self.producer] if isinstance(self.producer, BlockArgument) else self.producer.results
+
+    @property
+    def inputs(self) -> Sequence[SSAValue]:
+        """The tensors read, each once, in order of their first read; those that a scan starts and goes on from."""
+        return [] if isinstance(self.producer, BlockArgument) else te.inputs_of(self.producer)
+
+    @property
+    def location(self) -> LocationAttr:
+        return self.producer.location
+
+    @property
+    def label(self) -> str:
+        producer = self.producer
+        if isinstance(producer, BlockArgument):
+            return producer.name_hint or f"p{producer.index}"
+        return producer.label.data
+
+    @property
+    def leaf_iter_vars(self) -> list[IterVar]:
+        """The loops, outermost first."""
+        return list(self.leaf)
+
+    @property
+    def attach_type(self) -> int:
+        """TVM's number of where it is computed: 1 at the root, 2 inlined, 4 in a loop, 5 in the steps of a scan."""
+        if self.inlined:
+            return 2
+        if self.attach is not None:
+            return 4
+        return 5 if self.is_update else 1
+
+    @property
+    def attach_stage(self) -> Stage | None:
+        """The stage in one of whose loops it is computed."""
+        return self.attach.stage if self.attach is not None else None
+
+    @property
+    def attach_ivar(self) -> IterVar | None:
+        """The loop that it is computed in."""
+        return self.attach.axis if self.attach is not None else None
+
+    @property
+    def is_output(self) -> bool:
+        """Whether a tensor of it is returned, or handed as a whole to an operation that is no compute."""
+        return self.schedule.is_output(self.stage)
+
+    @property
+    def is_update(self) -> bool:
+        """Whether it gives a scan its next row."""
+        return self.scan is not None and any(output in self.scan.updates for output in self.outputs)
+
+    @property
+    def scan(self) -> te.ScanOp | None:
+        """The scan in whose steps it runs."""
+        return self.group.scan if self.group is not None else None
+
+    @property
+    def all_iter_vars(self) -> list[IterVar]:
+        """The root axes and the threads around them, then what the relations made, in order."""
+        made = [child for relation in self.relations for child in relation.children]
+        return [*self.axes, *self.reduce_axes, *self.threads, *made]
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether its loops are other than at first, or it is computed inside others."""
+        first = [*self.axes, *self.reduce_axes]
+        changed = self.leaf != first or any(axis.kind != "serial" or axis.thread or axis.hints for axis in first)
+        return changed or self.attach is not None or self.inlined
+
+    def __repr__(self) -> str:
+        return f"Stage({self.label})"
+
+    def fail(self, primitive: str, text: str) -> NoReturn:
+        layer = describe(self.location)
+        raise ScheduleError(f"{primitive}: {text} (stage '{self.label}'{', ' + layer if layer else ''})")
+
+    @property
+    def op(self) -> StageAxes:
+        """The stage's axes, under the names they have on an operation: `s[C].op.axis[0]`."""
+        return StageAxes(self.label, list(self.axes), list(self.reduce_axes))
+
+    def axis_of(self, axis: IterVar | Axis) -> IterVar:
+        """The iteration variable of an axis of the te operation that this stage computes."""
+        if isinstance(axis, IterVar):
+            return axis
+        if (place := self.schedule.place_of(axis)) is not None:
+            # A stage that became a copy has data axes of its own; the reduction went with its cache.
+            stage, index = place
+            roots = [*stage.axes, *stage.reduce_axes]
+            if index < len(roots):
+                return roots[index]
+        self.fail("schedule", f"axis {axis.name} is not part of the schedule")
+
+    def position(self, primitive: str, axis: IterVar) -> int:
+        """The position of a loop of this stage."""
+        if axis.stage is not self:
+            self.fail(primitive, f"axis {axis.name} is not part of the schedule of this stage")
+        if axis not in self.leaf:
+            self.fail(primitive, f"Operate on iter var {axis.name} that has already been split or fused")
+        return self.leaf.index(axis)
+
+    def the_compute(self, primitive: str) -> te.ComputeOp:
+        """The compute that this stage is; fails when `primitive` makes no sense on what it is."""
+        if not isinstance(self.producer, te.ComputeOp):
+            self.fail(primitive, f"Expect a ComputeOp, got {self.kind}")
+        return self.producer
+
+    def relayout(self, compute: te.ComputeOp) -> None:
+        """Describe another compute from now on, unscheduled."""
+        self.producer = compute
+        self.relations = []
+        self.made_of = None
+        self._reset_axes()
