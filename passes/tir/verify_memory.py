@@ -15,7 +15,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.tir import (
     AllocOp,
-    CallExternOp,
     ForOp,
     IfOp,
     LoadOp,
@@ -25,10 +24,11 @@ from ...dialects.tir import (
 )
 from ...provenance.diagnostics import message
 from .analysis import out_of_range
+from .analysis.effects import writes
 from .analysis.elementwise import Point, point
 from .analysis.out_of_range import name_of
 from .analysis.races import meet
-from .rewriting.common import Ranges, Writer, blocks_of, prim_funcs
+from .rewriting.common import Ranges, blocks_of, prim_funcs
 
 Access: TypeAlias = LoadOp | StoreOp
 
@@ -119,11 +119,6 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
                     pass
 
     return accesses(loop.block)
-
-
-def writes(op: Operation, buffer: SSAValue) -> bool:
-    """Whether `op` writes the buffer, or calls a function that may."""
-    return (isinstance(op, Writer) and op.buffer is buffer) or (isinstance(op, CallExternOp) and buffer in op.operands)
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
