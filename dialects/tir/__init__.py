@@ -33,6 +33,7 @@ from .control import KINDS as KINDS
 from .control import ForOp as ForOp
 from .control import IfOp as IfOp
 from .control import PrimFuncOp as PrimFuncOp
+from .control import prim_funcs as prim_funcs
 from .lanes import CastOp as CastOp
 from .lanes import CompareOp as CompareOp
 from .lanes import SelectOp as SelectOp

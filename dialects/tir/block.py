@@ -28,7 +28,7 @@ from .text import parse_not_negative
 
 INDEX = IndexType()
 ITER_KINDS = ("spatial", "reduce", "opaque")
-"""How a block depends on an iteration variable: passes independent, combined, or in order."""
+"""How a block depends on an iteration variable: iterations independent, combined, or in order."""
 
 
 @irdl_op_definition

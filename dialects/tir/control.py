@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     IndexType,
     IntegerAttr,
+    ModuleOp,
     StringAttr,
     SymbolNameConstraint,
     UnitAttr,
@@ -95,6 +96,11 @@ class PrimFuncOp(IRDLOperation):
             regions=[region],
             attributes=attributes,
         )
+
+
+def prim_funcs(module: ModuleOp) -> Iterator[PrimFuncOp]:
+    """The kernels of a module."""
+    return (op for op in module.ops if isinstance(op, PrimFuncOp))
 
 
 @irdl_op_definition

@@ -62,7 +62,7 @@ class AssertOp(IRDLOperation):
 
 @irdl_op_definition
 class WhileOp(IRDLOperation):
-    """Repeats its body as long as the condition, computed anew before each pass, holds.
+    """Repeats its body as long as the condition, computed anew before each iteration, holds.
 
     ```mlir
     tir.while {

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects import te
 from ...dialects.schedule import SequenceOp, TensorIntrinOp
-from ...passes.tir.rewriting.common import drop
+from ...passes.tir.rewriting.ops import drop
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
 from ...te.schedule.intrin import TensorIntrin, intrin_of

@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import UNBOUNDED, CallExternOp, IndexOp, LoadOp, PrimFuncOp
+from ...dialects.tir import UNBOUNDED, CallExternOp, IndexOp, LoadOp, PrimFuncOp, prim_funcs
+from ...dialects.tir.index_maps import Ranges, Reader, Writer, blocks_of, simplify_maps, view
 from ...dialects.tir.masked import MaskedLoadOp
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from .analysis.canonical import canonical
-from .rewriting.common import Ranges, Reader, Writer, blocks_of, prim_funcs, settle, view
 
 
 def run(func: PrimFuncOp) -> None:
@@ -95,15 +95,15 @@ def _rest(op: Operation, skipped: tuple[str, ...]) -> tuple[Hashable, ...]:
 def _point(op: LoadOp | MaskedLoadOp | IndexOp, ranges: Ranges) -> tuple[Hashable, ...]:
     """What an access reads."""
     seen = view(op, ranges)
-    settled = settle(seen.map, seen.guard, seen.ranges)
-    guard = settled.guard.data.results if settled.guard is not None else ()
-    values = [seen.values[i] for i in settled.kept]
-    extents = [settled.ranges[i] for i in settled.kept]
+    simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
+    guard = simplified.guard.data.results if simplified.guard is not None else ()
+    values = [seen.values[i] for i in simplified.kept]
+    extents = [simplified.ranges[i] for i in simplified.kept]
     buffer = op.buffer if isinstance(op, Reader) else None
     # In the ranges that a guard leaves it says nothing any more.
     outside = [ranges.get(value, UNBOUNDED) for value in values]
-    where = canonical(values, extents, settled.map.data.results)
-    return buffer, where, canonical(values, outside, guard), settled.never
+    where = canonical(values, extents, simplified.map.data.results)
+    return buffer, where, canonical(values, outside, guard), simplified.never
 
 
 def _absorb(survivor: Operation, twins: list[Operation]) -> None:

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import AllocConstOp, AllocOp, BufferType, PrimFuncOp, buffer_of
-from .rewriting.common import LEADING, Ranges, Touch, blocks_of, flat_index, prim_funcs, settle, update, view
+from ...dialects.tir import AllocConstOp, AllocOp, BufferType, PrimFuncOp, buffer_of, prim_funcs
+from ...dialects.tir.index_maps import LEADING, Ranges, Touch, blocks_of, flat_index, simplify_maps, update, view
 
 
 def flat_type(type: BufferType) -> BufferType:
@@ -71,8 +71,8 @@ def _access(op: Touch, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:
         return
     seen = view(op, ranges)
     index = flat_index(seen.map, buffer_of(op.buffer).strides)
-    settled = settle((index,), seen.guard, seen.ranges)
-    update(op, seen.values, settled)
+    simplified = simplify_maps((index,), seen.guard, seen.ranges)
+    update(op, seen.values, simplified)
     op.operands[LEADING[type(op)] - 1] = buffer
 
 

@@ -11,9 +11,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp
+from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp, prim_funcs
+from ...dialects.tir.index_maps import View, Writer, view
 from ...provenance.span import fuse
-from .rewriting.common import View, Writer, hoist, prim_funcs, record, view
+from .rewriting.ops import inline_before, record
 
 LIMIT = 256
 """Ops beside an `if` that are copied into its other branch at most, per loop."""
@@ -93,7 +94,7 @@ def _without(loop: ForOp, branches: Sequence[IfOp]) -> ForOp | None:
 def _take(branch: IfOp, block: Block | None) -> None:
     """Let the ops of one of its blocks stand for an `if`."""
     if block is not None:
-        hoist(block, branch)
+        inline_before(block, branch)
     branch.detach()
     branch.erase()
 

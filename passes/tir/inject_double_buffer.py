@@ -1,4 +1,4 @@
-"""tir-inject-double-buffer: what the next pass of a loop needs is computed before this pass uses its own."""
+"""tir-inject-double-buffer: what the next iteration of a loop needs is computed before this iteration uses its own."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.affine import linear
-from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp
+from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp, prim_funcs
+from ...dialects.tir.index_maps import LEADING, Access, Reader, Writer, view
 from ...support.errors import PipelineError
-from .rewriting.common import LEADING, Access, Reader, Writer, prim_funcs, record, view
-from .rewriting.loop_parts import in_chunks, piece
+from .rewriting.index_set_splitting import strip_mine, subrange
+from .rewriting.ops import record
 from .unroll import write_out
 
 MARK = "double_buffer"
@@ -37,7 +38,7 @@ def run(func: PrimFuncOp, split_loop: int = 1) -> bool:
         if not isinstance(loop, ForOp) and (loop := _loop_of(alloc)) is not None and loop.block.first_op is not None:
             alloc.detach()
             loop.block.insert_op_before(alloc, loop.block.first_op)
-        found = _plan(alloc, loop) if isinstance(loop, ForOp) else "no loop computes and uses it anew in each pass"
+        found = _plan(alloc, loop) if isinstance(loop, ForOp) else "no loop computes and uses it anew in each iteration"
         del alloc.attributes[MARK]
         if isinstance(found, _Plan):
             _inject(found, func, split_loop)
@@ -51,14 +52,14 @@ def run(func: PrimFuncOp, split_loop: int = 1) -> bool:
 
 
 def _loop_of(alloc: AllocOp) -> ForOp | None:
-    """The innermost loop around all uses of a buffer from outside of it, if its passes do not share elements."""
+    """The innermost loop around all uses of a buffer from outside of it, if its iterations do not share elements."""
     uses = [use.operation for use in alloc.result.uses]
     loop = uses[0].parent_op() if uses else None
     while loop is not None and not (isinstance(loop, ForOp) and all(loop.is_ancestor(op) for op in uses)):
         loop = loop.parent_op()
     if not isinstance(loop, ForOp):
         return None
-    # What a pass leaves for the next one, as in a buffer that rolls, has places that move with the loop.
+    # What an iteration leaves for the next one, as in a buffer that rolls, has places that move with the loop.
     moves = any(isinstance(op, Access) and loop.var in view(op, {}).values for op in uses)
     return None if moves else loop
 
@@ -88,7 +89,7 @@ def _loaded(op: Operation) -> set[SSAValue]:
 def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
     """How the body splits, or why it does not."""
     if loop.kind.data != "serial" or loop.trip_count < 2:
-        return "its loop is not serial, or has one pass"
+        return "its loop is not serial, or has one iteration"
     ops = list(loop.block.ops)
     buffer = alloc.result
     if not all(isinstance(use.operation, Reader | Writer) for use in buffer.uses):
@@ -109,7 +110,7 @@ def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
             return f"computing it needs a {ops[i].name}"
     for i in produce:
         if _loaded(ops[i]) & written:
-            return "computing it reads what the pass before writes"
+            return "computing it reads what the iteration before writes"
     private = {value for i in produce if isinstance(ops[i], AllocOp) for value in ops[i].results}
     others = set[SSAValue]().union(*(_stored(ops[i]) for i in produce)) - private - {buffer}
     if others or any(private & (_loaded(ops[i]) | _stored(ops[i])) for i in rest):
@@ -157,7 +158,7 @@ def _inject(plan: _Plan, func: PrimFuncOp, split: int) -> None:
     steps, alternating = _steps(current, split)
     pieces = [first, *steps, end]
     loop.parent.insert_ops_before(pieces, loop)
-    record("DoubleBuffer", loop, "computed one pass ahead, in turns into two copies", [double, *pieces])
+    record("DoubleBuffer", loop, "computed one iteration ahead, in turns into two copies", [double, *pieces])
     loop.detach()
     loop.erase()
     for step in alternating:
@@ -172,23 +173,23 @@ def _steps(loop: ForOp, split: int) -> tuple[list[ForOp], list[ForOp]]:
     found: list[ForOp] = []
     alternating: list[ForOp] = []
     if whole:
-        part = piece(loop, 0, whole, {})
-        outer = in_chunks(part, split, {})
+        part = subrange(loop, 0, whole, {})
+        outer = strip_mine(part, split, {})
         part.erase()
         found.append(outer)
         alternating += [op for op in outer.block.ops if isinstance(op, ForOp)]
     if whole < loop.trip_count:
-        rest = piece(loop, whole, loop.trip_count, {})
+        rest = subrange(loop, whole, loop.trip_count, {})
         found.append(rest)
         alternating.append(rest)
     loop.erase()
     return found, alternating
 
 
-def _part(loop: ForOp, passes: tuple[int, int], place: int, double: SSAValue, kept: set[int]) -> ForOp:
-    """Some passes of `loop`, with only the `kept` ops, where the buffer allocated at `place` is a copy in turn."""
-    begin, end = passes
-    part = piece(loop, begin, end, {})
+def _part(loop: ForOp, iterations: tuple[int, int], place: int, double: SSAValue, kept: set[int]) -> ForOp:
+    """Some iterations of `loop`, with only the `kept` ops, where the buffer allocated at `place` is a copy in turn."""
+    begin, end = iterations
+    part = subrange(loop, begin, end, {})
     ops = list(part.block.ops)
     # The variable's value, if it had to be computed, comes first.
     extra = len(ops) - len(list(loop.block.ops))
@@ -243,11 +244,11 @@ class TirInjectDoubleBufferPass(ModulePass):
     """Gives a buffer with the attribute `double_buffer` two copies, and fills one while the other is in use.
 
     Before: kernels whose buffers are not flat yet; a marked alloc that one serial loop uses, the ops that write it
-    before those that only read it, reading nothing that these write. After: the first pass's contents are computed
-    before the loop; each pass computes the next one's, then uses its own; the last pass's use follows the loop. Where
-    this cannot be, the buffer stays single, and the ledger says why. The attribute is gone.
-    split_loop: how many passes of the loop are written out, so that each knows its copy; 1 leaves it to `mod`. Raises
-    PipelineError for an odd one above 1.
+    before those that only read it, reading nothing that these write. After: the first iteration's contents are computed
+    before the loop; each iteration computes the next one's, then uses its own; the last iteration's use follows the
+    loop. Where this cannot be, the buffer stays single, and the ledger says why. The attribute is gone.
+    split_loop: how many iterations of the loop are written out, so that each knows its copy; 1 leaves it to `mod`.
+    Raises PipelineError for an odd one above 1.
     Locations: copies keep those of what they copy.
 
     ```mlir

@@ -1,4 +1,4 @@
-"""tir-inject-prefetch: loops that ask for it fetch what later passes read."""
+"""tir-inject-prefetch: loops that ask for it fetch what later iterations read."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import linear, substitute
-from ...dialects.tir import ForOp, LoadOp, PrimFuncOp
+from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, prim_funcs
+from ...dialects.tir.index_maps import Ranges, view
 from ...dialects.tir.prefetch import PrefetchOp
 from .analysis.canonical import canonical
-from .rewriting.common import Ranges, prim_funcs, record, view
+from .rewriting.ops import record
 
 MARK = "prefetch"
 """The attribute of a loop: `offset`, or `[["buffer", offset], ..]` for some buffers only."""
 LOCALITY = 2
-"""Into the second level of cache: the first one is full of what the pass at hand needs."""
+"""Into the second level of cache: the first one is full of what the iteration at hand needs."""
 
 
 def run(func: PrimFuncOp) -> None:
@@ -35,7 +36,7 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _offsets(mark: Attribute) -> int | dict[str, int]:
-    """How many passes ahead, for all buffers or by name."""
+    """How many iterations ahead, for all buffers or by name."""
     if isinstance(mark, ArrayAttr):
         entries = cast("ArrayAttr[ArrayAttr[Attribute]]", mark)
         return {cast(StringAttr, name).data: cast(IntegerAttr, offset).value.data for name, offset in entries}
@@ -78,8 +79,8 @@ def _later(ranges: tuple[tuple[int, int], ...], offset: int) -> tuple[tuple[int,
 class TirInjectPrefetchPass(ModulePass):
     """Puts a `tir.prefetch` before each load of a marked loop whose element moves with the loop.
 
-    The attribute `prefetch` of a loop is a number of passes, for all buffers it reads, or a list of names and numbers,
-    as the schedule primitive of that name makes it: `prefetch = [["A", 2]]`.
+    The attribute `prefetch` of a loop is a number of iterations, for all buffers it reads, or a list of names and
+    numbers, as the schedule primitive of that name makes it: `prefetch = [["A", 2]]`.
 
     Before: any kernels; last of all, as other passes take no part in what is hinted: a point past the buffer's end is
     no error. After: no loop is marked. Equal hints of a block stand once.

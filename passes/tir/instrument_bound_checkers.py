@@ -21,12 +21,12 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import bounds, flatten, linear
-from ...dialects.tir import CallExternOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import CallExternOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, prim_funcs
+from ...dialects.tir.index_maps import LEADING, Ranges, blocks_of, simplify_maps, view
 from ...dialects.tir.lanes import lanes
 from ...provenance.span import layer_names
 from .analysis.integer_ranges import integer_ranges
-from .rewriting.common import LEADING, Ranges, blocks_of, prim_funcs, settle, view
-from .rewriting.literals import zero
+from .rewriting.constants import zero
 
 CALLBACK = "whence_bound_error"
 """`void (i64 site, i64 dimension, i64 index)`: told of an access that would have left its buffer."""
@@ -130,19 +130,19 @@ class _Checks:
 def _tests(op: LoadOp | StoreOp, ranges: Ranges) -> list[_Test]:
     """What about an access is not sure, in terms of its own index operands."""
     seen = view(op, ranges)
-    settled = settle(seen.map, seen.guard, seen.ranges)
-    if settled.never:
+    simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
+    if simplified.never:
         return []
     type_ = buffer_of(op.buffer)
     exprs = list(zip(op.map.data.results, seen.map, type_.get_shape(), strict=True))
     found: list[_Test] = []
     for dimension, (expr, resolved, extent) in enumerate(exprs):
-        low, high = bounds(resolved, settled.ranges)
+        low, high = bounds(resolved, simplified.ranges)
         if low < 0 or high >= extent:
             found.append(_Test(dimension, expr, extent, low < 0, high >= extent))
     (count,) = lanes(op.result.type if isinstance(op, LoadOp) else op.value.type) or (1,)
     if span := op.step * (count - 1):
-        low, high = bounds(flatten(seen.map, type_.strides) + span, settled.ranges)
+        low, high = bounds(flatten(seen.map, type_.strides) + span, simplified.ranges)
         # A first lane inside leaves one end for the last.
         if low < 0 if span < 0 else high >= type_.size:
             last = flatten(op.map.data.results, type_.strides) + span

@@ -1,4 +1,4 @@
-"""tir-loop-partition: the passes of a loop that a guard never stops run without it."""
+"""tir-loop-partition: the iterations of a loop that a guard never stops run without it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import Linear, Range, linear, linear_bounds
-from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
-from .rewriting.common import Ranges, blocks_of, prim_funcs, record, view
-from .rewriting.loop_parts import piece
+from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
+from ...dialects.tir.index_maps import Ranges, blocks_of, view
+from .rewriting.index_set_splitting import subrange
+from .rewriting.ops import record
 
 HINT = "pragma_loop_partition_hint"
 """The attribute of a loop that asks for it."""
@@ -46,7 +47,7 @@ def _block(block: Block, ranges: Ranges) -> None:
 
 
 def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
-    """Replace `loop` by its pieces, and return them; by itself if no guard asks for more."""
+    """Replace `loop` by its parts, and return them; by itself if no guard asks for more."""
     extent = loop.trip_count
     asked = loop.attributes.pop(HINT, None) is not None
     if loop.kind.data == "parallel" or (loop.kind.data == "vectorized" and not asked) or extent < 2:
@@ -59,17 +60,17 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     if (begin, end) == (0, extent):
         return [loop]
     cuts = sorted({0, begin, end, extent})
-    pieces = [piece(loop, a, b, ranges) for a, b in pairwise(cuts)]
+    parts = [subrange(loop, a, b, ranges) for a, b in pairwise(cuts)]
     assert loop.parent is not None
-    loop.parent.insert_ops_before(pieces, loop)
-    record("Partition", loop, f"no guard in passes {begin} to {end - 1} of {extent}", pieces)
+    loop.parent.insert_ops_before(parts, loop)
+    record("Partition", loop, f"no guard in iterations {begin} to {end - 1} of {extent}", parts)
     loop.detach()
     loop.erase()
-    return pieces
+    return parts
 
 
 def _doubtless(block: Block, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
-    """For each guard expression that a range of `var` decides: the passes, from and to, where it always holds."""
+    """For each guard expression that a range of `var` decides: the iterations, from and to, where it always holds."""
     for op in block.ops:
         if (isinstance(op, IfOp) and op.likely is not None) or (isinstance(op, LoadOp) and op.guard is not None):
             yield from _holds(op, var, ranges)
@@ -94,14 +95,15 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
 
 @dataclass(frozen=True)
 class TirLoopPartitionPass(ModulePass):
-    """Splits a loop where a guard starts or stops to hold, so that most passes run without it.
+    """Splits a loop where a guard starts or stops to hold, so that most iterations run without it.
 
     Before: any kernels. After: a loop that is neither parallel nor, unless its own attribute asks for it, vectorized,
     and in which a `tir.if likely` or a guarded load depends affinely on the loop's variable, stands as up to three
-    loops of the same kind: passes before those where the guard always holds, these, and passes after them. In the
-    middle one those guards are gone, an `if` being left with no condition (`tir-simplify` then takes it away, with
-    loops of one pass). Guards are looked at in order; one that leaves no pass free of it, or divides the variable, is
-    left alone. Outer loops come first, so that inner ones are only split where the guard is still in doubt.
+    loops of the same kind: iterations before those where the guard always holds, these, and iterations after them. In
+    the middle one those guards are gone, an `if` being left with no condition (`tir-simplify` then takes it away, with
+    loops of one iteration). Guards are looked at in order; one that leaves no iteration free of it, or divides the
+    variable, is left alone. Outer loops come first, so that inner ones are only split where the guard is still in
+    doubt.
     Locations: copies keep those of what they copy.
 
     Kernels without uneven splits (`tir.if likely`) stay as they are, as guards of loads are seldom worth the code: a

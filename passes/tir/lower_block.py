@@ -11,16 +11,15 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.tir import IfOp, IndexOp, PrimFuncOp
+from ...dialects.tir import IfOp, IndexOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.rewrite import rewrite
-from .rewriting.common import prim_funcs
 
 
 class OpenInit(RewritePattern):
     """The init part of a block: where no reduce variable has left 0."""
 
-    reason = "the first pass is known by the variables"
+    reason = "the first iteration is known by the variables"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         block = op.parent_op()

@@ -10,12 +10,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.tir import PrimFuncOp
+from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
 from .elementary.floats import Floats
 from .elementary.formulas import FORMULAS
-from .rewriting.common import prim_funcs
 
 
 class ExpandIntrin(RewritePattern):

@@ -11,10 +11,12 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import flatten, linear
-from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrimFuncOp, buffer_of
+from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
+from ...dialects.tir.index_maps import LEADING, Reader, Touch, Writer
 from ...dialects.tir.lanes import lanes
 from ...provenance.diagnostics import fail
-from .rewriting.common import LEADING, Reader, Touch, Writer, drop, prim_funcs, stride_attribute
+from .rewriting.constants import stride_attribute
+from .rewriting.ops import drop
 
 
 def _unflatten(position: AffineExpr, shape: tuple[int, ...]) -> list[AffineExpr]:

@@ -22,11 +22,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import LoadOp, PrimFuncOp
+from ...dialects.tir import LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir import lanes as tir_lanes
+from ...dialects.tir.index_maps import Ranges
 from ...dialects.tir.lanes import lanes, scalar_type
 from .analysis.integer_ranges import integer_ranges, kind_of, numbers_of
-from .rewriting.common import Ranges, constant, drop, prim_funcs, record
+from .rewriting.constants import constant
+from .rewriting.ops import drop, record
 
 _ARITHMETIC = {"addi", "subi", "muli", "minsi", "maxsi", "divsi", "remsi", "floordivsi"}
 _ENDS = {"cmpi", "compare", "sitofp", "trunci", "index_cast"}

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.tir import PrimFuncOp
+from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...provenance.ledger import current_ledger, recording
 from ...support.context import PassContext
 from ...support.errors import PipelineError
@@ -48,7 +48,6 @@ from . import (
     vectorize,
     verify_memory,
 )
-from .rewriting.common import prim_funcs
 
 Run: TypeAlias = Callable[[PrimFuncOp], object]
 

@@ -10,10 +10,11 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import AllocConstOp, AllocOp, DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp
+from ...dialects.tir import AllocConstOp, AllocOp, DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, prim_funcs
+from ...dialects.tir.index_maps import Reader
 from .analysis.effects import writes
 from .analysis.elementwise import point
-from .rewriting.common import Reader, drop, prim_funcs
+from .rewriting.ops import drop
 
 
 def run(func: PrimFuncOp) -> None:

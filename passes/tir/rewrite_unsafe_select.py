@@ -15,24 +15,15 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.affine import bounds
-from ...dialects.tir import CallExternOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
+from ...dialects.tir import CallExternOp, IndexOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir import lanes as tir_lanes
+from ...dialects.tir.index_maps import Ranges, Writer, blocks_of, simplify_maps, view
 from ...dialects.tir.lanes import scalar_type
-from .rewriting.common import Ranges, Writer, blocks_of, constant, prim_funcs, record, settle, view
-from .rewriting.literals import zero
+from .analysis.effects import DIVISIONS
+from .rewriting.constants import constant, zero
+from .rewriting.ops import record
 
 Select: TypeAlias = arith.SelectOp | tir_lanes.SelectOp
-
-DIVISIONS = (
-    arith.DivSIOp
-    | arith.DivUIOp
-    | arith.RemSIOp
-    | arith.RemUIOp
-    | arith.FloorDivSIOp
-    | arith.CeilDivSIOp
-    | arith.CeilDivUIOp
-)
-"""They trap, or mean nothing, for a divisor of 0."""
 
 
 def run(func: PrimFuncOp) -> None:
@@ -108,11 +99,11 @@ def _own(select: Select, position: int) -> list[Operation]:
 def _is_unsafe(op: Operation, ranges: Ranges) -> bool:
     if isinstance(op, LoadOp):
         seen = view(op, ranges)
-        settled = settle(seen.map, seen.guard, seen.ranges)
+        simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
         extents = buffer_of(op.buffer).get_shape()
-        indices = [bounds(expr, settled.ranges) for expr in seen.map]
+        indices = [bounds(expr, simplified.ranges) for expr in seen.map]
         outside = any(low < 0 or high >= extent for (low, high), extent in zip(indices, extents, strict=True))
-        return outside and not settled.never
+        return outside and not simplified.never
     return isinstance(op, DIVISIONS) and _may_be_zero(op.operands[1], ranges)
 
 

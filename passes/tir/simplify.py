@@ -10,22 +10,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
+from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
+from ...dialects.tir.index_maps import Mapped, Ranges, blocks_of, simplify_maps, update, view
 from .analysis.comparisons import decided
-from .rewriting.common import (
-    Mapped,
-    Ranges,
-    blocks_of,
-    constant,
-    drop,
-    hoist,
-    prim_funcs,
-    record,
-    replace_var,
-    settle,
-    update,
-    view,
-)
+from .rewriting.constants import constant
+from .rewriting.ops import drop, inline_before, record, replace_var
 
 
 def run(func: PrimFuncOp, *, keep_trivial_loops: bool = False) -> None:
@@ -65,7 +54,7 @@ def _for(op: ForOp, ranges: Ranges, keep: bool) -> None:
     _block(op.block, ranges, keep)
     if extent == 1 and not keep:
         replace_var(op, 0)
-        moved = hoist(op.block, op)
+        moved = inline_before(op.block, op)
         record("UnitLoop", op, "a loop of extent 1", moved)
         op.detach()
         op.erase()
@@ -73,28 +62,30 @@ def _for(op: ForOp, ranges: Ranges, keep: bool) -> None:
 
 def _if(op: IfOp, ranges: Ranges, keep: bool) -> None:
     seen = view(op, ranges)
-    settled = settle((), seen.guard, seen.ranges)
-    if settled.never or settled.guard is None:
-        branch = op.orelse.block if settled.never and op.orelse is not None else None if settled.never else op.block
+    simplified = simplify_maps((), seen.guard, seen.ranges)
+    if simplified.never or simplified.guard is None:
+        branch = (
+            op.orelse.block if simplified.never and op.orelse is not None else None if simplified.never else op.block
+        )
         if branch is None:
             drop(op, "NeverTaken", "its guard never holds")
             return
         _block(branch, ranges, keep)
-        moved = hoist(branch, op)
-        record("DecidedIf", op, f"its guard {'never' if settled.never else 'always'} holds", moved)
+        moved = inline_before(branch, op)
+        record("DecidedIf", op, f"its guard {'never' if simplified.never else 'always'} holds", moved)
         op.detach()
         op.erase()
         return
-    update(op, seen.values, settled)
+    update(op, seen.values, simplified)
     for inner, known in blocks_of(op, ranges):
         _block(inner, known, keep)
 
 
 def _access(op: Mapped, ranges: Ranges) -> None:
     seen = view(op, ranges)
-    settled = settle(seen.map, seen.guard, seen.ranges)
-    if not settled.never:
-        update(op, seen.values, settled)
+    simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
+    if not simplified.never:
+        update(op, seen.values, simplified)
         return
     assert isinstance(op, LoadOp)
     assert op.otherwise is not None

@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, WhileOp
+from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, WhileOp, prim_funcs
+from ...dialects.tir.index_maps import Ranges
 from ...provenance.span import fuse
 from .analysis.elementwise import same_elements
-from .rewriting.common import Ranges, prim_funcs, record
+from .rewriting.ops import record
 
 
 def run(func: PrimFuncOp) -> None:
@@ -80,7 +81,7 @@ def _number(func: PrimFuncOp) -> tuple[dict[Operation, int], dict[Operation, int
 
 
 def _home(alloc: AllocOp) -> Block:
-    """The outermost block that the buffer may move to: each pass of a parallel loop keeps memory of its own."""
+    """The outermost block that the buffer may move to: each iteration of a parallel loop keeps memory of its own."""
     block = alloc.parent
     assert block is not None
     while not isinstance(op := block.parent_op(), PrimFuncOp) and op is not None:

@@ -14,10 +14,12 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import linear
-from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes
+from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, prim_funcs
+from ...dialects.tir.index_maps import Ranges, Reader, Writer, view
 from ...dialects.tir.masked import MaskedLoadOp, MaskOp
-from .rewriting.common import Ranges, Reader, Writer, constant, prim_funcs, record, vector_type, view
-from .rewriting.loop_parts import every, piece
+from .rewriting.constants import constant, vector_type
+from .rewriting.index_set_splitting import strided, subrange
+from .rewriting.ops import record
 
 _SIDE = 4
 """Elements of 4 bytes that a part of a vector holds, across which no shuffle is cheap."""
@@ -28,7 +30,7 @@ _FAR = 256
 
 
 def run(func: PrimFuncOp) -> bool:
-    """Transpose what the loops of one kernel read, in place; says whether loops of one pass are left."""
+    """Transpose what the loops of one kernel read, in place; says whether loops of one iteration are left."""
     return _block(func.block, {})
 
 
@@ -47,7 +49,7 @@ def _block(block: Block, ranges: Ranges) -> bool:
 
 
 def _readers(loop: ForOp, ranges: Ranges) -> list[int]:
-    """The places, from the end, of the loads in a loop that neighbouring passes can do together."""
+    """The places, from the end, of the loads in a loop that neighbouring iterations can do together."""
     ops = list(loop.block.ops)
     if loop.trip_count < _SIDE or any(op.regions for op in ops):
         return []
@@ -60,7 +62,7 @@ def _readers(loop: ForOp, ranges: Ranges) -> list[int]:
 
 
 def _across(op: Reader, var: SSAValue, ranges: Ranges) -> bool:
-    """Whether a load's lanes lie apart, and the next pass reads what lies beside them."""
+    """Whether a load's lanes lie apart, and the next iteration reads what lies beside them."""
     if _lanes(op)[1] not in _LANES or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
         return False
     if element_bytes(buffer_of(op.buffer).element_type) != _ELEMENT or len(op.map.data.results) != 1:
@@ -93,10 +95,10 @@ def _lanes_read(op: Reader) -> int | None:
 
 
 def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
-    """Replace a loop by one whose passes do 4 of its, and by one of the passes that are left."""
+    """Replace a loop by one whose iterations do 4 of its, and by one of the iterations that are left."""
     extent = loop.trip_count
     whole = extent // _SIDE * _SIDE
-    parts = [every(loop, _SIDE, first, whole, ranges) for first in range(_SIDE)]
+    parts = [strided(loop, _SIDE, first, whole, ranges) for first in range(_SIDE)]
     outer, *others = parts
     where = {place: list(outer.block.ops)[place] for place in found}
     rows = [list(part.block.ops) for part in parts]
@@ -113,16 +115,16 @@ def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
             ops[place].results[0].replace_all_uses_with(value)
             ops[place].detach()
             ops[place].erase()
-    pieces = [outer, *([piece(loop, whole, extent, ranges)] if extent > whole else [])]
+    parts = [outer, *([subrange(loop, whole, extent, ranges)] if extent > whole else [])]
     assert loop.parent is not None
-    loop.parent.insert_ops_before(pieces, loop)
-    record("Transpose", loop, f"{_SIDE} passes at once read rows and transpose them", pieces)
+    loop.parent.insert_ops_before(parts, loop)
+    record("Transpose", loop, f"{_SIDE} iterations at once read rows and transpose them", parts)
     loop.detach()
     loop.erase()
 
 
 def _columns(op: Reader) -> list[SSAValue]:
-    """What a load and those of the 3 next passes read: put before it, by rows."""
+    """What a load and those of the 3 next iterations read: put before it, by rows."""
     block = op.parent
     assert block is not None
     element, width = _lanes(op)
@@ -184,10 +186,11 @@ class TirTransposeLoadsPass(ModulePass):
     """Reads rows and transposes them in registers, where a loop reads vectors that lie across the memory's order.
 
     Before: kernels with vectors and flat buffers. After: an innermost loop, in which a load of 4, 8 or 16 lanes of 4
-    bytes has a stride of at least 4 and the next pass reads the elements beside, does 4 passes in one: it loads 4
-    elements for each lane and shuffles them into what the 4 passes read, with a fraction of the instructions. A loop of
-    the passes that are left, fewer than 4, follows. Loads with guards, with masks other than of the first lanes, from
-    buffers that the loop writes, and with a long stride that is no multiple of 4 stay as they are.
+    bytes has a stride of at least 4 and the next iteration reads the elements beside, does 4 iterations in one: it
+    loads 4 elements for each lane and shuffles them into what the 4 iterations read, with a fraction of the
+    instructions. A loop of the iterations that are left, fewer than 4, follows. Loads with guards, with masks other
+    than of the first lanes, from buffers that the loop writes, and with a long stride that is no multiple of 4 stay as
+    they are.
     Locations: rows and shuffles have those of the load that they stand for, copies those of what they copy.
 
     ```mlir

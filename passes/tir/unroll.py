@@ -10,9 +10,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp
+from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp, prim_funcs
+from ...dialects.tir.index_maps import Access, Ranges, Writer, narrowed, simplify_maps, update, view
 from ...dialects.tir.prefetch import PrefetchOp
-from .rewriting.common import Access, Ranges, Writer, index_constant, narrowed, prim_funcs, record, settle, update, view
+from .rewriting.constants import index_constant
+from .rewriting.ops import record
 
 STEPS = "pragma_auto_unroll_max_step"
 EXPLICIT = "pragma_unroll_explicit"
@@ -45,7 +47,7 @@ class _Size(NamedTuple):
     """What is in a block."""
 
     steps: int = 0
-    """Stores and calls, those of unrolled loops counted per pass."""
+    """Stores and calls, those of unrolled loops counted per iteration."""
     unrolled: int = 0
     """Unrolled loops inside each other, at most."""
     loops: int = 0
@@ -97,12 +99,12 @@ def _loop(loop: ForOp, ranges: Ranges, limits: Limits) -> _Size:
         write_out(loop, ranges)
     elif loop.kind.data != "unrolled":
         loop.properties["kind"] = _UNROLLED
-        record("Unroll", loop, f"{extent} passes of {size.steps} steps", gone=False)
+        record("Unroll", loop, f"{extent} iterations of {size.steps} steps", gone=False)
     return _Size(size.steps * extent, size.unrolled + 1, size.loops)
 
 
 def write_out(loop: ForOp, ranges: Ranges) -> None:
-    """Let one copy of its body per pass stand for a loop; `ranges` are those of variables around and in it."""
+    """Let one copy of its body per iteration stand for a loop; `ranges` are those of variables around and in it."""
     block = loop.parent
     assert block is not None
     copies: list[Operation] = []
@@ -114,7 +116,7 @@ def write_out(loop: ForOp, ranges: Ranges) -> None:
             copies.append(copy)
             for inner in copy.walk():
                 _fix(inner, loop.var, step, ranges)
-    record("Unroll", loop, f"{loop.trip_count} passes", copies)
+    record("Unroll", loop, f"{loop.trip_count} iterations", copies)
     loop.detach()
     loop.erase()
 
@@ -127,8 +129,8 @@ def _fix(op: Operation, var: SSAValue, step: int, ranges: Ranges) -> None:
         return
     if isinstance(op, Access):
         seen = view(op, {**ranges, var: (step, step)})
-        settled = settle(seen.map, seen.guard, seen.ranges)
-        update(op, seen.values, settled)
+        simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
+        update(op, seen.values, simplified)
     if var in op.operands:
         number = index_constant(step, op.location)
         assert op.parent is not None

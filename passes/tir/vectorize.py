@@ -12,20 +12,22 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import substitute
-from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes
+from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes, prim_funcs
+from ...dialects.tir.index_maps import Ranges, blocks_of, simplify_maps, view
 from ...provenance.span import fuse
 from .analysis.lanes import WIDTHS, Condition, Lanes, Obstacle, conditions
-from .rewriting.common import Ranges, blocks_of, hoist, prim_funcs, record, settle, view
-from .rewriting.lane_bodies import Copies, Vectors
-from .rewriting.loop_parts import in_chunks, piece
+from .rewriting.index_set_splitting import strip_mine, subrange
+from .rewriting.ops import inline_before, record
+from .rewriting.vectorized_body import Copies, VectorizedBody
 
 _SERIAL = StringAttr("serial")
 _REGISTER = 64
-"""Bytes of the widest registers there are: a loop of more passes than those hold goes on in steps."""
+"""Bytes of the widest registers there are: a loop of more iterations than those hold goes on in steps."""
 
 
 def run(func: PrimFuncOp) -> bool:
-    """Turn the vectorized loops of one kernel into vector code, in place; says whether loops of one pass are left."""
+    """Turn the vectorized loops of one kernel into vector code, in place; says whether loops of one iteration are
+    left."""
     _block(func.block, {}, {})
     return any(isinstance(op, ForOp) and op.trip_count == 1 for op in func.walk())
 
@@ -51,39 +53,39 @@ def _leave(loop: ForOp, reason: str) -> None:
 
 
 def _shrink(loop: ForOp, ranges: Ranges) -> None:
-    """Leave out the passes at the end of a loop in which the one branch that it consists of is never taken."""
+    """Leave out the iterations at the end of a loop in which the one branch that it consists of is never taken."""
     branch = loop.block.first_op
     if not isinstance(branch, IfOp) or branch.next_op is not None or branch.orelse is not None:
         return
     seen = view(branch, ranges)
     if loop.var not in seen.values:
         return
-    settled = settle((), seen.guard, seen.ranges)
-    used = settled.ranges[seen.values.index(loop.var)][1] + 1
-    if not settled.never and used < loop.trip_count:
-        record("Shrink", loop, f"nothing happens in passes {used} to {loop.trip_count - 1}", gone=False)
+    simplified = simplify_maps((), seen.guard, seen.ranges)
+    used = simplified.ranges[seen.values.index(loop.var)][1] + 1
+    if not simplified.never and used < loop.trip_count:
+        record("Shrink", loop, f"nothing happens in iterations {used} to {loop.trip_count - 1}", gone=False)
         loop.properties["extent"] = IntegerAttr(used, i64)
         ranges[loop.var] = (0, used - 1)
 
 
 def _loop(loop: ForOp, ranges: Ranges, copies: Copies) -> None:
     _shrink(loop, ranges)
-    pieces = [loop]
+    parts = [loop]
     try:
         if loop.trip_count not in WIDTHS:
-            pieces = _pieces(loop, ranges)
-        plans = [(one, Lanes(one, ranges, _width(one))) for one in _innermost(pieces, ranges)]
+            parts = _strip_mined(loop, ranges)
+        plans = [(one, Lanes(one, ranges, _width(one))) for one in _innermost(parts, ranges)]
     except Obstacle as obstacle:
-        for one in pieces:
+        for one in parts:
             if one is not loop:
                 one.erase()
         if not _both_ways(loop, ranges, copies):
             _leave(loop, str(obstacle))
         return
-    if pieces != [loop]:
+    if parts != [loop]:
         assert loop.parent is not None
-        loop.parent.insert_ops_before(pieces, loop)
-        record("Split", loop, f"{loop.trip_count} passes in steps of at most {plans[0][1].width} lanes", pieces)
+        loop.parent.insert_ops_before(parts, loop)
+        record("Split", loop, f"{loop.trip_count} iterations in steps of at most {plans[0][1].width} lanes", parts)
         loop.detach()
         loop.erase()
     for one, lanes in plans:
@@ -92,21 +94,21 @@ def _loop(loop: ForOp, ranges: Ranges, copies: Copies) -> None:
 
 def _open(loop: ForOp, lanes: Lanes, copies: Copies) -> None:
     """Let the body of a loop stand for it, all lanes at once."""
-    Vectors(loop, lanes, copies).run()
-    moved = hoist(loop.block, loop)
-    passes = loop.trip_count
-    used = f", {passes} of them in use" if passes < lanes.width else ""
+    VectorizedBody(loop, lanes, copies).run()
+    moved = inline_before(loop.block, loop)
+    iterations = loop.trip_count
+    used = f", {iterations} of them in use" if iterations < lanes.width else ""
     record("Vectorize", loop, f"{lanes.width} lanes{used}", moved)
     loop.detach()
     loop.erase()
 
 
 def _width(loop: ForOp) -> int:
-    """The lanes of a loop: as many as it has passes, or the next power of two."""
+    """The lanes of a loop: as many as it has iterations, or the next power of two."""
     return 1 << (loop.trip_count - 1).bit_length()
 
 
-def _pieces(loop: ForOp, ranges: Ranges) -> list[ForOp]:
+def _strip_mined(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     """A loop of any extent as a loop around one of as many lanes as a register holds, and one of fewer passes."""
     extent = loop.trip_count
     stores = (op for op in loop.walk() if isinstance(op, StoreOp))
@@ -117,20 +119,20 @@ def _pieces(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     whole = extent // width * width
     found: list[ForOp] = []
     if whole:
-        full = piece(loop, 0, whole, ranges)
+        full = subrange(loop, 0, whole, ranges)
         if whole > width:
-            found.append(in_chunks(full, width, ranges))
+            found.append(strip_mine(full, width, ranges))
             full.erase()
         else:
             found.append(full)
     if extent > whole:
-        found.append(piece(loop, whole, extent, ranges))
+        found.append(subrange(loop, whole, extent, ranges))
     return found
 
 
-def _innermost(pieces: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
-    """The loops of lanes among the pieces; a rest of one pass is none. The ranges of their variables are noted."""
-    for one in pieces:
+def _innermost(parts: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
+    """The loops of lanes among the parts; a rest of one iteration is none. The ranges of their variables are noted."""
+    for one in parts:
         for op in one.walk():
             if isinstance(op, ForOp):
                 ranges[op.var] = op.bounds
@@ -159,7 +161,7 @@ def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies) -> bool:
     for place in found:
         branch = ops[place]
         assert isinstance(branch, IfOp)
-        hoist(branch.block, branch)
+        inline_before(branch.block, branch)
         branch.detach()
         branch.erase()
     try:
@@ -181,10 +183,10 @@ def _in_all_lanes(loop: ForOp, found: Sequence[Condition], ranges: Ranges) -> tu
         dims = [AffineDimExpr(values.index(value)) for value in condition.values]
         for first, step in zip(condition.first, condition.steps, strict=True):
             exprs.append(substitute(first, dims) + min(0, step * (loop.trip_count - 1)))
-    settled = settle((), tuple(exprs), tuple(ranges.get(value, UNBOUNDED) for value in values))
-    if settled.never or settled.guard is None:
+    simplified = simplify_maps((), tuple(exprs), tuple(ranges.get(value, UNBOUNDED) for value in values))
+    if simplified.never or simplified.guard is None:
         return None
-    return settled.guard.data, [values[i] for i in settled.kept]
+    return simplified.guard.data, [values[i] for i in simplified.kept]
 
 
 def _choose(loop: ForOp, full: ForOp, guard: AffineMap, values: Sequence[SSAValue], location: LocationAttr) -> None:

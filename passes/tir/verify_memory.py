@@ -1,4 +1,4 @@
-"""tir-verify-memory: buffers are written before they are read, inside their bounds, and by one pass at a time."""
+"""tir-verify-memory: buffers are written before they are read, inside their bounds, and by one iteration at a time."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from ...dialects.tir import (
     PrimFuncOp,
     StoreOp,
     WhileOp,
+    prim_funcs,
 )
+from ...dialects.tir.index_maps import Ranges, blocks_of
 from ...provenance.diagnostics import message
 from .analysis import out_of_range
 from .analysis.effects import writes
 from .analysis.elementwise import Point, point
 from .analysis.out_of_range import name_of
 from .analysis.races import meet
-from .rewriting.common import Ranges, blocks_of, prim_funcs
 
 Access: TypeAlias = LoadOp | StoreOp
 
@@ -85,7 +86,7 @@ class _Check:
                     return
 
     def races(self, loop: ForOp, ranges: Ranges) -> None:
-        """Two passes of a parallel loop must not touch one element, unless both read it."""
+        """Two iterations of a parallel loop must not touch one element, unless both read it."""
         accesses: dict[SSAValue, dict[object, tuple[Access, Point]]] = {}
         inside = dict(ranges)
         for op in _running(loop, inside):
@@ -97,13 +98,13 @@ class _Check:
                 store = one if isinstance(one, StoreOp) else other
                 if isinstance(store, StoreOp) and meet(loop, at, there):
                     what = "write" if isinstance(one, StoreOp) and isinstance(other, StoreOp) else "read and write"
-                    expected = f"passes of a parallel loop over {_hint(loop.var)} that touch different elements"
-                    self.fail(store, expected, f"passes that {what} one element of {name_of(buffer)}")
+                    expected = f"iterations of a parallel loop over {_hint(loop.var)} that touch different elements"
+                    self.fail(store, expected, f"iterations that {what} one element of {name_of(buffer)}")
                     break
 
 
 def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
-    """The accesses that every pass of `loop` carries out."""
+    """The accesses that every iteration of `loop` carries out."""
 
     def accesses(block: Block) -> Iterator[Access]:
         for op in block.ops:
@@ -122,7 +123,8 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
-    """Whether a load before all stores in the text may run after one: not at first, but in a later pass of a loop."""
+    """Whether a load before all stores in the text may run after one: not at first, but in a later iteration of a
+    loop."""
     conditional = load.guard is not None
     op: Operation = load
     while op.parent is not alloc.parent:
@@ -149,7 +151,8 @@ class TirVerifyMemoryPass(ModulePass):
     - a buffer that the kernel allocates is read before anything was written to it;
     - a load or store leaves its buffer in an iteration that is sure to come, by the bounds of the loops, the branches
       and guards around it, or a constant index (`whence.lower`, `build` and `compile` check this of every kernel);
-    - two passes of a parallel loop write one element of a buffer from outside of it, or one reads what another writes.
+    - two iterations of a parallel loop write one element of a buffer from outside of it, or one reads what another
+      writes.
     What only data decides is taken to be right.
 
     Before and after: any kernels, the same.
@@ -170,8 +173,8 @@ class TirVerifyMemoryPass(ModulePass):
       }
     }
     // and with a store to %b[%i * 3 + %j] it fails:
-    //   tir.store: expected passes of a parallel loop over %i that touch different elements,
-    //   got passes that write one element of %b
+    //   tir.store: expected iterations of a parallel loop over %i that touch different elements,
+    //   got iterations that write one element of %b
     ```
     """
 

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr
 from ....dialects.affine import Range, linear, linear_bounds
 from ....dialects.element_types import bit_width, is_integer
 from ....dialects.tir import UNBOUNDED
-from ..rewriting.common import Ranges, operands_of
+from ....dialects.tir.index_maps import Ranges, operands_of
 
 
 def decided(op: CmpiOp, ranges: Ranges) -> bool | None:

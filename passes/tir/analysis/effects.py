@@ -1,11 +1,23 @@
-"""What ops do to the memory of buffers."""
+"""What ops do beside giving results: writing to buffers, and trapping."""
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.tir import CallExternOp
-from ..rewriting.common import Writer
+from ....dialects.tir.index_maps import Writer
+
+DIVISIONS = (
+    arith.DivSIOp
+    | arith.DivUIOp
+    | arith.RemSIOp
+    | arith.RemUIOp
+    | arith.FloorDivSIOp
+    | arith.CeilDivSIOp
+    | arith.CeilDivUIOp
+)
+"""They trap, or mean nothing, for a divisor of 0."""
 
 
 def writes(op: Operation, buffer: SSAValue) -> bool:

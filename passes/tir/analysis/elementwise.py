@@ -1,4 +1,4 @@
-"""Whether accesses of a loop nest touch one element each, another one in every pass."""
+"""Whether accesses of a loop nest touch one element each, another one in every iteration."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Linear, flatten, linear
 from ....dialects.tir import ForOp, LoadOp, StoreOp, buffer_of
+from ....dialects.tir.index_maps import Ranges, simplify_maps, view
 from ....dialects.tir.lanes import lanes
-from ..rewriting.common import Ranges, settle, view
 
 
 class Point(NamedTuple):
@@ -52,15 +52,15 @@ def accessed(op: LoadOp | StoreOp) -> Attribute:
 def point(op: LoadOp | StoreOp, ranges: Ranges) -> Point:
     """The flat place of an access, where its guard holds."""
     seen = view(op, ranges)
-    settled = settle(seen.map, seen.guard, seen.ranges)
-    form = linear(flatten(seen.map, buffer_of(op.buffer).strides), settled.ranges)
+    simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
+    form = linear(flatten(seen.map, buffer_of(op.buffer).strides), simplified.ranges)
     (count,) = lanes(accessed(op)) or (1,)
     return Point(form.terms, form.constant, seen.values, count, op.step if count > 1 else 1)
 
 
 def same_elements(accesses: Sequence[LoadOp | StoreOp], nest: Operation, ranges: Ranges) -> bool:
-    """Whether in each pass of the loops of `nest` all `accesses`, ops of one block, touch the same element or vector,
-    and no other pass touches that."""
+    """Whether in each iteration of the loops of `nest` all `accesses`, ops of one block, touch the same element or
+    vector, and no other iteration touches that."""
     points = [point(op, ranges) for op in accesses]
     if len({p.key for p in points}) != 1:
         return False

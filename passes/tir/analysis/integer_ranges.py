@@ -13,8 +13,8 @@ from ....dialects.affine import Range, bounds
 from ....dialects.element_types import bit_width, is_integer
 from ....dialects.tir import UNBOUNDED, ForOp, IndexOp, PrimFuncOp
 from ....dialects.tir import lanes as tir_lanes
+from ....dialects.tir.index_maps import Ranges, view
 from ....dialects.tir.lanes import lanes, scalar_type
-from ..rewriting.common import Ranges, view
 
 
 def kind_of(op: Operation) -> str:

@@ -1,4 +1,4 @@
-"""Whether the passes of a loop may run as lanes of vectors, which lanes run what, and how far apart they touch."""
+"""Whether the iterations of a loop may run as lanes of vectors, which lanes run what, and how far apart they touch."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Linear, Range, bounds, linear
 from ....dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
+from ....dialects.tir.index_maps import Access, Ranges, View, flat_index, simplify_maps, view
 from ....dialects.tir.lanes import CastOp, CompareOp, SelectOp
-from ..rewrite_unsafe_select import DIVISIONS
-from ..rewriting.common import Access, Ranges, View, flat_index, settle, view
+from .effects import DIVISIONS
 
 WIDTHS = (2, 4, 8, 16, 32, 64)
 _SCALAR_ONLY = {"arith.addui_extended", "arith.mului_extended", "arith.mulsi_extended", "math.fpowi"}
@@ -102,9 +102,9 @@ class Lanes:
         """The branches that only some lanes take."""
         self._inside: set[SSAValue] = set()
         self._touches: dict[SSAValue, list[_Touch]] = {}
-        passes = loop.trip_count
+        iterations = loop.trip_count
         loose = {**ranges, loop.var: (0, width - 1)}
-        self._scan(loop.block, _Scope({**ranges, loop.var: (0, passes - 1)}, loose, passes < width))
+        self._scan(loop.block, _Scope({**ranges, loop.var: (0, iterations - 1)}, loose, iterations < width))
         for touches in self._touches.values():
             for touch, other in product(touches, touches):
                 if isinstance(touch.op, StoreOp) and self._collide(touch, other):
@@ -161,10 +161,10 @@ class Lanes:
 
     def _held(self, op: Access, seen: View, guard: tuple[AffineExpr, ...], position: int) -> tuple[Range, ...]:
         """The ranges where `guard` holds; the lane stays one."""
-        settled = settle((), guard, seen.ranges)
-        if settled.never:
+        simplified = simplify_maps((), guard, seen.ranges)
+        if simplified.never:
             raise Obstacle(f"it holds a {op.name} whose guard never holds")
-        held = list(settled.ranges)
+        held = list(simplified.ranges)
         if position < len(held) and held[position][0] == held[position][1]:
             held[position] = seen.ranges[position]
         return tuple(held)

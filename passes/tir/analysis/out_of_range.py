@@ -10,9 +10,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Linear, Range, flatten, linear, linear_bounds, substitute
 from ....dialects.tir import UNBOUNDED, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ....dialects.tir.index_maps import Ranges, View, blocks_of, view
 from ....dialects.tir.lanes import lanes
 from ....provenance.diagnostics import message
-from ..rewriting.common import Ranges, View, blocks_of, view
 
 Access: TypeAlias = LoadOp | StoreOp
 

@@ -1,4 +1,4 @@
-"""Whether two passes of a loop touch one element: an exact answer for affine places, "no" where none is known."""
+"""Whether two iterations of a loop touch one element: an exact answer for affine places, "no" where none is known."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ SPAN = 1 << 22
 
 
 def meet(loop: ForOp, one: Point, other: Point) -> bool:
-    """Whether some pass of `loop` touches at `one` an element that another pass touches at `other`.
+    """Whether some iteration of `loop` touches at `one` an element that another iteration touches at `other`.
 
-    Places that divide a variable, or that depend on data, are taken to differ, unless both are the same in every pass.
+    Places that divide a variable, or that depend on data, are taken to differ, unless both are the same in every
+    iteration.
     """
     if one.key == other.key and not _moves(one, loop):
         return True
@@ -27,7 +28,7 @@ def meet(loop: ForOp, one: Point, other: Point) -> bool:
     factor = mine[0].pop(loop.var, 0)
     if factor != theirs[0].pop(loop.var, 0) or mine[1] != theirs[1]:
         return False
-    # one - other = factor * (p - q) + what the inner loops add, each on its own; the passes p and q differ.
+    # one - other = factor * (p - q) + what the inner loops add, each on its own; the iterations p and q differ.
     apart = one.constant - other.constant
     steps = [(f, _extent(v)) for v, f in mine[0].items()] + [(-f, _extent(v)) for v, f in theirs[0].items()]
     steps += [(one.stride, one.lanes), (-other.stride, other.lanes)]
@@ -36,14 +37,14 @@ def meet(loop: ForOp, one: Point, other: Point) -> bool:
         return False
     last = loop.trip_count - 1
     return any(
-        _bit(reached, sign * factor * passes - apart - least)
-        for passes in range(1, (last if factor else 1) + 1)
+        _bit(reached, sign * factor * iterations - apart - least)
+        for iterations in range(1, (last if factor else 1) + 1)
         for sign in (1, -1)
     )
 
 
 def _moves(point: Point, loop: ForOp) -> bool:
-    """Whether the place differs by pass of `loop`, or may."""
+    """Whether the place differs by iteration of `loop`, or may."""
     used = {point.values[dim] for atom, _ in point.terms for dim in atom.used_dims()}
     return any(value is loop.var or _computed_in(value, loop) for value in used)
 

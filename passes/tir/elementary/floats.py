@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.tir.lanes import CastOp, CompareOp, SelectOp, lanes, scalar_type
-from ..rewriting.common import splat
+from ..rewriting.constants import splat
 
 LN2_HIGH = 0.693145751953125
 """The first bits of ln(2): as few as make its products with exponents exact."""

@@ -1,34 +1,26 @@
-"""What the tir passes share: index maps under known ranges, constants, and moving or dropping ops with a record."""
+"""The index maps and guards of accesses: resolved to loop variables, simplified under known ranges, put back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    LocationAttr,
-    ModuleOp,
-    VectorType,
-    i64,
-)
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ....dialects.affine import Range, flatten, linear, linear_bounds, substitute
-from ....dialects.tir import UNBOUNDED, ForOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp
-from ....dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
-from ....dialects.tir.prefetch import PrefetchOp
-from ....provenance.ledger import current_ledger
+from ..affine import Range, flatten, linear, linear_bounds, substitute
+from .access import UNBOUNDED, IndexOp, LoadOp, StoreOp
+from .control import ForOp, IfOp
+from .masked import MaskedLoadOp, MaskedStoreOp, MaskOp
+from .prefetch import PrefetchOp
 
 Reader: TypeAlias = LoadOp | MaskedLoadOp
+
 Writer: TypeAlias = StoreOp | MaskedStoreOp
+
 Touch: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp
 """The ops that name a place in a buffer."""
 
@@ -56,15 +48,8 @@ LEADING: dict[type[Operation], int] = {
 NO_GUARD = AffineMapAttr(AffineMap(0, 0, ()))
 """A guard that always holds."""
 
-_INDEX = IndexType()
 
-
-def prim_funcs(module: ModuleOp) -> Iterator[PrimFuncOp]:
-    """The kernels of a module."""
-    return (op for op in module.ops if isinstance(op, PrimFuncOp))
-
-
-class Settled(NamedTuple):
+class SimplifiedMaps(NamedTuple):
     """The maps of an access, simplified."""
 
     map: AffineMapAttr
@@ -94,7 +79,9 @@ def _narrow(expr: AffineExpr, ranges: tuple[Range, ...]) -> tuple[Range, ...]:
 
 
 @lru_cache(maxsize=1 << 13)
-def settle(map: tuple[AffineExpr, ...], guard: tuple[AffineExpr, ...], ranges: tuple[Range, ...]) -> Settled:
+def simplify_maps(
+    map: tuple[AffineExpr, ...], guard: tuple[AffineExpr, ...], ranges: tuple[Range, ...]
+) -> SimplifiedMaps:
     """Simplify both maps: guard expressions that always hold go, the map is simplified as where the guard holds."""
     conditions: list[AffineExpr] = []
     inside = ranges
@@ -107,7 +94,7 @@ def settle(map: tuple[AffineExpr, ...], guard: tuple[AffineExpr, ...], ranges: t
         if high < 0 or any(first > last for first, last in narrowed):
             count = len(ranges)
             as_it_was = AffineMapAttr(AffineMap(count, 0, map)), AffineMapAttr(AffineMap(count, 0, guard))
-            return Settled(*as_it_was, True, tuple(range(count)), ranges)
+            return SimplifiedMaps(*as_it_was, True, tuple(range(count)), ranges)
         inside = narrowed
         conditions.append(form.expr)
     results = [linear(expr, inside).expr for expr in map]
@@ -118,7 +105,7 @@ def settle(map: tuple[AffineExpr, ...], guard: tuple[AffineExpr, ...], ranges: t
             dims[old] = AffineDimExpr(new)
         results = [substitute(expr, dims) for expr in results]
         conditions = [substitute(expr, dims) for expr in conditions]
-    return Settled(
+    return SimplifiedMaps(
         AffineMapAttr(AffineMap(len(used), 0, tuple(results))),
         AffineMapAttr(AffineMap(len(used), 0, tuple(conditions))) if conditions else None,
         False,
@@ -186,20 +173,20 @@ def view(op: Access, ranges: Ranges) -> View:
     return View(operands.values, map, guard, tuple(ranges.get(value, UNBOUNDED) for value in operands.values))
 
 
-def update(op: Access, values: Sequence[SSAValue], settled: Settled) -> None:
-    """Give `op` the settled maps over those of `values` that they use."""
+def update(op: Access, values: Sequence[SSAValue], simplified: SimplifiedMaps) -> None:
+    """Give `op` the simplified maps over those of `values` that they use."""
     properties = op.properties
     if isinstance(op, IfOp):
-        properties["guard"] = settled.guard or NO_GUARD
+        properties["guard"] = simplified.guard or NO_GUARD
     else:
-        properties["map"] = settled.map
+        properties["map"] = simplified.map
         if isinstance(op, LoadOp):
-            if settled.guard is not None:
-                properties["guard"] = settled.guard
+            if simplified.guard is not None:
+                properties["guard"] = simplified.guard
             elif op.guard is not None:
                 del properties["guard"], properties["otherwise"]
     old = op.operands
-    new = (*old[: LEADING[type(op)]], *(values[i] for i in settled.kept))
+    new = (*old[: LEADING[type(op)]], *(values[i] for i in simplified.kept))
     if old != new:
         op.operands = new
 
@@ -217,8 +204,8 @@ def narrowed_else(op: IfOp, ranges: Ranges) -> Ranges:
 
 
 def _where(seen: View, guard: tuple[AffineExpr, ...], ranges: Ranges) -> Ranges:
-    settled = settle((), guard, seen.ranges)
-    return {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))}
+    simplified = simplify_maps((), guard, seen.ranges)
+    return {**ranges, **dict(zip(seen.values, simplified.ranges, strict=True))}
 
 
 def blocks_of(op: Operation, ranges: Ranges) -> Iterator[tuple[Block, Ranges]]:
@@ -237,79 +224,7 @@ def blocks_of(op: Operation, ranges: Ranges) -> Iterator[tuple[Block, Ranges]]:
                     yield block, ranges
 
 
-@lru_cache(maxsize=1 << 10)
-def vector_type(element: Attribute, width: int) -> VectorType[Attribute]:
-    """`width` lanes of `element`."""
-    return VectorType(element, [width])
-
-
-@lru_cache(maxsize=1 << 10)
-def stride_attribute(stride: int) -> IntegerAttr:
-    return IntegerAttr(stride, i64)
-
-
 @lru_cache(maxsize=1 << 13)
 def flat_index(map: tuple[AffineExpr, ...], strides: tuple[int, ...]) -> AffineExpr:
     """The one index of a row-major array."""
     return flatten(map, strides)
-
-
-def splat(value: Attribute, type: Attribute) -> Attribute:
-    """`value` for every lane of `type`; itself for a scalar type or when it has the lanes already."""
-    if isinstance(type, VectorType) and isinstance(value, FloatAttr | IntegerAttr):
-        number = cast(IntegerAttr, value).value.data
-        return DenseIntOrFPElementsAttr.from_list(cast(VectorType[IndexType], type), [number])
-    return value
-
-
-def constant(value: Attribute, type: Attribute, location: LocationAttr) -> ConstantOp:
-    """A constant of `type`, `value` in every lane."""
-    return ConstantOp.create(result_types=[type], properties={"value": splat(value, type)}, location=location)
-
-
-def index_constant(value: int, location: LocationAttr) -> ConstantOp:
-    return constant(IntegerAttr(value, _INDEX), _INDEX, location)
-
-
-def record(pattern: str, op: Operation, reason: str, after: Sequence[Operation] = (), *, gone: bool = True) -> None:
-    """Tell the open ledger that `op` went (or, not `gone`, changed) and what stands for it now."""
-    if (ledger := current_ledger()) is None:
-        return
-    inside = [op.location, *(inner.location for inner in op.walk() if inner is not op)] if gone else [op.location]
-    ledger.record(
-        pattern,
-        removed=[inner.name for inner in op.walk()] if gone else (),
-        created=[new.name for new in after],
-        before=inside,
-        after=[new.location for new in after] if gone else [op.location],
-        reason=reason,
-    )
-
-
-def drop(op: Operation, pattern: str, reason: str) -> None:
-    """Erase `op` and all in it, with a record."""
-    record(pattern, op, reason)
-    op.detach()
-    op.erase()
-
-
-def hoist(block: Block, op: Operation) -> list[Operation]:
-    """Move the ops of `block`, a block of `op`, before `op`; returns them."""
-    moved = list(block.ops)
-    parent = op.parent
-    assert parent is not None
-    for inner in moved:
-        inner.detach()
-        parent.insert_op_before(inner, op)
-    return moved
-
-
-def replace_var(loop: ForOp, value: int) -> None:
-    """Let what still uses the variable of `loop` outside of index maps use the number `value`."""
-    if loop.var.first_use is None:
-        return
-    number = index_constant(value, loop.location)
-    first = loop.block.first_op
-    assert first is not None
-    loop.block.insert_op_before(number, first)
-    loop.var.replace_all_uses_with(number.result)

@@ -19,11 +19,12 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ....dialects.tir import UNBOUNDED, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from ....dialects.tir import lanes as tir_lanes
+from ....dialects.tir.index_maps import simplify_maps, update
 from ....dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ....provenance.span import fuse
 from ..analysis.lanes import Branch, Condition, Lanes, is_scalar
-from .common import constant, hoist, record, settle, splat, stride_attribute, update, vector_type
-from .literals import zero
+from .constants import constant, splat, stride_attribute, vector_type, zero
+from .ops import inline_before, record
 
 _FIRST_LANE = AffineMap(0, 0, (AffineExpr.constant(0),))
 
@@ -31,7 +32,7 @@ Copies = dict[tuple[SSAValue, int], Operation]
 """The vectors made of a scalar for every lane, by scalar and number of lanes."""
 
 
-class Vectors:
+class VectorizedBody:
     """Rewrites the body of one loop for all lanes at once."""
 
     def __init__(self, loop: ForOp, lanes: Lanes, copies: Copies):
@@ -53,15 +54,15 @@ class Vectors:
                 case LoadOp() | StoreOp() if op in self.lanes.masked:
                     self._masked(op, mask)
                 case LoadOp() | StoreOp() | IndexOp():
-                    self._settle(op)
+                    self._simplify(op)
                     self._access(op)
                 case IfOp() if (branch := self.lanes.branches.get(op)) is not None:
                     self._branch(op, branch, mask)
                 case IfOp():
-                    self._settle(op)
+                    self._simplify(op)
                     self._block(op.block, mask)
                     if not op.guard.data.results:
-                        record("DecidedIf", op, "its guard always holds", hoist(op.block, op))
+                        record("DecidedIf", op, "its guard always holds", inline_before(op.block, op))
                         op.detach()
                         op.erase()
                     elif op.orelse is not None:
@@ -82,9 +83,9 @@ class Vectors:
         at: LocationAttr | None = None,
     ) -> SSAValue:
         """The lanes where `condition` holds, among those of `around`; made before `asker`."""
-        settled = settle(condition.first, (), (UNBOUNDED,) * len(condition.values))
-        values = [condition.values[i] for i in settled.kept]
-        mask = MaskOp.make(settled.map.data, values, condition.steps, self.lanes.width)
+        simplified = simplify_maps(condition.first, (), (UNBOUNDED,) * len(condition.values))
+        values = [condition.values[i] for i in simplified.kept]
+        mask = MaskOp.make(simplified.map.data, values, condition.steps, self.lanes.width)
         self._insert(mask, asker)
         mask.location = at if at is not None else asker.location
         return mask.result if around is None else self._both(around, mask.result, asker)
@@ -99,18 +100,18 @@ class Vectors:
         inside = own if mask is None else self._both(mask, own, op)
         self._block(op.block, inside)
         if branch.common:
-            settled = settle(branch.common, (), (UNBOUNDED,) * len(branch.condition.values))
-            op.properties["guard"] = AffineMapAttr(settled.map.data)
-            op.operands = [branch.condition.values[i] for i in settled.kept]
+            simplified = simplify_maps(branch.common, (), (UNBOUNDED,) * len(branch.condition.values))
+            op.properties["guard"] = AffineMapAttr(simplified.map.data)
+            op.operands = [branch.condition.values[i] for i in simplified.kept]
             return
-        moved = hoist(op.block, op)
+        moved = inline_before(op.block, op)
         if op.orelse is not None:
             every = constant(IntegerAttr(1, i1), own.type, op.location)
             self._insert(every, op)
             other = XOrIOp(own, every.result)
             self._insert(other, op)
             self._block(op.orelse.block, other.result if mask is None else self._both(mask, other.result, op))
-            moved += hoist(op.orelse.block, op)
+            moved += inline_before(op.orelse.block, op)
         record("Mask", op, "its guard differs by lane", moved)
         op.detach()
         op.erase()
@@ -119,8 +120,8 @@ class Vectors:
         plan, stride = self.lanes.masked[op], self.lanes.strides[op]
         lanes = self._mask(plan.guard, op, mask) if plan.guard is not None else mask
         assert lanes is not None
-        settled = settle(plan.first, (), (UNBOUNDED,) * len(plan.values))
-        place = settled.map.data, [plan.values[i] for i in settled.kept]
+        simplified = simplify_maps(plan.first, (), (UNBOUNDED,) * len(plan.values))
+        place = simplified.map.data, [plan.values[i] for i in simplified.kept]
         if isinstance(op, StoreOp):
             wide: Operation = MaskedStoreOp.make(self._vector(op.value, op), lanes, op.buffer, *place, stride)
         else:
@@ -138,10 +139,10 @@ class Vectors:
 
     # Lanes that all run
 
-    def _settle(self, op: LoadOp | StoreOp | IfOp | IndexOp) -> None:
+    def _simplify(self, op: LoadOp | StoreOp | IfOp | IndexOp) -> None:
         """Let the maps of `op` be those of the first lane."""
         seen = self.lanes.views[op]
-        update(op, seen.values, settle(seen.map, seen.guard, seen.ranges))
+        update(op, seen.values, simplify_maps(seen.map, seen.guard, seen.ranges))
 
     def _type(self, scalar: Attribute) -> VectorType[Attribute]:
         return vector_type(scalar, self.lanes.width)

@@ -10,14 +10,14 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.affine import substitute
 from ....dialects.tir import UNBOUNDED, ForOp, IndexOp
-from .common import Access, Ranges, settle, update, view
+from ....dialects.tir.index_maps import Access, Ranges, simplify_maps, update, view
 
 _FEW = 8
 """Chunks whose loop is unrolled, so that each may have a register of its own."""
 
 
-def piece(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
-    """A copy of `loop` that does its passes from `begin` to `end`."""
+def subrange(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
+    """A copy of `loop` that does its iterations from `begin` to `end`."""
     copy = loop.clone()
     copy.properties["extent"] = IntegerAttr(end - begin, i64)
     inside: Ranges = {**ranges, copy.var: (0, end - begin - 1)}
@@ -25,8 +25,8 @@ def piece(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
     return copy
 
 
-def in_chunks(loop: ForOp, size: int, ranges: Ranges) -> ForOp:
-    """A loop around a copy of `loop` of `size` passes; together they do what it does. `size` divides it."""
+def strip_mine(loop: ForOp, size: int, ranges: Ranges) -> ForOp:
+    """A loop around a copy of `loop` of `size` iterations; together they do what it does. `size` divides it."""
     chunks = loop.trip_count // size
     outer = ForOp.make(chunks, "unrolled" if chunks <= _FEW else "serial")
     outer.location, outer.var.location = loop.location, loop.var.location
@@ -39,8 +39,8 @@ def in_chunks(loop: ForOp, size: int, ranges: Ranges) -> ForOp:
     return outer
 
 
-def every(loop: ForOp, step: int, first: int, end: int, ranges: Ranges) -> ForOp:
-    """A copy of `loop` that does each `step`-th of its passes from `first` to `end`; `step` divides `end`."""
+def strided(loop: ForOp, step: int, first: int, end: int, ranges: Ranges) -> ForOp:
+    """A copy of `loop` that does each `step`-th of its iterations from `first` to `end`; `step` divides `end`."""
     copy = loop.clone()
     copy.properties["extent"] = IntegerAttr(end // step, i64)
     inside: Ranges = {**ranges, copy.var: (0, end // step - 1)}
@@ -77,4 +77,4 @@ def _replace(op: Access, var: SSAValue, expr: AffineExpr, values: Sequence[SSAVa
     moved = substitute(expr, [dim[value] for value in values])
     dims = [moved if value is var else dim[value] for value in seen.values]
     map, guard = (tuple(substitute(e, dims) for e in exprs) for exprs in (seen.map, seen.guard))
-    update(op, operands, settle(map, guard, tuple(ranges.get(value, UNBOUNDED) for value in operands)))
+    update(op, operands, simplify_maps(map, guard, tuple(ranges.get(value, UNBOUNDED) for value in operands)))
