@@ -244,6 +244,9 @@ def cache_read(schedule: Schedule, tensor: SSAValue, scope: str, readers: Sequen
                     user.operands[i] = copy.result
     cache = Stage(schedule, copy)
     cache.scope = scope
+    if not isinstance(source, Block) and schedule[tensor].scan is not None:
+        # What a step of a scan computes is there in that step only.
+        cache.group = schedule[tensor].group
     schedule.stages.insert(position, cache)
     return cache
 
