@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
-from xdsl.traits import ConstantLike, IsTerminator, Pure, SymbolOpInterface
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from .builder import fill, locate_arguments
+from .dce import is_trivially_dead_when_unused
 from .ledger import current_ledger
 from .span import fuse, is_known
 
@@ -159,11 +158,6 @@ class _Match:
             )
 
 
-def is_trivially_dead_when_unused(op: Operation) -> bool:
-    """Whether `op` may be dropped once nobody reads its results."""
-    return op.has_trait(Pure) and not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface)
-
-
 @dataclass
 class _Applier(RewritePattern):
     patterns: Sequence[RewritePattern]
@@ -213,83 +207,6 @@ def rewrite(
     return walker.rewrite_region(target.body if isinstance(target, ModuleOp) else target)
 
 
-def _name(item: tuple[str, Attribute]) -> str:
-    return item[0]
-
-
-def _value_number(op: Operation, skipped: tuple[type[Operation], ...]) -> tuple[object, ...]:
-    attributes = tuple(sorted(op.properties.items(), key=_name)) + tuple(sorted(op.attributes.items(), key=_name))
-    operands: list[object] = []
-    for operand in op.operands:
-        owner = operand.owner
-        # Constants that are not merged are still the same operand when they are equal.
-        if isinstance(owner, skipped) and is_constant(owner):
-            operands.append(_value_number(owner, ()))
-        else:
-            operands.append(id(operand))
-    return (type(op), tuple(operands), tuple(op.result_types), attributes)
-
-
-def eliminate_common_subexpressions(region: Region, skip: Iterable[type[Operation]] = ()) -> bool:
-    """Merge equal pure ops of each block of `region`, nested ones included. The survivor is located at all of them.
-
-    Two ops are equal when class, operands, properties, attributes and result types are. Ops of a class in `skip` are
-    not merged; constants among them count as equal operands. Returns whether any merged.
-    """
-    ledger = current_ledger()
-    skipped = tuple(skip)
-    changed = False
-    for block in region.blocks:
-        known: dict[tuple[object, ...], Operation] = {}
-        twins: dict[Operation, list[Operation]] = {}
-        for op in list(block.ops):
-            for inner in op.regions:
-                changed |= eliminate_common_subexpressions(inner, skipped)
-            if op.regions or not op.has_trait(Pure) or op.has_trait(IsTerminator) or isinstance(op, skipped):
-                continue
-            survivor = known.setdefault(_value_number(op, skipped), op)
-            if survivor is op:
-                continue
-            for mine, twin in zip(survivor.results, op.results, strict=True):
-                twin.replace_all_uses_with(mine)
-            twins.setdefault(survivor, []).append(op)
-            op.detach()
-        for survivor, merged in twins.items():
-            before = (survivor.location, *(op.location for op in merged))
-            survivor.location = fuse(before)
-            if ledger is not None:
-                ledger.record(
-                    "CommonSubexpression",
-                    removed=[op.name for op in merged],
-                    created=[survivor.name],
-                    before=before,
-                    after=[survivor.location],
-                    reason="equal ops merged",
-                )
-            for op in merged:
-                op.erase()
-            changed = True
-    return changed
-
-
-def eliminate_dead_code(region: Region) -> bool:
-    """Erase pure ops whose results nobody reads, users first. Returns whether any went."""
-    ledger = current_ledger()
-    changed = False
-    for block in reversed(list(region.blocks)):
-        for op in reversed(list(block.ops)):
-            for inner in op.regions:
-                changed |= eliminate_dead_code(inner)
-            if not is_trivially_dead(op):
-                continue
-            if ledger is not None:
-                ledger.record("DeadCode", removed=[op.name], before=[op.location], reason="nobody reads its result")
-            op.detach()
-            op.erase()
-            changed = True
-    return changed
-
-
 def replace_with_constant(
     op: Operation, constants: Sequence[Operation], rewriter: PatternRewriter, consumed: Iterable[Operation] = ()
 ) -> None:
@@ -304,7 +221,3 @@ def replace_with_constant(
         if is_known(location):
             constant.location = location
     rewriter.replace(op, constants, [constant.results[0] for constant in constants])
-
-
-def is_constant(op: Operation | object) -> bool:
-    return isinstance(op, Operation) and op.has_trait(ConstantLike)
