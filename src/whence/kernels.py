@@ -12,12 +12,12 @@ from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin, LocationAttr, NameLoc, NoneAttr, StringAttr
 from xdsl.dialects.math import Math
 from xdsl.dialects.vector import Vector
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import BufferType, PrimFuncOp, Tir, buffer_of
+from whence.located_parser import LocatedParser
 from whence.lowering.kernel import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
@@ -160,7 +160,7 @@ def _parsed(text: str) -> PrimFuncOp:
     for dialect in (Builtin, Tir, Arith, Math, Vector):
         context.load_dialect(dialect)
     try:
-        module = Parser(context, text, "<text>").parse_module()
+        module = LocatedParser(context, text, "<text>").parse_module()
     except ParseError as error:
         raise FrontendError(f"build_prim_func: {one_line(error)}") from error
     found = [op for op in module.ops if isinstance(op, PrimFuncOp)]
