@@ -31,6 +31,11 @@ class Layer:
             return Layer(leaf_name(leaf), place.filename.data, place.line.data, leaf)
         return Layer(leaf_name(leaf), "", -1, leaf)
 
+    def owns(self, leaf: LocationAttr) -> bool:
+        """Whether `leaf` is a tensor of this layer: its weight or bias, named `<layer>.<tensor>` at the same node."""
+        other = Layer.of(leaf)
+        return (other.file, other.node) == (self.file, self.node) and other.name.startswith(f"{self.name}.")
+
     @property
     def place(self) -> str:
         """`model.onnx:4`: the file, and the number of the node in it."""
