@@ -69,7 +69,7 @@ def build(
         snapshots = [Snapshot("relay", module.clone())]
         main = _main(module)
         inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
-        passes = relay_pipeline(opt_level)
+        passes = relay_pipeline(opt_level, target.hardware)
         done = 0
 
         def count(*_: object) -> None:
