@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 import ml_dtypes
 import numpy as np
@@ -45,6 +45,11 @@ def check_dtype(dtype: str, what: str) -> str:
     if dtype not in NAMES:
         fail(f"{what}: expected a dtype among {', '.join(NAMES)}, got {dtype!r}")
     return dtype
+
+
+def python_number(value: Any) -> Any:
+    """A number of numpy as one of Python; anything else as it is."""
+    return cast(Any, value.item()) if isinstance(value, np.generic) else value
 
 
 def numpy_of(dtype: str) -> np.dtype[np.generic]:

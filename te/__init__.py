@@ -7,6 +7,8 @@
 >>> outer, inner = s[B].split(B.op.axis[1], factor=16)
 """
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,12 +18,15 @@ if TYPE_CHECKING:
     from .language.buffers import decl_buffer as decl_buffer
     from .language.expr import Axis as Axis
     from .language.expr import Expr as Expr
+    from .language.externs import ExternOp as ExternOp
     from .language.externs import call_extern as call_extern
     from .language.externs import call_packed as call_packed
     from .language.externs import extern as extern
     from .language.externs import register_func as register_func
+    from .language.hybrid import HybridOp as HybridOp
     from .language.locations import located as located
     from .language.math import abs as abs
+    from .language.math import add as add
     from .language.math import all as all
     from .language.math import any as any
     from .language.math import atan2 as atan2
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from .language.math import const as const
     from .language.math import copysign as copysign
     from .language.math import div as div
+    from .language.math import divide as divide
     from .language.math import exp10 as exp10
     from .language.math import floordiv as floordiv
     from .language.math import floormod as floormod
@@ -47,17 +53,24 @@ if TYPE_CHECKING:
     from .language.math import isfinite as isfinite
     from .language.math import isinf as isinf
     from .language.math import isnan as isnan
+    from .language.math import ldexp as ldexp
+    from .language.math import logical_and as logical_and
     from .language.math import logical_not as logical_not
+    from .language.math import logical_or as logical_or
+    from .language.math import logical_xor as logical_xor
     from .language.math import max_value as max_value
     from .language.math import maximum as maximum
     from .language.math import min_value as min_value
     from .language.math import minimum as minimum
+    from .language.math import multiply as multiply
+    from .language.math import nextafter as nextafter
     from .language.math import power as power
     from .language.math import select as select
     from .language.math import shift_left as shift_left
     from .language.math import shift_right as shift_right
     from .language.math import sigmoid as sigmoid
     from .language.math import size_var as size_var
+    from .language.math import subtract as subtract
     from .language.math import truncdiv as truncdiv
     from .language.math import truncmod as truncmod
     from .language.math import var as var
@@ -68,12 +81,17 @@ if TYPE_CHECKING:
     from .language.reducers import prod as prod
     from .language.reducers import reduce_axis as reduce_axis
     from .language.reducers import sum as sum
+    from .language.scans import ScanOp as ScanOp
     from .language.scans import scan as scan
+    from .language.tensor import ComputeOp as ComputeOp
+    from .language.tensor import PlaceholderOp as PlaceholderOp
     from .language.tensor import Tensor as Tensor
+    from .language.tensor import TensorSlice as TensorSlice
     from .language.tensor import compute as compute
     from .language.tensor import full as full
     from .language.tensor import placeholder as placeholder
     from .language.tensor import tag_scope as tag_scope
+    from .language.tensor_compute import TensorComputeOp as TensorComputeOp
     from .schedule.create import create_schedule as create_schedule
     from .schedule.intrin import decl_tensor_intrin as decl_tensor_intrin
     from .schedule.itervar import IterVar as IterVar
@@ -82,25 +100,114 @@ if TYPE_CHECKING:
     from .schedule.stage import Stage as Stage
 
 _HOMES = {
-    ".language.expr": ("Axis", "Expr"),
-    ".language.prim_func_calls": ("extern_primfunc",),
-    ".language.externs": ("call_extern", "call_packed", "extern", "register_func"),
-    ".schedule.create": ("create_schedule",),
-    ".language.affine_forms": ("AXIS_SEPARATOR",),
     ".autodiff.gradients": ("gradient",),
-    ".schedule.intrin": ("decl_tensor_intrin",),
+    ".language.affine_forms": ("AXIS_SEPARATOR",),
     ".language.buffers": ("decl_buffer",),
-    ".schedule.itervar": ("IterVar", "thread_axis"),
+    ".language.expr": (
+        "Axis",
+        "Expr",
+    ),
+    ".language.externs": (
+        "ExternOp",
+        "call_extern",
+        "call_packed",
+        "extern",
+        "register_func",
+    ),
     ".language.locations": ("located",),
-    ".language.scans": ("scan",),
+    ".language.math": (
+        "abs",
+        "add",
+        "all",
+        "any",
+        "atan2",
+        "bitwise_and",
+        "bitwise_not",
+        "bitwise_or",
+        "bitwise_xor",
+        "call_pure_extern",
+        "cast",
+        "ceildiv",
+        "const",
+        "copysign",
+        "div",
+        "divide",
+        "exp10",
+        "floordiv",
+        "floormod",
+        "fmod",
+        "hypot",
+        "if_then_else",
+        "indexdiv",
+        "indexmod",
+        "infinity",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "ldexp",
+        "logical_and",
+        "logical_not",
+        "logical_or",
+        "logical_xor",
+        "max_value",
+        "maximum",
+        "min_value",
+        "minimum",
+        "multiply",
+        "nextafter",
+        "power",
+        "select",
+        "shift_left",
+        "shift_right",
+        "sigmoid",
+        "size_var",
+        "subtract",
+        "truncdiv",
+        "truncmod",
+        "var",
+    ),
+    ".language.prim_func_calls": ("extern_primfunc",),
+    ".language.reducers": (
+        "comm_reducer",
+        "max",
+        "min",
+        "prod",
+        "reduce_axis",
+        "sum",
+    ),
+    ".language.scans": (
+        "ScanOp",
+        "scan",
+    ),
+    ".language.tensor": (
+        "ComputeOp",
+        "PlaceholderOp",
+        "Tensor",
+        "TensorSlice",
+        "compute",
+        "full",
+        "placeholder",
+        "tag_scope",
+    ),
+    ".schedule.create": ("create_schedule",),
+    ".schedule.intrin": ("decl_tensor_intrin",),
+    ".schedule.itervar": (
+        "IterVar",
+        "thread_axis",
+    ),
     ".schedule.schedule": ("Schedule",),
     ".schedule.stage": ("Stage",),
-    ".language.reducers": ("comm_reducer", "max", "min", "prod", "reduce_axis", "sum"),
-    ".language.tensor": ("Tensor", "compute", "full", "placeholder", "tag_scope"),
+    ".language.tensor_compute": ("TensorComputeOp",),
+    ".language.hybrid": ("HybridOp",),
+    # The front door has it, as lowering is above this folder.
+    "whence.kernels": ("create_prim_func",),
 }
+_MODULES = {"autodiff": ".autodiff", "hybrid": ".language.hybrid", "language": ".language", "schedule": ".schedule"}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return __dir__()
     if name.startswith("_"):
         raise AttributeError(name)
     # The next access finds it without coming here.
@@ -108,17 +215,22 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def _find(name: str) -> Any:
-    from importlib import import_module
+def __dir__() -> list[str]:
+    names = (*_functions(), *(name for names in _HOMES.values() for name in names), "hybrid", "schedule")
+    return sorted(set(names))
 
+
+def _functions() -> Mapping[str, Any]:
+    """The functions of one number, by name."""
+    return import_module(".language.math", __package__).FUNCTIONS
+
+
+def _find(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home, __package__), name)
-    if name == "hybrid":
-        return import_module(".language.hybrid", __package__)
-    language = import_module(".language.math", __package__)
-    if name in language.FUNCTIONS:
-        return language.FUNCTIONS[name]
-    if hasattr(language, name):
-        return getattr(language, name)
+    if name in _MODULES:
+        return import_module(_MODULES[name], __package__)
+    if name in (functions := _functions()):
+        return functions[name]
     raise AttributeError(f"module 'whence.te' has no attribute '{name}'")

@@ -13,11 +13,17 @@ if TYPE_CHECKING:
     from whence.api import Executable as Executable
     from whence.api import compile as compile
     from whence.api import load as load
+    from whence.kernels import build as build
     from whence.kernels import build_prim_func as build_prim_func
     from whence.kernels import build_schedule as build_schedule
     from whence.kernels import create_prim_func as create_prim_func
     from whence.kernels import lower as lower
     from whence.planning.usmp import PoolInfo as PoolInfo
+    from whence.provenance.set_span import set_span as set_span
+    from whence.provenance.si_builder import SIBuilder as SIBuilder
+    from whence.provenance.span import SequentialSpan as SequentialSpan
+    from whence.provenance.span import SourceName as SourceName
+    from whence.provenance.span import Span as Span
     from whence.support.context import PassContext as PassContext
     from whence.support.errors import FrontendError as FrontendError
     from whence.support.errors import PipelineError as PipelineError
@@ -33,6 +39,12 @@ _HOMES = {
     "build_schedule": "whence.kernels",
     "create_prim_func": "whence.kernels",
     "lower": "whence.kernels",
+    "Span": "whence.provenance.span",
+    "SourceName": "whence.provenance.span",
+    "SequentialSpan": "whence.provenance.span",
+    "SIBuilder": "whence.provenance.si_builder",
+    "set_span": "whence.provenance.set_span",
+    "build": "whence.kernels",
     "PassContext": "whence.support.context",
     "PoolInfo": "whence.planning.usmp",
     "FrontendError": "whence.support.errors",
@@ -43,6 +55,14 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return list(_HOMES)
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name == "te":
+        return import_module("whence.te")
     raise AttributeError(f"module 'whence' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOMES, "te"])

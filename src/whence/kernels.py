@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin, StringAttr
@@ -14,45 +12,41 @@ from xdsl.dialects.math import Math
 from xdsl.dialects.vector import Vector
 from xdsl.utils.exceptions import ParseError
 
-from whence.dialects.element_types import numpy_dtype
+from whence.dialects.element_types import DTYPES
 from whence.dialects.te import ExternOp
-from whence.dialects.tir import BufferType, PrimFuncOp, Tir, buffer_of
+from whence.dialects.tir import BufferType, PrimFuncOp, Tir
+from whence.functions import Function, OpenFunction
 from whence.located_parser import LocatedParser
-from whence.lowering.kernel import print_with_lines
-from whence.lowering.llvm_to_native.compile import compile_text
-from whence.lowering.llvm_to_native.emit import emit_module
-from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.target import Target
-from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
-from whence.lowering.packed_calls import packed_call
 from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.lowering.tir_to_llvm.constants import ASSERT_FAILED
-from whence.lowering.tir_to_llvm.convert import convert
-from whence.passes.tir.instrument_bound_checkers import CALLBACK, sites_of
 from whence.passes.tir.pipeline import run_tir_passes
-from whence.runtime.assertions import FailedAssertions
-from whence.runtime.bounds import BoundErrors
-from whence.runtime.packed import PackedFunctions
-from whence.runtime.program import PARALLEL_FOR
-from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
-from whence.support.dtypes import Array
-from whence.support.errors import FrontendError, PipelineError
+from whence.support.errors import FrontendError, PipelineError, ScheduleError
+from whence.te.language.expr import Var
+from whence.te.language.scalars import extent_value
 from whence.te.language.tensor import PlaceholderOp
 from whence.te.language.tensor import Tensor as TeTensor
-from whence.te.schedule.create import create_schedule
+from whence.te.schedule.create import create_schedule, with_sizes
 from whence.te.schedule.schedule import Schedule
 from whence.textio import one_line
 
 
-def lower(schedule: Schedule, name: str = "main", *, simple_mode: bool = False) -> PrimFuncOp:
+def lower(
+    schedule: Schedule,
+    args: Sequence[TeTensor | Var] | str | None = None,
+    name: str = "main",
+    *,
+    simple_mode: bool = False,
+) -> PrimFuncOp:
     """The loops of a schedule, which stays as it is.
 
     The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
-    simple_mode: as the schedule says, before all of them.
+    args: the tensors that are the kernel's arguments, inputs in this order, then outputs; without it they are in the
+    schedule's. A text is the name. simple_mode: as the schedule says, before all passes.
     Raises ScheduleError when the schedule cannot be carried out, PipelineError where an option does not fit.
     """
-    func = lower_schedule(schedule.snapshot())
-    func.sym_name = StringAttr(name)
+    if isinstance(args, str):
+        args, name = None, args
+    func = _loops(schedule, _Signature.of(schedule, args, "lower"), name, {})
     if not simple_mode:
         run_tir_passes(func)
     return func
@@ -62,84 +56,144 @@ def create_prim_func(tensors: Sequence[TeTensor], name: str = "main") -> PrimFun
     """The unscheduled loops of te tensors: arguments are the placeholders among `tensors`, results the others."""
     inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
     outputs = [tensor for tensor in tensors if tensor not in inputs]
-    return lower(create_schedule(outputs, inputs, name), name, simple_mode=True)
+    return lower(create_schedule(outputs, inputs, name), name=name, simple_mode=True)
 
 
-class Function:
-    """A compiled kernel: call it with its inputs, in order; it returns its output, or a tuple of them."""
+@dataclass(frozen=True)
+class _Signature:
+    """The arguments of a kernel."""
 
-    def __init__(self, func: PrimFuncOp, target: Target, threads: int | None, calls: Sequence[ExternOp] = ()):
-        """func: loops as they are written, consumed here; calls: the packed calls in them."""
-        self.name = symbol = func.sym_name.data
-        specs = [_spec(buffer_of(value)) for value in func.block.args]
-        inputs = len(specs) - func.outputs.value.data
-        self._inputs = specs[:inputs]
-        self._arguments = Arguments(self._inputs, specs[inputs:])
-        run_tir_passes(func)
-        self.tir, lines = print_with_lines(func)
-        low = convert(func, lines)
-        self.llvm = emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target)
-        native = compile_text(self.llvm, target)
-        self.assembly = native.assembly
-        self._packed = PackedFunctions(map(packed_call, calls))
-        self._sites = sites_of(func)
-        self._bounds, self._assertions = BoundErrors(), FailedAssertions()
-        imports = {
-            PARALLEL_FOR: pool_code().parallel_for,
-            CALLBACK: self._bounds.address,
-            ASSERT_FAILED: self._assertions.address,
-            **self._packed.symbols,
-        }
-        self._code = link([native.object], [symbol], imports)
-        count = len(specs) + 2
-        self._call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self._code[symbol])
-        self._workspace = aligned_empty((low.workspace,), np.uint8)
-        self._scratch = address(self._workspace)
-        self._pool = thread_pool(threads)
+    parameters: tuple[TeTensor | Var, ...]
+    """As a call has them."""
+    inputs: tuple[tuple[TeTensor, int | None], ...]
+    """With its place among the arguments of the schedule's function; None: nothing reads it."""
+    outputs: tuple[tuple[TeTensor, int], ...]
+    """With its place among what the schedule's function returns."""
 
-    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        if len(arrays) != len(self._inputs):
-            raise FrontendError(f"function: expected {len(self._inputs)} inputs, got {len(arrays)}")
-        if (addresses := self._arguments.ready(arrays)) is None:
-            arrays = self._checked(arrays)
-            addresses = [address(array) for array in arrays]
-        results, places = self._arguments.outputs()
-        self._call(*addresses, *places, self._scratch, self._pool.handle or None)
-        self._packed.check()
-        self._assertions.check(self.name)
-        self._bounds.check(self.name, self._site)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _checked(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        """The inputs, such as the kernel can read; raises FrontendError when they are of another shape or dtype."""
-        for position, (array, (shape, dtype)) in enumerate(zip(arrays, self._inputs, strict=True)):
-            if array.shape != shape or array.dtype != dtype:
-                raise FrontendError(
-                    f"function: expected input {position} of {dtype}{list(shape)}, got {array.dtype}{list(array.shape)}"
+    @staticmethod
+    def of(schedule: Schedule, args: Sequence[TeTensor | Var] | None, what: str) -> _Signature | None:
+        """What `args` say; None where they say nothing. Raises ScheduleError when a tensor is missing or strange."""
+        if args is None:
+            return None
+        func = schedule.func
+        inputs: list[tuple[TeTensor, int | None]] = []
+        outputs: list[tuple[TeTensor, int]] = []
+        places = {tensor: place for place, tensor in enumerate(schedule.arguments)}
+        for one in args:
+            if isinstance(one, Var):
+                if schedule.open is None:
+                    raise ScheduleError(f"{what}: expected no variables among args, as all have values, got {one}")
+                continue
+            if not isinstance(one, TeTensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ScheduleError(f"{what}: expected tensors and variables as args, got {type(one).__name__}")
+            if isinstance(one.op, PlaceholderOp):
+                inputs.append((one, places.get(one)))
+                continue
+            value = schedule.tensor_of(one) if one.op in schedule.operations else None
+            returned = list(func.return_op.values)
+            if value is None or value not in returned:
+                raise ScheduleError(
+                    f"{what}: expected placeholders and outputs of the schedule as args, got '{one.name}'"
                 )
-        return tuple(readable(array) for array in arrays)
+            outputs.append((one, returned.index(value)))
+        named = [one for one in args if isinstance(one, TeTensor)]
+        if len(set(named)) != len(named):
+            raise ScheduleError(f"{what}: expected each tensor once among args")
+        if missing := [tensor.name for tensor in schedule.arguments if tensor not in named]:
+            raise ScheduleError(f"{what}: expected every placeholder among args, missing {', '.join(missing)}")
+        if len(outputs) != len(func.return_op.values):
+            raise ScheduleError(
+                f"{what}: expected all {len(func.return_op.values)} outputs of the schedule among args, "
+                f"got {len(outputs)}"
+            )
+        return _Signature(tuple(args), tuple(inputs), tuple(outputs))
 
-    def _site(self, number: int) -> tuple[str, list[str]]:
-        site = self._sites[number]
-        return site.buffer, [f"layer '{layer}'" for layer in site.layers]
+    @property
+    def order(self) -> list[int]:
+        """Where among a call's tensors each argument of the kernel is."""
+        tensors = [one for one in self.parameters if isinstance(one, TeTensor)]
+        return [tensors.index(tensor) for tensor, _ in (*self.inputs, *self.outputs)]
+
+    def arrange(self, func: PrimFuncOp, sizes: Mapping[str, float]) -> None:
+        """Bring the arguments of a kernel of the schedule into this order."""
+        block = func.block
+        old = list(block.args)
+        count = len(old) - func.outputs.value.data
+        places = [place for _, place in self.inputs] + [count + place for _, place in self.outputs]
+        tensors = [tensor for tensor, _ in (*self.inputs, *self.outputs)]
+        for tensor, place in zip(tensors, places, strict=True):
+            shape = [extent_value(extent, sizes) for extent in tensor.shape]
+            type_ = BufferType.of(shape, DTYPES[tensor.dtype]) if place is None else old[place].type
+            new = block.insert_arg(type_, len(block.args))
+            new.name_hint = tensor.name if new.is_valid_name(tensor.name) else None
+            new.location = tensor.op.location if place is None else old[place].location
+            if place is not None:
+                old[place].replace_all_uses_with(new)
+        for argument in old:
+            block.erase_arg(argument)
 
 
-def _spec(type_: BufferType) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
-    return type_.get_shape(), numpy_dtype(type_.element_type)
+def _loops(schedule: Schedule, signature: _Signature | None, name: str, sizes: Mapping[str, float]) -> PrimFuncOp:
+    """The loops of a schedule before all passes."""
+    schedule = with_sizes(schedule, sizes) if schedule.open is not None else schedule.snapshot()
+    func = lower_schedule(schedule)
+    func.sym_name = StringAttr(name)
+    if signature is not None:
+        signature.arrange(func, sizes)
+    return func
 
 
 def _target(target: str | Target) -> Target:
     return target if isinstance(target, Target) else Target.parse(target)
 
 
+def build(
+    inputs: Schedule | PrimFuncOp | str,
+    args: Sequence[TeTensor | Var] | None = None,
+    target: str | Target = "native",
+    *,
+    name: str | None = None,
+    threads: int | None = None,
+) -> Function:
+    """Compile a schedule, a `tir.prim_func` or the text of one; the schedule or function stays as it is.
+
+    args: the tensors that a call has arrays for, in this order: `f(a, b, c)` writes c where that is an output, and
+    `f(a, b)` returns it. Variables among args are numbers of a call. Without it: as in `build_schedule`.
+    Raises ScheduleError when the schedule cannot be carried out or a tensor is missing among args.
+    """
+    if not isinstance(inputs, Schedule):
+        if args is not None:
+            raise PipelineError("build: expected no args beside a prim_func, which has its own")
+        return build_prim_func(inputs, target=target, threads=threads)
+    return _build(inputs, _Signature.of(inputs, args, "build"), target, name, threads)
+
+
 def build_schedule(schedule: Schedule, *, target: str | Target = "native", threads: int | None = None) -> Function:
     """Compile a schedule to a function on numpy arrays; the schedule stays as it is.
 
-    Raises ScheduleError when the schedule cannot be carried out, PipelineError where an option does not fit.
+    Where sizes are open, the arrays of a call say what they are. Raises ScheduleError when the schedule cannot be
+    carried out, PipelineError where an option does not fit.
     """
-    calls = [op for op in schedule.func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
-    func = lower(schedule, schedule.func.sym_name.data, simple_mode=True)
-    return Function(func, _target(target), threads, calls)
+    return _build(schedule, None, target, None, threads)
+
+
+def _build(
+    schedule: Schedule, signature: _Signature | None, target: str | Target, name: str | None, threads: int | None
+) -> Function:
+    machine, symbol = _target(target), name or schedule.func.sym_name.data
+
+    def function(source: Schedule, sizes: Mapping[str, float]) -> Function:
+        calls = [op for op in source.func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
+        order = None if signature is None else signature.order
+        return Function(_loops(source, signature, symbol, sizes), machine, threads, calls, order)
+
+    if schedule.open is None:
+        return function(schedule, {})
+    # What is asked of the schedule later is nothing to what is built now.
+    kept = schedule.copy()
+    parameters = schedule.open.parameters if signature is None else signature.parameters
+    outputs = schedule.open.outputs
+    return OpenFunction(symbol, parameters, outputs, lambda sizes: function(kept, sizes))
 
 
 def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", threads: int | None = None) -> Function:

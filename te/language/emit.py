@@ -52,7 +52,7 @@ def build_function(
     variables in shapes and expressions. Raises ScheduleError when a placeholder is missing among the inputs, or a
     variable has no value.
     """
-    return _FunctionEmitter(outputs, inputs, name, sizes or {}).run()
+    return _FunctionEmitter(outputs, inputs, name, {} if sizes is None else sizes).run()
 
 
 class _FunctionEmitter:
@@ -115,6 +115,9 @@ class _FunctionEmitter:
 
     def _compute(self, op: ComputeOp, label: str) -> None:
         """One te.compute for all outputs of an operation."""
+        for a, b in op.alike:
+            if (found := extent_value(a, self.sizes)) != (other := extent_value(b, self.sizes)):
+                fail(f"te: Incompatible broadcast dims: {a} = {found} and {b} = {other} (stage '{op.name}')")
         first = op.body[0]
         reduce = first if isinstance(first, Reduce) else None
         combiner = reduce.combiner if reduce is not None else None

@@ -8,13 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
 
-from ...support.dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote
+import numpy as np
+
+from ...support.dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote, python_number
 from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import LocationAttr
+
+
+class Source:
+    """What elements are read of: a tensor, as expressions know it."""
+
+    name: str
+    shape: tuple[Extent, ...]
+    dtype: str
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+def _operator(op: str) -> Callable[[Expr, ExprLike], Expr]:
+    def apply(self: Expr, other: ExprLike) -> Expr:
+        return NotImplemented if isinstance(other, Source) else operate(op, self, other)
+
+    return apply
+
+
+def _reflected(op: str) -> Callable[[Expr, ExprLike], Expr]:
+    return lambda self, other: operate(op, other, self)
+
+
+def _comparison(op: str) -> Callable[[Expr, ExprLike], Compare]:
+    def apply(self: Expr, other: ExprLike) -> Compare:
+        return NotImplemented if isinstance(other, Source) else compare(op, self, other)
+
+    return apply
 
 
 class Expr:
@@ -24,71 +56,22 @@ class Expr:
     over_axes: bool = False
     """Whether it is arithmetic of axes and whole numbers, as indices are."""
 
-    def __add__(self, other: ExprLike) -> Expr:
-        return binary("add", self, other)
+    __array_ufunc__ = None
+    """numpy's numbers leave operators to expressions."""
 
-    def __radd__(self, other: ExprLike) -> Expr:
-        return binary("add", other, self)
-
-    def __sub__(self, other: ExprLike) -> Expr:
-        return binary("sub", self, other)
-
-    def __rsub__(self, other: ExprLike) -> Expr:
-        return binary("sub", other, self)
-
-    def __mul__(self, other: ExprLike) -> Expr:
-        return binary("mul", self, other)
-
-    def __rmul__(self, other: ExprLike) -> Expr:
-        return binary("mul", other, self)
-
-    def __truediv__(self, other: ExprLike) -> Expr:
-        return _divide(self, other)
-
-    def __rtruediv__(self, other: ExprLike) -> Expr:
-        return _divide(other, self)
-
-    def __floordiv__(self, other: ExprLike) -> Expr:
-        return binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: ExprLike) -> Expr:
-        return binary("floordiv", other, self)
-
-    def __mod__(self, other: ExprLike) -> Expr:
-        return binary("floormod", self, other)
-
-    def __rmod__(self, other: ExprLike) -> Expr:
-        return binary("floormod", other, self)
-
-    def __and__(self, other: ExprLike) -> Expr:
-        return binary("and", self, other)
-
-    def __rand__(self, other: ExprLike) -> Expr:
-        return binary("and", other, self)
-
-    def __or__(self, other: ExprLike) -> Expr:
-        return binary("or", self, other)
-
-    def __ror__(self, other: ExprLike) -> Expr:
-        return binary("or", other, self)
-
-    def __xor__(self, other: ExprLike) -> Expr:
-        return binary("xor", self, other)
-
-    def __rxor__(self, other: ExprLike) -> Expr:
-        return binary("xor", other, self)
-
-    def __lshift__(self, other: ExprLike) -> Expr:
-        return binary("shl", self, other)
-
-    def __rlshift__(self, other: ExprLike) -> Expr:
-        return binary("shl", other, self)
-
-    def __rshift__(self, other: ExprLike) -> Expr:
-        return binary("shr", self, other)
-
-    def __rrshift__(self, other: ExprLike) -> Expr:
-        return binary("shr", other, self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _operator("/"), _reflected("/")
+    __floordiv__, __rfloordiv__ = _operator("floordiv"), _reflected("floordiv")
+    __mod__, __rmod__ = _operator("floormod"), _reflected("floormod")
+    __and__, __rand__ = _operator("and"), _reflected("and")
+    __or__, __ror__ = _operator("or"), _reflected("or")
+    __xor__, __rxor__ = _operator("xor"), _reflected("xor")
+    __lshift__, __rlshift__ = _operator("shl"), _reflected("shl")
+    __rshift__, __rrshift__ = _operator("shr"), _reflected("shr")
+    __lt__, __le__ = _comparison("lt"), _comparison("le")
+    __gt__, __ge__ = _comparison("gt"), _comparison("ge")
 
     def __invert__(self) -> Expr:
         return Not(self) if self.dtype == BOOL else binary("xor", self, _ones(self.dtype))
@@ -98,23 +81,11 @@ class Expr:
             return Const(-self.value, self.dtype) if _folds(self) else Call("negative", self)
         return binary("sub", 0, self) if is_unsigned(self.dtype) else binary("mul", self, -1)
 
-    def __lt__(self, other: ExprLike) -> Expr:
-        return compare("lt", self, other)
-
-    def __le__(self, other: ExprLike) -> Expr:
-        return compare("le", self, other)
-
-    def __gt__(self, other: ExprLike) -> Expr:
-        return compare("gt", self, other)
-
-    def __ge__(self, other: ExprLike) -> Expr:
-        return compare("ge", self, other)
-
     def __eq__(self, other: object) -> Compare:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return compare("eq", self, other) if isinstance(other, Expr | int | float) else NotImplemented
+        return compare("eq", self, cast(ExprLike, other)) if isinstance(other, NUMERIC) else NotImplemented
 
     def __ne__(self, other: object) -> Compare:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return compare("ne", self, other) if isinstance(other, Expr | int | float) else NotImplemented
+        return compare("ne", self, cast(ExprLike, other)) if isinstance(other, NUMERIC) else NotImplemented
 
     __hash__ = object.__hash__
 
@@ -133,7 +104,9 @@ class Expr:
         fail("te: an expression has no truth value while it is built; use te.if_then_else, te.all or te.any")
 
 
-ExprLike: TypeAlias = Expr | int | float | bool
+ExprLike: TypeAlias = Expr | int | float | bool | np.generic
+NUMERIC = (Expr, int, float, np.generic)
+"""The classes of `ExprLike`."""
 
 
 Extent: TypeAlias = int | Expr
@@ -258,18 +231,6 @@ class Call(Expr):
         object.__setattr__(self, "dtype", self.a.dtype)
 
 
-class Source:
-    """What elements are read of: a tensor, as expressions know it."""
-
-    name: str
-    shape: tuple[Extent, ...]
-    dtype: str
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-
 @dataclass(frozen=True, eq=False)
 class Read(Expr):
     """An element of a tensor; with `otherwise`, that number where the point lies outside."""
@@ -326,6 +287,7 @@ class Reduce(Expr):
 
 def constant(value: float, dtype: str) -> Const:
     """A number of a dtype; raises ScheduleError when the dtype cannot hold it."""
+    value = python_number(value)
     if is_float(dtype):
         return Const(float(value), dtype)
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
@@ -350,7 +312,8 @@ def convert(value: ExprLike, dtype: str | None = None) -> Expr:
     """An expression; a Python number gets `dtype`, or int32, float32 or bool by its type."""
     if isinstance(value, Expr):
         return value.scalar()
-    if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
+    value = python_number(value)
+    if not isinstance(value, bool | int | float):
         fail(f"te: expected an expression or a number, got {type(value).__name__}")
     return constant(value, dtype or natural_dtype(value))
 
@@ -363,6 +326,7 @@ def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
     """A Python number takes the dtype of the other side; a fraction beside integers is a float32."""
     if isinstance(value, Expr) or not isinstance(other, Expr):
         return convert(value)
+    value = python_number(value)
     if isinstance(value, float) and not is_float(other.dtype):
         return convert(value)
     if isinstance(value, int) and other.dtype == BOOL and not isinstance(value, bool):
@@ -416,7 +380,10 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     return Binary(op, left, right)
 
 
-def _divide(a: ExprLike, b: ExprLike) -> Expr:
+def operate(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """What an operator of Python gives: `binary`, and for "/" the quotient of floats."""
+    if op != "/":
+        return binary(op, a, b)
     left, right = _pair("div", a, b)
     if not is_float(left.dtype):
         fail(

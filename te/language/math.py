@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from ...support.dtypes import BOOL, check_dtype, fail, is_float, is_unsigned, limits
 from .expr import (
@@ -20,11 +22,13 @@ from .expr import (
     constant,
     convert,
     natural_dtype,
+    operate,
 )
 from .operators import BITS, MATH, ROUNDING
+from .whole_tensors import Operand, Unary, WholeTensor, pairwise, unary
 
 
-def _unary(name: str) -> Callable[[ExprLike], Expr]:
+def _function(name: str) -> Unary:
     integer = name in BITS
 
     def apply(x: ExprLike) -> Expr:
@@ -37,16 +41,18 @@ def _unary(name: str) -> Callable[[ExprLike], Expr]:
 
     apply.__name__ = name
     apply.__doc__ = f"{name} of {'an integer' if integer else 'a float'}."
-    return apply
+    return unary(apply)
 
 
-FUNCTIONS: dict[str, Callable[[ExprLike], Expr]] = {name: _unary(name) for name in (*MATH, *BITS)}
+FUNCTIONS: dict[str, Unary] = {name: _function(name) for name in (*MATH, *BITS)}
 """Every function of one number, by TVM's name."""
 
 
 def const(value: float, dtype: str | None = None) -> Const:
     """A number; of int32, float32 or bool by its type when no dtype is given."""
-    return constant(value, natural_dtype(value) if dtype is None else check_dtype(dtype, "te.const"))
+    if dtype is None:
+        dtype = str(value.dtype) if isinstance(value, np.generic) else natural_dtype(value)
+    return constant(value, check_dtype(dtype, "te.const"))
 
 
 def var(name: str = "tindex", dtype: str = "int32") -> Var:
@@ -86,6 +92,7 @@ def infinity(dtype: str) -> Const:
     return Const(float("inf"), dtype)
 
 
+@unary
 def abs(x: ExprLike) -> Expr:
     """The absolute value."""
     value = convert(x)
@@ -94,6 +101,7 @@ def abs(x: ExprLike) -> Expr:
     return value if is_unsigned(value.dtype) else Call("abs", value)
 
 
+@unary
 def sigmoid(x: ExprLike) -> Expr:
     """`1 / (1 + exp(-x))`, or, below 0, `exp(x) / (1 + exp(x))`, which is right where `exp(-x)` is infinite."""
     value = convert(x)
@@ -101,18 +109,22 @@ def sigmoid(x: ExprLike) -> Expr:
     return select(value < 0, power, 1.0) / (1.0 + power)
 
 
+@pairwise
 def power(x: ExprLike, y: ExprLike) -> Expr:
     return binary("pow", x, y)
 
 
+@pairwise
 def maximum(x: ExprLike, y: ExprLike) -> Expr:
     return binary("max", x, y)
 
 
+@pairwise
 def minimum(x: ExprLike, y: ExprLike) -> Expr:
     return binary("min", x, y)
 
 
+@pairwise
 def div(x: ExprLike, y: ExprLike) -> Expr:
     """The quotient; integers divide towards zero."""
     return binary("div", x, y)
@@ -123,6 +135,28 @@ def ceildiv(x: ExprLike, y: ExprLike) -> Expr:
     return binary("floordiv", convert(x) + y - 1, y)
 
 
+@pairwise
+def add(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("add", x, y)
+
+
+@pairwise
+def subtract(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("sub", x, y)
+
+
+@pairwise
+def multiply(x: ExprLike, y: ExprLike) -> Expr:
+    return binary("mul", x, y)
+
+
+@pairwise
+def divide(x: ExprLike, y: ExprLike) -> Expr:
+    """The quotient of floats, as of `/`."""
+    return operate("/", x, y)
+
+
+@pairwise
 def fmod(x: ExprLike, y: ExprLike) -> Expr:
     """The rest of a division of floats towards zero; it has the sign of `x`."""
     value = binary("copysign", x, y)
@@ -133,47 +167,80 @@ def fmod(x: ExprLike, y: ExprLike) -> Expr:
     return CallExtern(value.dtype, name, (value.a, value.b))
 
 
+@pairwise
+def ldexp(x: ExprLike, y: ExprLike) -> Expr:
+    """`x * 2^y` of a float and an integer."""
+    value, exponent = convert(x), convert(y)
+    if value.dtype not in ("float32", "float64"):
+        fail(f"te.ldexp: expected float32 or float64, got {value.dtype}; use astype")
+    if is_float(exponent.dtype) or exponent.dtype == BOOL:
+        fail(f"te.ldexp: expected an integer as exponent, got {exponent.dtype}; use astype")
+    name = "ldexpf" if value.dtype == "float32" else "ldexp"
+    return CallExtern(value.dtype, name, (value, exponent.astype("int32")))
+
+
+@pairwise
+def nextafter(x: ExprLike, y: ExprLike) -> Expr:
+    """The next number after `x` towards `y`."""
+    value = binary("copysign", x, y)
+    assert isinstance(value, Binary)
+    if value.dtype not in ("float32", "float64"):
+        fail(f"te.nextafter: expected float32 or float64, got {value.dtype}; use astype")
+    name = "nextafterf" if value.dtype == "float32" else "nextafter"
+    return CallExtern(value.dtype, name, (value.a, value.b))
+
+
+@pairwise
 def atan2(x: ExprLike, y: ExprLike) -> Expr:
     """The angle of the point (y, x): `x` is the height."""
     return binary("atan2", x, y)
 
 
+@pairwise
 def copysign(x: ExprLike, y: ExprLike) -> Expr:
     """`x` with the sign of `y`."""
     return binary("copysign", x, y)
 
 
+@pairwise
 def hypot(x: ExprLike, y: ExprLike) -> Expr:
     """`sqrt(x^2 + y^2)`."""
     a, b = convert(x), convert(y)
     return FUNCTIONS["sqrt"](a * a + b * b)
 
 
+@unary
 def exp10(x: ExprLike) -> Expr:
     """10 to the power of a float."""
     return binary("pow", 10.0, x)
 
 
+@pairwise
 def bitwise_and(x: ExprLike, y: ExprLike) -> Expr:
     return binary("and", x, y)
 
 
+@pairwise
 def bitwise_or(x: ExprLike, y: ExprLike) -> Expr:
     return binary("or", x, y)
 
 
+@pairwise
 def bitwise_xor(x: ExprLike, y: ExprLike) -> Expr:
     return binary("xor", x, y)
 
 
+@unary
 def bitwise_not(x: ExprLike) -> Expr:
     return ~convert(x)
 
 
+@pairwise
 def shift_left(x: ExprLike, y: ExprLike) -> Expr:
     return binary("shl", x, y)
 
 
+@pairwise
 def shift_right(x: ExprLike, y: ExprLike) -> Expr:
     """Shift right; a signed integer keeps its sign."""
     return binary("shr", x, y)
@@ -184,18 +251,22 @@ def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
     return CallExtern(check_dtype(dtype, "te.call_pure_extern"), callee, tuple(convert(a) for a in arguments))
 
 
+@pairwise
 def truncdiv(x: ExprLike, y: ExprLike) -> Expr:
     return binary("truncdiv", x, y)
 
 
+@pairwise
 def truncmod(x: ExprLike, y: ExprLike) -> Expr:
     return binary("truncmod", x, y)
 
 
+@pairwise
 def floordiv(x: ExprLike, y: ExprLike) -> Expr:
     return binary("floordiv", x, y)
 
 
+@pairwise
 def floormod(x: ExprLike, y: ExprLike) -> Expr:
     return binary("floormod", x, y)
 
@@ -204,24 +275,28 @@ indexdiv = floordiv
 indexmod = floormod
 
 
+@unary
 def isnan(x: ExprLike) -> Expr:
     """Whether a number is NaN; an integer never is."""
     return compare("ne", x, x) if is_float(convert(x).dtype) else Const(False, BOOL)
 
 
+@unary
 def isinf(x: ExprLike) -> Expr:
     # The largest number, unlike infinity, has a text in vectors, too.
     value = convert(x)
     return compare("gt", abs(value), max_value(value.dtype)) if is_float(value.dtype) else Const(False, BOOL)
 
 
+@unary
 def isfinite(x: ExprLike) -> Expr:
     value = convert(x)
     return compare("le", abs(value), max_value(value.dtype)) if is_float(value.dtype) else Const(True, BOOL)
 
 
-def cast(dtype: str, x: ExprLike) -> Expr:
-    return convert(x).astype(dtype)
+def cast(dtype: str, x: Operand) -> Any:
+    """`x`, an expression or a tensor, of another dtype."""
+    return x.astype(dtype) if isinstance(x, WholeTensor) else convert(x).astype(dtype)
 
 
 def _condition(condition: ExprLike, what: str) -> Expr:
@@ -268,5 +343,21 @@ def _logic(op: str, what: str, conditions: tuple[ExprLike, ...]) -> Expr:
     return result
 
 
-def logical_not(condition: ExprLike) -> Expr:
-    return Not(_condition(condition, "logical_not"))
+@pairwise
+def logical_and(x: ExprLike, y: ExprLike) -> Expr:
+    return _logic("and", "logical_and", (x, y))
+
+
+@pairwise
+def logical_or(x: ExprLike, y: ExprLike) -> Expr:
+    return _logic("or", "logical_or", (x, y))
+
+
+@pairwise
+def logical_xor(x: ExprLike, y: ExprLike) -> Expr:
+    return _logic("xor", "logical_xor", (x, y))
+
+
+@unary
+def logical_not(x: ExprLike) -> Expr:
+    return Not(_condition(x, "logical_not"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 from ...support.dtypes import BOOL, fail
 from .expr import Axis, Combiner, Const, Expr, ExprLike, Extent, Read, Reduce, Var, binary, convert, walk
 from .tensor import check_extent
@@ -72,7 +74,7 @@ def _known(kind: str, operator: str) -> Callable[..., Expr]:
         where: ExprLike | None = None,
         init: ExprLike | None = None,
     ) -> Expr:
-        if isinstance(axis, int | float) or (isinstance(axis, Expr) and not isinstance(axis, Axis)):
+        if isinstance(axis, int | float | np.generic) or (isinstance(axis, Expr) and not isinstance(axis, Axis)):
             return binary(operator, expr, axis)
         value = convert(expr)
         if value.dtype == BOOL:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn, TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
-from ...support.dtypes import check_dtype, fail, is_float
-from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, Source, constant, convert, walk
+from ...support.dtypes import check_dtype, fail, is_float, python_number
+from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, Select, binary, compare, constant, convert, walk
 from .locations import here
+from .whole_tensors import Operand, WholeTensor
 
 # One case per rank, so that type checkers know the arguments of a lambda.
 Body: TypeAlias = (
@@ -89,6 +91,8 @@ class ComputeOp(Operation):
         first = body[0]
         if isinstance(first, Reduce):
             self.reduce_axis = list(first.axes)
+        self.alike: list[tuple[Extent, Extent]] = []
+        """Open sizes that must be the same."""
         nodes = walk(self.body)
         _check_reductions(name, self.body, nodes)
         self._inputs = tuple(dict.fromkeys(tensor_of(node) for node in nodes if isinstance(node, Read)))
@@ -105,8 +109,19 @@ class FullOp(ComputeOp):
         super().__init__(name, axes, [number], "", {})
         self.number = Const(number.value, number.dtype, self.location)
 
+    def element(self, point: Sequence[Expr], otherwise: Const | None) -> Expr:
+        """The number, or `otherwise` where the point lies outside."""
+        if otherwise is None or not point:
+            return self.number
+        inside: Expr | None = None
+        for index, extent in zip(point, self.outputs[0].shape, strict=True):
+            for test in (compare("ge", index, 0), compare("lt", index, extent)):
+                inside = test if inside is None else binary("and", inside, test)
+        assert inside is not None
+        return Select(inside, self.number, otherwise, False)
 
-class Tensor(Source):
+
+class Tensor(WholeTensor):
     """One output of an operation. `T[i, j]` and `T(i, j)` read an element; fewer indices give a slice.
 
     `T(i - 1, j, otherwise=0.0)` reads a padded tensor: the number where the point lies outside.
@@ -126,10 +141,9 @@ class Tensor(Source):
     def __call__(self, *indices: ExprLike | slice, otherwise: float | None = None) -> Expr:
         if len(indices) != self.ndim:
             fail(f"Need to provide {self.ndim} index in tensor but {len(indices)} was provided (tensor '{self.name}')")
-        if isinstance(self.op, FullOp):
-            return self.op.number
         default = None if otherwise is None else constant(otherwise, self.dtype)
-        return Read(self, tuple(self._index(index) for index in indices), default)
+        point = tuple(self._index(index) for index in indices)
+        return self.op.element(point, default) if isinstance(self.op, FullOp) else Read(self, point, default)
 
     def _index(self, index: ExprLike | slice) -> Expr:
         if isinstance(index, Axis):
@@ -151,6 +165,47 @@ class Tensor(Source):
 
     def __repr__(self) -> str:
         return f"Tensor(shape={list(self.shape)}, op.name={self.op.name})"
+
+    def broadcast(self, name: str, function: Callable[..., Expr], *operands: Operand) -> Tensor:
+        given = [operand for operand in operands if isinstance(operand, Tensor)]
+        shape, alike = _broadcast_shape([tensor.shape for tensor in given], name)
+        axes = [Axis(f"ax{i}", extent) for i, extent in enumerate(shape)]
+
+        def element(tensor: Tensor) -> Expr:
+            last = axes[len(axes) - tensor.ndim :]
+            return tensor(*(0 if extent == 1 else axis for axis, extent in zip(last, tensor.shape, strict=True)))
+
+        value = function(*(element(operand) if isinstance(operand, Tensor) else operand for operand in operands))
+        op = ComputeOp(name, axes, [value], "broadcast" if len(given) > 1 else "elemwise", {})
+        op.alike = alike
+        return op.output(0)
+
+
+def _broadcast_shape(
+    shapes: Sequence[tuple[Extent, ...]], what: str
+) -> tuple[list[Extent], list[tuple[Extent, Extent]]]:
+    """The shape in which others meet, sizes of 1 stretched, and the pairs of open sizes that must be the same."""
+    shape: list[Extent] = []
+    alike: list[tuple[Extent, Extent]] = []
+    for place in range(1, max(map(len, shapes)) + 1):
+        found: Extent = 1
+        for extent in [shape[-place] for shape in shapes if place <= len(shape)]:
+            if extent is found or (isinstance(extent, int) and extent in (1, found)):
+                continue
+            if isinstance(found, int) and found == 1:
+                found = extent
+                continue
+            if isinstance(found, int) and isinstance(extent, int):
+                both = " and ".join(map(_spelled, shapes))
+                fail(f"te: Incompatible broadcast dims: {found} and {extent} in {both} ({what})")
+            alike.append((found, extent))
+            found = found if isinstance(found, int) else extent
+        shape.insert(0, found)
+    return shape, alike
+
+
+def _spelled(shape: Sequence[Extent]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
 
 
 def tensor_of(read: Read) -> Tensor:
@@ -190,6 +245,7 @@ class InnerCompute:
 
 def check_extent(extent: Extent, what: str) -> Extent:
     """`extent`; raises ScheduleError when it is no size."""
+    extent = python_number(extent)
     if isinstance(extent, Expr):
         if is_float(extent.dtype):
             fail(f"{what}: expected sizes that are integers, got {extent.dtype}")
@@ -200,7 +256,7 @@ def check_extent(extent: Extent, what: str) -> Extent:
 
 def check_shape(shape: Sequence[Extent] | Extent, what: str) -> tuple[Extent, ...]:
     """A shape as a tuple; raises ScheduleError when a part of it is no size."""
-    extents = (shape,) if isinstance(shape, int | Expr) else tuple(shape)
+    extents = (shape,) if isinstance(shape, int | np.integer | Expr) else tuple(shape)
     return tuple(check_extent(extent, what) for extent in extents)
 
 

@@ -1,1 +1,27 @@
-"""Schedules: stages, the primitives that order them, and what bounds their loops have."""
+"""Schedules of te functions: stages, primitives, bounds and their record."""
+
+from typing import Any
+
+_HOMES = {
+    "AutoInlineBroadcast": (".auto_inline", "auto_inline_broadcast"),
+    "AutoInlineElemWise": (".auto_inline", "auto_inline_elemwise"),
+    "AutoInlineElemwise": (".auto_inline", "auto_inline_elemwise"),
+    "AutoInlineInjective": (".auto_inline", "auto_inline_injective"),
+    "IterVar": (".itervar", "IterVar"),
+    "Schedule": (".schedule", "Schedule"),
+    "Stage": (".stage", "Stage"),
+    "create_schedule": (".create", "create_schedule"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _HOMES:
+        home, its_name = _HOMES[name]
+        return getattr(import_module(home, __package__), its_name)
+    raise AttributeError(f"module 'whence.te.schedule' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

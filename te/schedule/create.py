@@ -1,8 +1,8 @@
-"""`create_schedule`: from te operations to a schedule of their te.func."""
+"""`create_schedule`: from te operations to a schedule of their te.func, for sizes that are known or open."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.ir import BlockArgument
 
@@ -11,7 +11,34 @@ from ..language.emit import build_function
 from ..language.tensor import Operation, Tensor
 from ..language.tensor_compute import TensorComputeOp
 from .intrin import TensorIntrin
+from .open_sizes import OpenSizes
+from .replay import replay
 from .schedule import Schedule
+
+_NOMINAL = 64
+"""What an open size is while primitives are chosen: where loops end is said again for every size."""
+
+
+class _Sizes(Mapping[str, float]):
+    """The sizes that are given, and a nominal one for every other that is asked for."""
+
+    def __init__(self, given: Mapping[str, float]):
+        self._given = given
+        self.missing: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._given:
+            self.missing[name] = None
+        return self._given.get(name, _NOMINAL)
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
 
 
 def create_schedule(
@@ -23,12 +50,13 @@ def create_schedule(
     """The default schedule of the operations whose results are wanted, and of all that they read.
 
     inputs: the function's arguments in order (every placeholder, in order of use, without it).
-    sizes: the values of the variables (`te.var`, `te.size_var`) that shapes and expressions use, by name.
-    Raises ScheduleError when a variable has no value.
+    sizes: the values of the variables (`te.var`, `te.size_var`) that shapes and expressions use, by name. Others stay
+    open: the function that is built takes them from its arrays.
     """
     given = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
     outputs = [tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs)]
-    func, values = build_function(outputs, inputs, name, sizes)
+    values_of = _Sizes(sizes or {})
+    func, values = build_function(outputs, inputs, name, values_of)
     schedule = Schedule(func)
     stage_of = {stage.producer: stage for stage in schedule.stages}
     for tensor, value in values.items():
@@ -40,4 +68,17 @@ def create_schedule(
         if isinstance(operation, TensorComputeOp):
             assert isinstance(operation.intrin, TensorIntrin)
             stage.tensor_compute(operation.intrin, operation.schedulable_ndim)
+    if values_of.missing:
+        parameters = [*schedule.arguments, *outputs]
+        schedule.open = OpenSizes(tuple(values_of.missing), dict(sizes or {}), tuple(parameters), tuple(outputs))
     return schedule
+
+
+def with_sizes(schedule: Schedule, sizes: Mapping[str, float]) -> Schedule:
+    """A schedule of open sizes for these, with the same primitives; raises ScheduleError when one has no value."""
+    known = schedule.open
+    assert known is not None
+    inputs = [tensor for tensor in known.parameters if tensor not in known.outputs]
+    name = schedule.func.sym_name.data
+    func, _ = build_function(known.outputs, inputs, name, {**known.given, **sizes})
+    return replay(func, schedule.sequence, None, schedule.intrinsics)

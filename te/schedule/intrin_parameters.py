@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...support.dtypes import fail
-from ..language.expr import Axis, Const, Expr, ExprLike, Var, convert
+from ..language.expr import NUMERIC, Axis, Const, Expr, ExprLike, Var, convert
 from ..language.tensor import Tensor, TensorSlice
 from ..language.tensor_compute import IntrinCall
 
@@ -43,5 +43,5 @@ class OpenIntrin:
         scalar_inputs: ExprLike | Sequence[ExprLike] = (),
     ) -> IntrinCall:
         """The intrinsic on regions of tensors with numbers: `scale(A[i, 0:16], scalar_inputs=[2.0])`."""
-        values = (scalar_inputs,) if isinstance(scalar_inputs, Expr | int | float) else tuple(scalar_inputs)
+        values = (scalar_inputs,) if isinstance(scalar_inputs, NUMERIC) else tuple(scalar_inputs)
         return self.with_scalars(*values)(*slices, reduce_axis=reduce_axis)

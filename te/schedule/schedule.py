@@ -29,6 +29,7 @@ from . import dataflow
 from .group import Group, between, group_scans, make_group
 from .intrin import TensorIntrin
 from .itervar import IterVar, ThreadAxis
+from .open_sizes import OpenSizes
 from .stage import Stage
 from .stage_state import Producer
 
@@ -67,6 +68,8 @@ class Schedule:
         """The stages that run in the steps of each scan."""
         self.arguments: dict[Tensor, SSAValue] = {}
         """The function's arguments by their placeholders, when it was built from them."""
+        self.open: OpenSizes | None = None
+        """What it was made from, when sizes are open: extents are nominal then."""
         self.intrinsics: dict[str, TensorIntrin] = {}
         """What the names of intrinsics in the sequence mean."""
         self.quiet = False
@@ -337,7 +340,9 @@ class Schedule:
         """The schedule after the first `count` recorded primitives, 0 for none of them; a copy without it."""
         from .replay import replay
 
-        return replay(self._origin.clone(), self.sequence, count, self.intrinsics)
+        made = replay(self._origin.clone(), self.sequence, count, self.intrinsics)
+        made.open = self.open
+        return made
 
     def copy(self) -> Schedule:
         """A schedule that stands for itself, with the same record."""

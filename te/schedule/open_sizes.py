@@ -1,0 +1,18 @@
+"""What a schedule of open sizes was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..language.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class OpenSizes:
+    """The variables without a value, those with one, and the tensors of the function: its arguments, then results."""
+
+    names: tuple[str, ...]
+    given: Mapping[str, float]
+    parameters: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
