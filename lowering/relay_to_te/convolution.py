@@ -57,7 +57,7 @@ def _padded(data: Tensor, extents: tuple[int, int], before: tuple[int, int]) -> 
 
 def _blocked_convolution(sig: Signature, name: str, data: Tensor, weight: Tensor, result: tuple[int, ...]) -> Tensor:
     """NCHW[x]c data, OIHW[x]i[y]o weight -> NCHW[y]c of shape `result`."""
-    _, chunks, out_height, out_width, _ = result
+    _, _, out_height, out_width, _ = result
     o_chunks, i_chunks, kh, kw, i_lanes, _ = shape(weight)
     groups = sig.int("groups")
     rows, columns = _windows(sig, (kh, kw))

@@ -15,29 +15,29 @@ _OPERANDS = 2
 """Vectors per vector of a pixel that hold operands."""
 _PORTS = 2
 """Products that a core begins in a cycle."""
-_LATENCY = 4
-"""Cycles until the next product can be added to the same register."""
+_HIDDEN = 4 * _PORTS
+"""Sums under way at once hide that one takes 4 cycles."""
 _RAGGED = 1.25
 """What a height that does not divide the rows costs: the last tile is computed by code of its own."""
 
 
 def _cycles(height: int, vectors: int) -> float:
-    """A step of the reduction: each of `height` broadcast numbers times each of the vectors."""
-    return max(height * vectors, _PORTS * _LATENCY) / _PORTS
+    """A step of the reduction: each of `height` broadcast numbers times each of the vectors, which come from afar."""
+    return max(height * vectors, _HIDDEN) / _PORTS + vectors
 
 
 def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine) -> tuple[int, int]:
     """The pixels of a row of `columns`, and the blocks of `channels`, that a convolution's tile takes.
 
-    per_block: vectors of a block. The tile with the fewest cycles for a row is best; then one that divides the row,
-    then the largest.
+    per_block: vectors of a block. A tile that divides the row, and keeps the core busy, comes before others; among
+    them the one with the fewest cycles for a row is best, then the largest.
     """
 
-    def cost(tile: tuple[int, int]) -> tuple[float, bool, int]:
+    def cost(tile: tuple[int, int]) -> tuple[bool, float, int]:
         width, vectors = tile[0], tile[1] * per_block
         whole, rest = divmod(columns, width)
         cycles = whole * _cycles(width, vectors) + (_cycles(rest, vectors) if rest else 0)
-        return cycles / vectors, rest > 0, -width * vectors
+        return rest > 0 or width * vectors <= _HIDDEN, cycles / vectors, -width * vectors
 
     fits = [
         (width, blocks)
