@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..lowering.kernel import Kernel
 from ..planning.artifact import Artifact
 from ..provenance import audit
-from ..provenance.span import is_known
+from ..provenance.lost import is_located
 from .code import kernel_of, machine_lines
 from .layers import snapshot
 
@@ -28,7 +28,7 @@ def known_parts(artifact: Artifact) -> list[Known]:
     """What is known of each kernel; of one that nobody calls, nothing."""
     slots: list[set[int] | None] = [None] * len(artifact.kernels)
     for call in artifact.calls:
-        found = {slot for slot, location in enumerate(call.layers) if is_known(location)}
+        found = {slot for slot, location in enumerate(call.layers) if is_located(location)}
         before = slots[call.kernel]
         slots[call.kernel] = found if before is None else before & found
     return [_known(kernel_of(artifact, index), found or set()) for index, found in enumerate(slots)]

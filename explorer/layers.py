@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLo
 
 from ..dialects.relay.core import FuncOp
 from ..planning.artifact import Artifact
+from ..provenance.lost import is_lost
 from ..provenance.span import leaf_name, leaves
 from ..support.errors import FrontendError
 
@@ -78,7 +79,7 @@ def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
 
 def layers_of(artifact: Artifact) -> tuple[Layer, ...]:
     """The layers of the imported model, in the order of the source. Its tensors, `<layer>.<tensor>`, are none."""
-    known = [Layer.of(leaf) for leaf in all_leaves(artifact)]
+    known = [Layer.of(leaf) for leaf in all_leaves(artifact) if not is_lost(leaf)]
     at: dict[tuple[str, int], set[str]] = {}
     for layer in known:
         at.setdefault((layer.file, layer.node), set()).add(layer.name)

@@ -14,7 +14,7 @@ from functools import cache
 from io import StringIO
 from pathlib import Path
 
-from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, NameLoc, NoneAttr, StringAttr
 from xdsl.ir import Operation
 from xdsl.printer import Printer
 
@@ -22,7 +22,7 @@ from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
 from ..passes.tir.instrument_bound_checkers import sites_of
 from ..passes.tir.pipeline import run_tir_passes
-from ..provenance.audit import unlocated
+from ..provenance.lost import is_located, is_lost
 from ..provenance.span import fuse, leaf_name, leaves
 from ..support.context import PassContext
 from .llvm_to_native.compile import Native, compile_text
@@ -88,8 +88,8 @@ def slot_location(slot: int) -> LocationAttr:
 
 
 def slots_of(location: LocationAttr) -> tuple[int, ...]:
-    """The slots behind a location inside a kernel."""
-    return tuple(int(leaf_name(leaf)[1:]) for leaf in leaves(location))
+    """The slots behind a location inside a kernel; there is none behind what a pass lost."""
+    return tuple(int(leaf_name(leaf)[1:]) for leaf in leaves(location) if not is_lost(leaf))
 
 
 def anonymous(func: FuncOp) -> FuncOp:
@@ -165,8 +165,8 @@ def line_table(text: str, lines: dict[Operation, int]) -> tuple[tuple[int, ...],
 
 def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     """Ops below the roots, roots included, and how many of them are located."""
-    total = sum(1 for root in roots for _ in root.walk())
-    return total, total - sum(len(unlocated(root)) for root in roots)
+    known = [is_located(op.location) or isinstance(op, ModuleOp) for root in roots for op in root.walk()]
+    return len(known), sum(known)
 
 
 def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:

@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation
 
 from .diagnostics import LocationError
 from .ledger import Ledger
+from .lost import is_located, is_lost, unlocated
 from .span import leaf_name, leaves
 
 
-def unlocated(root: Operation) -> list[Operation]:
-    """The ops at and below `root` that have no location; modules need none."""
-    return [op for op in root.walk() if isinstance(op.location, UnknownLoc) and not isinstance(op, ModuleOp)]
-
-
 def surviving_leaves(root: Operation) -> set[LocationAttr]:
-    """Every leaf that an op at or below `root`, or a block argument, stands for."""
+    """Every leaf that an op at or below `root`, or a block argument, stands for; marks of what was lost are none."""
     seen: set[int] = set()
     found: set[LocationAttr] = set()
 
     def visit(location: LocationAttr) -> None:
         if id(location) not in seen:
             seen.add(id(location))
-            found.update(leaves(location))
+            found.update(leaf for leaf in leaves(location) if not is_lost(leaf))
 
     for op in root.walk():
         visit(op.location)
@@ -38,13 +34,13 @@ def surviving_leaves(root: Operation) -> set[LocationAttr]:
 
 
 def coverage(roots: Iterable[Operation]) -> float:
-    """The fraction of ops (modules apart) with a location; 1.0 when there are none."""
+    """The fraction of ops (modules apart) whose layers are all known; 1.0 when there are no ops."""
     total = known = 0
     for root in roots:
         for op in root.walk():
             if not isinstance(op, ModuleOp):
                 total += 1
-                known += not isinstance(op.location, UnknownLoc)
+                known += is_located(op.location)
     return known / total if total else 1.0
 
 
@@ -52,17 +48,32 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def _told(ops: list[Operation]) -> str:
+    names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(op.name for op in ops).items())
+    return f"{_count(len(ops), 'op')} without location: {names}"
+
+
 def check_located(root: Operation, pass_name: str) -> None:
-    """Raise LocationError when an op at or below `root` has no location."""
+    """Raise LocationError when an op at or below `root` has no location after a pass."""
     if missing := unlocated(root):
-        names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(op.name for op in missing).items())
-        raise LocationError(f"pass {pass_name}: {_count(len(missing), 'op')} without location: {names}")
+        raise LocationError(f"pass {pass_name}: {_told(missing)}")
+
+
+def check_input(root: Operation) -> None:
+    """Raise LocationError when an op of the input has no location."""
+    if missing := unlocated(root):
+        raise LocationError(f"input: expected every op to have a location, got {_told(missing)}")
+
+
+def unexplained(before: set[LocationAttr], root: Operation, ledger: Ledger) -> set[LocationAttr]:
+    """The leaves of `before` that are neither in the result nor in the ledger."""
+    vanished = before - surviving_leaves(root)
+    return vanished - ledger.explained() if vanished else vanished
 
 
 def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, ledger: Ledger) -> None:
     """Raise LocationError when a leaf of `before` is neither in the result nor in the ledger."""
-    vanished = before - surviving_leaves(root)
-    if vanished and (lost := vanished - ledger.explained()):
+    if lost := unexplained(before, root, ledger):
         names = ", ".join(sorted(map(leaf_name, lost)))
         layers = _count(len(lost), "layer")
         raise LocationError(f"pass {pass_name}: {layers} vanished without an entry in the ledger: {names}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import cast
@@ -12,6 +12,7 @@ from uuid import uuid4
 from xdsl.passes import ModulePass
 
 from .errors import PipelineError
+from .instrument import PassInstrument
 
 LowerPasses = list[tuple[int, ModulePass]]
 """Passes of one's own among those of tir, and the phase (0 to 3) before which each runs."""
@@ -80,6 +81,8 @@ class PassContext:
     opt_level: 0-4; a pass of a higher level is left out. Default 3.
     required_pass, disabled_pass: pass names that run, or do not, whatever their level.
     config: option name -> value; unknown names and wrong types raise PipelineError.
+    instruments: called around every pass, in this order. When one fails as the scope begins or ends, those that began
+    are told of its end, and all are dropped.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class PassContext:
         required_pass: tuple[str, ...] = (),
         disabled_pass: tuple[str, ...] = (),
         config: Mapping[str, Option] | None = None,
+        instruments: Sequence[PassInstrument] = (),
     ):
         for name, value in (config or {}).items():
             expected, _ = _known(name)
@@ -103,14 +107,38 @@ class PassContext:
         self.required_pass = required_pass
         self.disabled_pass = disabled_pass
         self.config = dict(config or {})
+        self.instruments = tuple(instruments)
         self._tokens: list[Token[PassContext]] = []
+        self._begins = True
+
+    def at_level(self, opt_level: int) -> PassContext:
+        """This context with another opt level, to be entered within its scope: the instruments' scope goes on."""
+        inner = PassContext(opt_level, self.required_pass, self.disabled_pass, self.config, self.instruments)
+        inner._begins = False
+        return inner
 
     def __enter__(self) -> PassContext:
+        entered: list[PassInstrument] = []
+        try:
+            for one in self.instruments if self._begins else ():
+                one.enter_pass_ctx()
+                entered.append(one)
+        except BaseException:
+            self.instruments = ()
+            for one in entered:
+                one.exit_pass_ctx()
+            raise
         self._tokens.append(_current.set(self))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None):
         _current.reset(self._tokens.pop())
+        try:
+            for one in self.instruments if self._begins else ():
+                one.exit_pass_ctx()
+        except BaseException:
+            self.instruments = ()
+            raise
 
     @staticmethod
     def current() -> PassContext:
@@ -136,6 +164,9 @@ class PassContext:
             if name.startswith("tir.") and not name.startswith("tir.usmp.") and value != default:
                 lines.append(f"{name} = {_passes_text(value) if isinstance(value, list) else value}")
         lines += [f"without {name}" for name in sorted(self.disabled_pass) if name.startswith("tir")]
+        # An instrument may have passes left out, and by which rule nobody knows.
+        choosy = [one for one in self.instruments if type(one).should_run is not PassInstrument.should_run]
+        lines += [f"instrument {id(one)} {_PROCESS}" for one in choosy]
         return "\n".join(lines)
 
     @staticmethod

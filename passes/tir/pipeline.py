@@ -14,8 +14,8 @@ The order is that of TVM's `lower`, but
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -24,9 +24,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.tir import PrimFuncOp, prim_funcs
-from ...provenance.ledger import current_ledger, recording
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from ..registry import own_names, row_of
+from ..runner import run_passes, run_under_instruments
 from . import (
     common_subexpr_elimination,
     flatten_buffer,
@@ -153,28 +154,6 @@ PHASES: tuple[tuple[Step, ...], ...] = (
 )
 """The steps in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
 
-TVM_NAMES: dict[str, str] = {
-    "tir-common-subexpr-elimination": "tir.CommonSubexprElimTIR",
-    "tir-flatten-buffer": "tir.FlattenBuffer",
-    "tir-hoist-if-then-else": "tir.HoistIfThenElse",
-    "tir-inject-double-buffer": "tir.InjectDoubleBuffer",
-    "tir-inject-prefetch": "tir.InjectPrefetch",
-    "tir-instrument-bound-checkers": "tir.InstrumentBoundCheckers",
-    "tir-loop-partition": "tir.LoopPartition",
-    "tir-lower-block": "tir.LowerOpaqueBlock",
-    "tir-lower-intrin": "tir.LowerIntrin",
-    "tir-lower-match-buffer": "tir.LowerMatchBuffer",
-    "tir-narrow-datatype": "tir.NarrowDataType",
-    "tir-remove-no-op": "tir.RemoveNoOp",
-    "tir-rewrite-unsafe-select": "tir.RewriteUnsafeSelect",
-    "tir-simplify": "tir.Simplify",
-    "tir-storage-rewrite": "tir.StorageRewrite",
-    "tir-unroll": "tir.UnrollLoop",
-    "tir-vectorize": "tir.VectorizeLoop",
-    "tir-verify-memory": "tir.VerifyMemory",
-}
-"""What else `disabled_pass` may call them."""
-
 ON_REQUEST = frozenset({"tir-instrument-bound-checkers"})
 """Steps that do nothing unless an option asks for them."""
 
@@ -190,19 +169,17 @@ def run_tir_passes(func: PrimFuncOp) -> None:
     Raises VerifyException about an access that is sure to leave its buffer, PipelineError where a pass of
     `tir.add_lower_pass` leaves no valid kernel of that name.
     """
-    context, ledger = PassContext.current(), current_ledger()
-    disabled = set(context.disabled_pass)
+    context = PassContext.current()
+    disabled = set(own_names(context.disabled_pass))
     untidy = False
     for phase, steps in enumerate(PHASES):
         for one in _own_passes(context, phase):
-            with recording(ledger, one.name) if ledger is not None else nullcontext():
-                _run_own(one, phase, func)
+            _run_own(one, phase, func)
             untidy = True
         for step in steps:
-            if step.name in disabled or TVM_NAMES.get(step.name) in disabled or (step.tidies and not untidy):
+            if step.name in disabled or (step.tidies and not untidy):
                 continue
-            with recording(ledger, step.name) if ledger is not None else nullcontext():
-                untidy |= step.run(func) is True
+            untidy |= run_under_instruments(row_of(step.name).info, func, partial(step.run, func)) is True
 
 
 def _own_passes(context: PassContext, phase: int) -> Iterator[ModulePass]:
@@ -218,7 +195,7 @@ def _run_own(one: ModulePass, phase: int, func: PrimFuncOp) -> None:
         func.detach()
     module = ModuleOp([func])
     module.location = func.location
-    one.apply(Context(), module)
+    run_passes(module, [one])
     what = f"tir.add_lower_pass: pass '{one.name}' of phase {phase}"
     if func.parent is not module.body.block:
         raise PipelineError(f"{what}: expected to find the kernel @{func.sym_name.data} in its module, got none")

@@ -157,8 +157,7 @@ def compile(
         raise PipelineError(f"opt_level: expected 0-3, got {opt_level!r}")
     machine = target if isinstance(target, Target) else Target.parse(target)
     ledger = Ledger()
-    around = PassContext.current()
-    with PassContext(opt_level, around.required_pass, around.disabled_pass, around.config):
+    with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
             module = load(source, shapes)
         artifact = build(

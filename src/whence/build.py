@@ -25,7 +25,10 @@ from whence.planning.assemble import assemble
 from whence.planning.main_program import main_program
 from whence.planning.pools import Pools
 from whence.planning.usmp import PoolInfo
+from whence.provenance.audit import check_input
 from whence.provenance.ledger import Ledger
+from whence.provenance.lost import mark_lost
+from whence.support.context import spans_enabled
 from whence.support.errors import PipelineError, ScheduleError
 
 Progress = Callable[[str, int, int], None]
@@ -67,6 +70,10 @@ def build(
     pools = Pools.current(workspace_memory_pools)
     with fewer_collections():
         snapshots = [Snapshot("relay", module.clone())]
+        if audit:
+            check_input(module)
+        elif spans_enabled():
+            mark_lost(module, "import")
         main = _main(module)
         inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
         passes = relay_pipeline(opt_level, target.hardware)

@@ -2,88 +2,54 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
-from xdsl.passes import ModulePass
+from functools import partial
+from importlib import import_module
+from typing import cast
+
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
-from whence.passes.pipelines import available_passes
+from whence.dialects.table import DIALECTS
+from whence.passes.registry import PASSES, Row
+
+CONVERSIONS: tuple[Row, ...] = (
+    Row(
+        "convert-relay-to-te",
+        "lowering.relay_to_te.convert_relay_to_te:ConvertRelayToTePass",
+        "primitive functions become te functions with their default schedules",
+    ),
+    Row(
+        "schedule-apply",
+        "lowering.te_to_tir.schedule_apply:ScheduleApplyPass",
+        "the primitives of a schedule are carried out",
+    ),
+    Row(
+        "convert-te-to-tir",
+        "lowering.te_to_tir.convert_te_to_tir:ConvertTeToTirPass",
+        "stages become loops",
+    ),
+    Row(
+        "convert-tir-to-llvm",
+        "lowering.tir_to_llvm.convert_tir_to_llvm:ConvertTirToLlvmPass",
+        "kernels become LLVM functions",
+    ),
+)
+"""The passes from one level to the next."""
+
+ALL_PASSES = (*PASSES, *CONVERSIONS)
+
+TARGETS = {
+    "whence-llvm": "LLVMTarget",
+    "whence-asm": "AssemblyTarget",
+}
 
 
-def _relay() -> Dialect:
-    from whence.dialects.relay import Relay
-
-    return Relay
-
-
-def _te() -> Dialect:
-    from whence.dialects.te import Te
-
-    return Te
-
-
-def _schedule() -> Dialect:
-    from whence.dialects.schedule import Schedule
-
-    return Schedule
-
-
-def _tir() -> Dialect:
-    from whence.dialects.tir import Tir
-
-    return Tir
-
-
-def _llvm_ext() -> Dialect:
-    from whence.dialects.llvm_ext import LLVMExt
-
-    return LLVMExt
-
-
-def _convert_relay_to_te() -> type[ModulePass]:
-    from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
-
-    return ConvertRelayToTePass
-
-
-def _convert_te_to_tir() -> type[ModulePass]:
-    from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
-
-    return ConvertTeToTirPass
-
-
-def _schedule_apply() -> type[ModulePass]:
-    from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
-
-    return ScheduleApplyPass
-
-
-def _convert_tir_to_llvm() -> type[ModulePass]:
-    from whence.lowering.tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
-
-    return ConvertTirToLlvmPass
-
-
-def _llvm_target() -> type[Target]:
-    from whence.lowering.llvm_to_native.targets import LLVMTarget
-
-    return LLVMTarget
-
-
-def _asm_target() -> type[Target]:
-    from whence.lowering.llvm_to_native.targets import AssemblyTarget
-
-    return AssemblyTarget
+def _target(name: str) -> type[Target]:
+    return cast(type[Target], getattr(import_module("whence.lowering.llvm_to_native.targets"), name))
 
 
 UNIVERSE = Universe(
-    all_dialects={"relay": _relay, "te": _te, "schedule": _schedule, "tir": _tir, "llvm_ext": _llvm_ext},
-    all_passes={
-        **available_passes(),
-        "convert-relay-to-te": _convert_relay_to_te,
-        "convert-te-to-tir": _convert_te_to_tir,
-        "schedule-apply": _schedule_apply,
-        "convert-tir-to-llvm": _convert_tir_to_llvm,
-    },
-    all_targets={"whence-llvm": _llvm_target, "whence-asm": _asm_target},
+    all_dialects=DIALECTS,
+    all_passes={row.name: row.load for row in ALL_PASSES},
+    all_targets={name: partial(_target, kind) for name, kind in TARGETS.items()},
 )

@@ -21,6 +21,7 @@ from whence.passes.pipelines import PIPELINE, relay_pipeline
 from whence.provenance.span import layer_names
 from whence.runtime.params import write_params
 from whence.textio import read_module
+from whence.universe import ALL_PASSES
 
 RELAY = ",".join(row.name for row in PIPELINE)
 LOWER = "convert-relay-to-te,convert-te-to-tir"
@@ -187,9 +188,9 @@ def test_the_audit_prints_what_it_saw(whence_opt: Tool, tiny: Path):
     done = whence_opt(tiny, "-p", f"{RELAY},{LOWER},{TIR},convert-tir-to-llvm", "--audit")
     assert done.code == 0
     rows = done.err.splitlines()
-    assert rows[0].split() == ["ops", "located", "leaves", "explained", "after"]
+    assert rows[0].split() == ["ops", "located", "leaves", "explained", "lost", "after"]
     assert len(rows) == 1 + 1 + len(PIPELINE) + 2 + 4 + 1
-    assert all(re.match(r" +\d+ +100 % +\d+ +\d+  \S+$", row) for row in rows[1:])
+    assert all(re.match(r" +\d+ +100 % +\d+ +\d+ +0  \S+$", row) for row in rows[1:])
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,54 @@ def test_the_audit_fails_when_a_pass_loses_a_location(whence_opt: Tool, tiny: Pa
     assert done.code == 1
     assert "whence-opt: error: pass forgetful: 1 op without location: relay.nn.relu" in done.err
     assert "relay-fuse-ops" not in done.err
+
+
+def test_what_a_pass_lost_stays_lost(whence_opt: Tool, tiny: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(XDSL_UNIVERSE.all_passes, "forgetful", lambda: Forgetful)
+    done = whence_opt(tiny, "-p", "forgetful,relay-fuse-ops", "--print-debuginfo")
+    assert done.code == 0
+    (relu,) = [line for line in done.out.splitlines() if "nn.relu" in line and "relay.func" not in line]
+    assert relu.endswith('loc("lost by pass forgetful")')
+    (call,) = [line for line in done.out.splitlines() if "relay.call" in line]
+    assert '"lost by pass forgetful"' in call
+
+
+@pytest.mark.parametrize(
+    ("stock", "complaint"),
+    [
+        ("cse", "pass cse: 1 layer vanished without an entry in the ledger: twin"),
+        ("dce", "pass dce: 1 layer vanished without an entry in the ledger: unread"),
+        ("canonicalize", "pass canonicalize: 1 layer vanished without an entry in the ledger: unread"),
+    ],
+)
+def test_the_audit_sees_what_passes_of_xdsl_lose(whence_opt: Tool, tmp_path: Path, stock: str, complaint: str):
+    second, name, read = ("exp", "twin", "b") if stock == "cse" else ("sqrt", "unread", "a")
+    (tmp_path / "net.mlir").write_text(
+        f"""
+        relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {{
+          %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("first")
+          %b = relay.{second} %x : (tensor<4xf32>) -> tensor<4xf32> loc("{name}")
+          %c = relay.add %a, %{read} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("sum")
+          relay.return %c : tensor<4xf32> loc("end")
+        }} loc("main")
+        """
+    )
+    done = whence_opt(tmp_path / "net.mlir", "-p", stock, "--audit")
+    assert done.code == 1
+    assert complaint in done.err
+    rows = [line.replace(" %", "").split() for line in done.err.splitlines() if "whence-opt" not in line]
+    found = dict(zip(rows[0], rows[-1], strict=True))
+    assert (found["after"], found["explained"], found["lost"]) == (stock, "0", "1")
+    assert whence_opt(tmp_path / "net.mlir", "-p", f"{stock},relay-fuse-ops").code == 0
+
+
+def test_the_list_of_passes_says_what_each_does(whence_opt: Tool):
+    done = whence_opt("--list-passes")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert [line.split()[0] for line in lines] == sorted(row.name for row in ALL_PASSES)
+    (fuse,) = (line for line in lines if line.startswith("relay-fuse-ops "))
+    assert fuse.endswith("become a primitive function (TVM: FuseOps, level 0)")
 
 
 def test_times_as_text_and_json(whence_opt: Tool, tiny: Path):

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.provenance.audit import check_explained, check_located, coverage, surviving_leaves, unlocated
+from whence.provenance.audit import check_explained, check_located, coverage, surviving_leaves
 from whence.provenance.dce import eliminate_dead_code
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger
+from whence.provenance.lost import unlocated
 from whence.provenance.span import layer_names
 
 Parse = Callable[[str], ModuleOp]

@@ -24,8 +24,8 @@ from whence.dialects.relay.elementwise import (
     SubtractOp,
     TanhOp,
 )
-from whence.provenance.audit import unlocated
 from whence.provenance.ledger import Ledger, recording
+from whence.provenance.lost import unlocated
 from whence.provenance.rewrite import replace_with_constant, rewrite
 from whence.provenance.span import layer_names
 

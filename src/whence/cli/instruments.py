@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 from whence.explorer.report import percent, table
-from whence.provenance.audit import check_explained, check_located, surviving_leaves, unlocated
+from whence.provenance.audit import check_explained, check_located, coverage, surviving_leaves, unexplained
 from whence.provenance.ledger import Ledger
 from whence.support.errors import PipelineError
+from whence.support.instrument import PassInfo, PassInstrument
 
 
 @dataclass
-class Timer:
+class Timer(PassInstrument):
     """Seconds per pass, in the order they ran."""
 
     passes: list[tuple[str, float]] = field(default_factory=lambda: list[tuple[str, float]]())
 
-    @contextmanager
-    def time(self, one: ModulePass) -> Generator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.passes.append((one.name, time.perf_counter() - start))
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        self.passes.append((info.name, info.seconds))
 
     def text(self) -> str:
         """A table of milliseconds and shares."""
@@ -50,46 +43,54 @@ class Timer:
 class _Audited:
     name: str
     ops: int
-    located: int
+    located: float
+    """The fraction of ops whose layers are known."""
     layers: int
     explained: int
+    lost: int
 
 
 @dataclass
-class Audit:
+class Audit(PassInstrument):
     """After each pass: every op has a location, and every layer that vanished is in the ledger."""
 
+    ledger: Ledger
     rows: list[_Audited] = field(default_factory=lambda: list[_Audited]())
     before: set[LocationAttr] = field(default_factory=lambda: set[LocationAttr]())
 
-    def look(self, module: ModuleOp, name: str, ledger: Ledger | None) -> None:
-        """Take stock of `module` after `name`; without a ledger (the input) nothing can have vanished.
-
-        Raises LocationError when an op has no location or a layer vanished unexplained.
-        """
+    def look(self, module: ModuleOp, name: str) -> None:
+        """Take stock of `module` after `name`."""
         after = surviving_leaves(module)
         ops = sum(not isinstance(op, ModuleOp) for op in module.walk())
-        self.rows.append(_Audited(name, ops, ops - len(unlocated(module)), len(after), len(self.before - after)))
-        if ledger is not None:
-            check_located(module, name)
-            check_explained(self.before, module, name, ledger)
+        lost = len(unexplained(self.before, module, self.ledger))
+        explained = len(self.before - after) - lost
+        self.rows.append(_Audited(name, ops, coverage([module]), len(after), explained, lost))
         self.before = after
 
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        """Raises LocationError when an op has no location or a layer vanished unexplained."""
+        assert isinstance(mod, ModuleOp)
+        before = self.before
+        self.look(mod, info.name)
+        check_located(mod, info.name)
+        check_explained(before, mod, info.name, self.ledger)
+
     def text(self) -> str:
-        """A table: ops, how many are located, leaves that they name, leaves that the ledger explains."""
-        rows = [
-            (row.ops, percent(row.located / row.ops) if row.ops else "100 %", row.layers, row.explained, row.name)
-            for row in self.rows
-        ]
-        return table(rows, ("ops", "located", "leaves", "explained", "after"))
+        """A table: ops, how many are located, leaves that they name, leaves that the ledger explains, or nobody."""
+        rows = [(row.ops, percent(row.located), row.layers, row.explained, row.lost, row.name) for row in self.rows]
+        return table(rows, ("ops", "located", "leaves", "explained", "lost", "after"))
 
 
 @dataclass
-class Snapshots:
+class Snapshots(PassInstrument):
     """A folder of `00-input.mlir`, `01-<pass>.mlir`, ..., with locations."""
 
     folder: Path
     count: int = 0
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, ModuleOp)
+        self.write(mod, info.name)
 
     def write(self, module: ModuleOp, name: str) -> None:
         """Write the next snapshot; raises PipelineError when that is impossible."""
@@ -102,6 +103,30 @@ class Snapshots:
                 stream.write("\n")
         except OSError as error:
             raise PipelineError(f"--snapshot-dir: {path}: {error.strerror}") from error
+
+
+class Verifier(PassInstrument):
+    """Verifies the module after each pass."""
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, ModuleOp)
+        mod.verify()
+
+
+@dataclass
+class BetweenPasses(PassInstrument):
+    """Prints the module after each of `passes` passes but the last."""
+
+    passes: int
+    with_locations: bool
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, ModuleOp)
+        self.passes -= 1
+        if self.passes:
+            print(f"IR after {info.name}:")
+            Printer(sys.stdout, print_debuginfo=self.with_locations).print_op(mod)
+            print("\n\n\n")
 
 
 def complain(texts: Iterable[str]) -> None:

@@ -6,29 +6,39 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import IO, ClassVar, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline
-from xdsl.printer import Printer
+from xdsl.passes import PassPipeline
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from whence.cli.errors import did_you_mean, guarded
-from whence.cli.instruments import Audit, Snapshots, Timer, complain
+from whence.cli.instruments import Audit, BetweenPasses, Snapshots, Timer, Verifier, complain
 from whence.cli.pipeline_text import parse_passes
 from whence.located_parser import LocatedParser
 from whence.models import model_path, shipped_models
+from whence.passes.runner import run_passes
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
 from whence.support.errors import FrontendError, PipelineError, WhenceError
+from whence.support.instrument import PassInfo, PassInstrument
 from whence.textio import attach_params, name_weights, write_files
+from whence.universe import ALL_PASSES
 
-_OURS = ("relay-", "tir-", "convert-relay-", "convert-te-", "convert-tir-")
+
+def listed() -> list[str]:
+    """The passes of ours: name, what each does, and what it is called in TVM."""
+    width = max(len(row.name) for row in ALL_PASSES)
+    return [
+        f"{row.name:{width}}  {row.help}" + (f" (TVM: {row.tvm}, level {row.level})" if row.tvm else "")
+        for row in sorted(ALL_PASSES, key=lambda row: row.name)
+    ]
 
 
 def _llvm() -> type[Target]:
@@ -60,6 +70,16 @@ class _Output(StringIO):
         if not self.closed:
             self.text = self.getvalue()
         super().close()
+
+
+@dataclass
+class _Running(PassInstrument):
+    """Says which pass an error is about."""
+
+    tool: WhenceOptMain
+
+    def run_before_pass(self, mod: object, info: PassInfo) -> None:
+        self.tool.kind, self.tool.running = "pass", info.name
 
 
 class WhenceOptMain(xDSLOptMain):
@@ -102,8 +122,7 @@ class WhenceOptMain(xDSLOptMain):
         super().register_all_arguments(arg_parser)
         arg_parser.prog = "whence-opt"
         arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        ours = [name for name in self.available_passes if name.startswith(_OURS)]
-        lines = "\n  ".join(["", *sorted(ours)])
+        lines = "\n  ".join(["", *listed()])
         models = "\n  ".join(["", *shipped_models()])
         arg_parser.epilog = f"passes of whence (those of xDSL are there, too):{lines}\n\nshipped models:{models}"
         # These take the place of options that xDSL has under the same names.
@@ -113,6 +132,7 @@ class WhenceOptMain(xDSLOptMain):
         add("-t", "--target", default="mlir", help=f"what to print: {targets}; options as for passes")
         add("-o", "--output-file", help="file to write: a module with locations, its weights beside it as .params")
         add("--snapshot-dir", metavar="DIR", help="write the module after each pass, with locations, into DIR")
+        add("--list-passes", action="store_true", help="print the passes of whence with what they do, and end")
         add("--audit", action="store_true", help="fail when a pass loses a location; print a table on stderr")
         add("--time-passes", action="store_true", help="print times on stderr; --time-passes=json as JSON")
         add("--time-passes-json", action="store_true", help=argparse.SUPPRESS)
@@ -180,48 +200,34 @@ class WhenceOptMain(xDSLOptMain):
             return super().parse_chunk(chunk, file_extension, start_offset)
 
     def apply_passes(self, prog: ModuleOp) -> None:
-        instruments = self._instruments()
         self.kind, self.running = "", self.get_input_name()
-        self._after(None, prog, last=True, instruments=instruments)
-        passes = self.pipeline.passes
-        for number, one in enumerate(passes, 1):
-            self.kind, self.running = "pass", one.name
-            with recording(self.ledger, one.name), self.timer.time(one):
-                one.apply(self.ctx, prog)
-            self._after(one, prog, last=number == len(passes), instruments=instruments)
+        instruments = self._instruments(prog)
+        if not self.args.disable_verify:
+            prog.verify()
+        for one in self.audits[-1:]:
+            one.look(prog, "input")
+        run_passes(
+            prog, self.pipeline.passes, ledger=self.ledger, instruments=[_Running(self), *instruments], context=self.ctx
+        )
         self.running = ""
 
-    def _instruments(self) -> tuple[Audit | None, Snapshots | None]:
-        """Those of one chunk of the input."""
+    def _instruments(self, module: ModuleOp) -> list[PassInstrument]:
+        """What looks at the passes of one chunk of the input, in the order in which it does."""
         self.chunks += 1
-        audit = Audit() if self.args.audit else None
-        if audit is not None:
-            self.audits.append(audit)
-        if self.args.snapshot_dir is None:
-            return audit, None
-        folder = Path(self.args.snapshot_dir)
-        return audit, Snapshots(folder / f"chunk-{self.chunks}" if self.args.split_input_file else folder)
-
-    def _after(
-        self,
-        one: ModulePass | None,
-        module: ModuleOp,
-        *,
-        last: bool,
-        instruments: tuple[Audit | None, Snapshots | None],
-    ) -> None:
-        audit, snapshots = instruments
-        name = one.name if one is not None else "input"
-        if snapshots is not None:
-            snapshots.write(module, name)
+        found: list[PassInstrument] = [self.timer]
+        if self.args.snapshot_dir is not None:
+            folder = Path(self.args.snapshot_dir)
+            snapshots = Snapshots(folder / f"chunk-{self.chunks}" if self.args.split_input_file else folder)
+            snapshots.write(module, "input")
+            found.append(snapshots)
         if not self.args.disable_verify:
-            module.verify()
-        if audit is not None:
-            audit.look(module, name, self.ledger if one is not None else None)
-        if self.args.print_between_passes and one is not None and not last:
-            print(f"IR after {name}:")
-            Printer(sys.stdout, print_debuginfo=self.args.print_debuginfo).print_op(module)
-            print("\n\n\n")
+            found.append(Verifier())
+        if self.args.audit:
+            self.audits.append(audit := Audit(self.ledger))
+            found.append(audit)
+        if self.args.print_between_passes:
+            found.append(BetweenPasses(len(self.pipeline.passes), self.args.print_debuginfo))
+        return found
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         if self.output is not None and parse_spec(self.args.target).name == "mlir":
@@ -240,6 +246,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def body() -> int:
         tool = WhenceOptMain(argv)
+        if tool.args.list_passes:
+            print(*listed(), sep="\n")
+            return 0
         try:
             tool.run()
         except (WhenceError, DiagnosticException) as error:

@@ -1,0 +1,165 @@
+"""The one runner of passes: of models and kernels, in `compile` and in whence-opt.
+
+Around each pass it opens the ledger, takes the time and calls the instruments: those of the current PassContext, then
+those it was given. xDSL's PassPipeline has a callback as well, but that is not told which pass failed, can skip none,
+and cannot put anything around one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, LocationAttr, ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ..dialects.table import DIALECTS
+from ..provenance.audit import check_explained, check_located, surviving_leaves
+from ..provenance.ledger import Ledger, current_ledger, recording
+from ..provenance.lost import mark_lost
+from ..provenance.span import leaves
+from ..support.context import PassContext, spans_enabled
+from ..support.instrument import PassInfo, PassInstrument
+from .registry import info_of
+
+OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, float], None]
+
+
+def run_under_instruments(
+    info: PassInfo, mod: Operation, run: Callable[[], object], instruments: Sequence[PassInstrument] = ()
+) -> object:
+    """What `run` gives, which is the pass `info` on `mod`; None when an instrument says that it should not run.
+
+    instruments: further ones, which are called after those of the current PassContext.
+    """
+    context, ledger = PassContext.current(), current_ledger()
+    everybody = (*context.instruments, *instruments)
+    if info.name not in context.required_pass and info.tvm_name not in context.required_pass:
+        # All are asked, as TVM does.
+        if not all([one.should_run(mod, info) for one in everybody]):
+            return None
+    for one in everybody:
+        one.run_before_pass(mod, info)
+    start = perf_counter()
+    with recording(ledger, info.name) if ledger is not None else nullcontext():
+        result = run()
+    done = replace(info, seconds=perf_counter() - start) if everybody else info
+    for one in everybody:
+        one.run_after_pass(mod, done)
+    return result
+
+
+def is_ours(one: ModulePass) -> bool:
+    """Whether a pass comes with Whence: those keep the ledger."""
+    return type(one).__module__.startswith("whence.")
+
+
+def pass_context() -> Context:
+    """A context that knows our dialects, which passes from elsewhere ask for."""
+    context = Context()
+    context.load_dialect(Builtin)
+    for name, load in DIALECTS.items():
+        context.register_dialect(name, load)
+    return context
+
+
+class Losses(PassInstrument):
+    """Marks what a pass lost, so that later passes cannot hide it, and has the ledger tell of it.
+
+    An op without a location gets one that names the pass. A layer that vanished in a pass of somebody else's, without
+    an entry in the ledger, gets an entry.
+    """
+
+    def __init__(self, ledger: Ledger | None, foreign: Iterable[str]):
+        self.ledger = ledger
+        self.foreign = frozenset(foreign)
+        self.before: dict[LocationAttr, dict[str, None]] = {}
+
+    def run_before_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, Operation)
+        self.before = _ops_of_leaves(mod) if self.ledger is not None and info.name in self.foreign else {}
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, Operation)
+        mark_lost(mod, info.name)
+        if self.ledger is None or not self.before:
+            return
+        for leaf in self.before.keys() - surviving_leaves(mod) - self.ledger.explained():
+            names = list(self.before[leaf])
+            self.ledger.record("unaware of locations", removed=names, before=[leaf], reason=f"lost by pass {info.name}")
+
+
+def _ops_of_leaves(root: Operation) -> dict[LocationAttr, dict[str, None]]:
+    """Leaf -> the names of the ops that stand for it."""
+    found: dict[LocationAttr, dict[str, None]] = {leaf: {} for leaf in surviving_leaves(root)}
+    for op in root.walk():
+        for leaf in leaves(op.location):
+            if leaf in found:
+                found[leaf][op.name] = None
+    return found
+
+
+class AuditInstrument(PassInstrument):
+    """Raises LocationError when a pass leaves an op without location or loses a layer unexplained."""
+
+    def __init__(self, ledger: Ledger):
+        self.ledger = ledger
+        self.before: set[LocationAttr] = set()
+
+    def run_before_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, Operation)
+        self.before = surviving_leaves(mod)
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, Operation)
+        check_located(mod, info.name)
+        check_explained(self.before, mod, info.name, self.ledger)
+
+
+@dataclass
+class _Told(PassInstrument):
+    """Calls a function after each pass."""
+
+    one: ModulePass
+    on_pass: OnPass
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, ModuleOp)
+        self.on_pass(self.one, mod, info.seconds)
+
+
+def run_passes(
+    module: ModuleOp,
+    passes: Iterable[ModulePass],
+    *,
+    ledger: Ledger | None = None,
+    audit: bool = False,
+    on_pass: OnPass | None = None,
+    instruments: Sequence[PassInstrument] = (),
+    context: Context | None = None,
+) -> None:
+    """Run `passes` on `module`, in place.
+
+    ledger: records what each pass did; without one the ledger of an open `recording` scope does, if there is any.
+    audit: raise LocationError when a pass leaves an op without location or loses a layer unexplained.
+    on_pass: called after each pass with the pass, the module and the seconds the pass took.
+    instruments: called around each pass, after those of the PassContext.
+    context: what the passes are given; one that knows our dialects if left out.
+    """
+    ledger = ledger if ledger is not None else current_ledger()
+    if audit and ledger is None:
+        ledger = Ledger()
+    given = list(passes)
+    context = context or pass_context()
+    around = [AuditInstrument(ledger), *instruments] if audit and ledger is not None else [*instruments]
+    if spans_enabled():
+        around.append(Losses(ledger, [one.name for one in given if not is_ours(one)]))
+    for one in given:
+        told = [*around, _Told(one, on_pass)] if on_pass is not None else around
+        with recording(ledger, one.name) if ledger is not None else nullcontext():
+            run_under_instruments(info_of(one), module, lambda one=one: one.apply(context, module), told)

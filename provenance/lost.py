@@ -1,0 +1,42 @@
+"""Locations that got lost, and are known to be: no later pass hides what an unaware one forgot."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, NameLoc, NoneAttr, StringAttr, UnknownLoc
+from xdsl.ir import Operation
+
+from .span import leaves
+
+_PREFIX = "lost by pass "
+
+
+@lru_cache
+def lost_location(pass_name: str) -> NameLoc:
+    """The leaf that says that `pass_name` lost what was here: a name without a place, which survives text."""
+    return NameLoc(StringAttr(_PREFIX + pass_name), NoneAttr())
+
+
+def is_lost(leaf: LocationAttr) -> bool:
+    """Whether a leaf stands for something lost."""
+    return isinstance(leaf, NameLoc) and isinstance(leaf.location, NoneAttr) and leaf.desc.data.startswith(_PREFIX)
+
+
+def is_located(location: LocationAttr) -> bool:
+    """Whether it is known which layers a location stands for: all of them, nothing lost among them."""
+    found = leaves(location)
+    return bool(found) and not any(map(is_lost, found))
+
+
+def unlocated(root: Operation) -> list[Operation]:
+    """The ops at and below `root` that have no location; modules need none."""
+    return [op for op in root.walk() if isinstance(op.location, UnknownLoc) and not isinstance(op, ModuleOp)]
+
+
+def mark_lost(root: Operation, pass_name: str) -> int:
+    """Locate the ops that have no location at the pass that lost them, and say how many they are."""
+    lost = unlocated(root)
+    for op in lost:
+        op.location = lost_location(pass_name)
+    return len(lost)
