@@ -47,6 +47,8 @@ _names = iter(range(1 << 30))
 class Linked:
     """Object bytes in this process; `pieces` are the (begin, end) that parallel loops were split into."""
 
+    assembly: str = ""
+
     def __init__(self, code: bytes, symbol: str, threads: int = 3):
         self.pieces: list[tuple[int, int]] = []
 
@@ -95,10 +97,11 @@ def _compile(text: str, target: Target | None = None) -> tuple[LLVMKernel, Nativ
     return kernel, compile_text(module, target)
 
 
-def _run(text: str, *arrays: Array, threads: int = 3) -> Linked:
-    kernel, native = _compile(text)
+def _run(text: str, *arrays: Array, threads: int = 3, target: Target | None = None) -> Linked:
+    kernel, native = _compile(text, target)
     linked = Linked(native.object, text.split("@", 1)[1].split("(", 1)[0], threads)
     linked(arrays, kernel.workspace)
+    linked.assembly = native.assembly
     return linked
 
 
