@@ -65,13 +65,13 @@ def _convert_tir_to_llvm() -> type[ModulePass]:
 
 
 def _llvm_target() -> type[Target]:
-    from whence.lowering.llvm_to_native.targets import LLVMTarget
+    from whence.lowering.targets import LLVMTarget
 
     return LLVMTarget
 
 
 def _asm_target() -> type[Target]:
-    from whence.lowering.llvm_to_native.targets import AssemblyTarget
+    from whence.lowering.targets import AssemblyTarget
 
     return AssemblyTarget
 

@@ -24,7 +24,7 @@ from whence.dialects.llvm_ext import LLVMExt
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.tir import PrimFuncOp, Tir
-from whence.lowering.kernel import print_with_lines
+from whence.lowering.kernel.printing import print_with_lines
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
