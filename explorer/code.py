@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ..dialects.relay.core import FuncOp
 from ..dialects.te import ComputeOp
-from ..lowering.kernel import Kernel, anonymous, slots_of
+from ..lowering.kernel.record import Kernel
+from ..lowering.kernel.slots import anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import instructions
 from ..lowering.relay_to_te.lower import lower_function
 from ..planning.artifact import Artifact

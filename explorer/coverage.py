@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..lowering.kernel import Kernel
+from ..lowering.kernel.record import Kernel
 from ..planning.artifact import Artifact
 from ..provenance import audit
 from ..provenance.lost import is_located

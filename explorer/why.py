@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
-from ..lowering.kernel import Kernel
+from ..lowering.kernel.record import Kernel
 from ..planning.artifact import Artifact, Call
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves

@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...provenance.diagnostics import fail
+from .floats import is_soft
 from .instructions import CONSTANTS, INSTRUCTIONS, operand_text
 from .metadata import DebugInfo, Metadata
 from .target import Target
-from .text import constant_text, parameters_text, string_text, symbol_text, type_text
+from .text import Soft, constant_text, parameters_text, string_text, symbol_text, type_text
 
 
 def emit_module(
@@ -35,6 +36,7 @@ class _Emitter:
     """Writes one module. `names`, `_blocks` and `_scope` are those of the current function."""
 
     names: dict[SSAValue, str]
+    exact: bool
     _blocks: dict[Block, str]
     _out: list[str]
     _types: dict[int, str]
@@ -47,6 +49,7 @@ class _Emitter:
         self._lines = lines
         self._info = DebugInfo(self._metadata, source or "kernel") if lines is not None else None
         self._target = target
+        self.exact = target is not None
         self._out = []
         # Types by identity: hashing a vector type costs more than all else here, and the module keeps them alive.
         self._types = {}
@@ -62,7 +65,7 @@ class _Emitter:
             if isinstance(op, llvm.FuncOp):
                 self._function(op)
             elif isinstance(op, llvm.GlobalOp):
-                self._out.append(_global(op))
+                self._out.append(_global(op, self.soft))
             else:
                 fail(op, "an op that LLVM has at the top of a module", op.name)
         self._out += [text for name, text in self._declared.items() if name not in symbols]
@@ -72,8 +75,11 @@ class _Emitter:
     def type(self, value: SSAValue) -> str:
         attribute = value.type
         if (text := self._types.get(id(attribute))) is None:
-            text = self._types[id(attribute)] = type_text(attribute)
+            text = self._types[id(attribute)] = type_text(attribute, self.soft)
         return text
+
+    def soft(self, kind: type[Attribute]) -> bool:
+        return self._target is not None and is_soft(self._target, kind)
 
     def put(self, text: str) -> None:
         self._out.append(f"  {text}{self._debug}")
@@ -94,8 +100,8 @@ class _Emitter:
 
     def _function(self, function: llvm.FuncOp) -> None:
         type_ = function.function_type
-        name, result = symbol_text(function.sym_name.data), type_text(type_.output)
-        parameters = _parameters(function)
+        name, result = symbol_text(function.sym_name.data), type_text(type_.output, self.soft)
+        parameters = _parameters(function, self.soft)
         if not function.body.blocks:
             self._out.append(f"declare {result} {name}({parameters_text(parameters, type_)})")
             return
@@ -127,7 +133,7 @@ class _Emitter:
                 names[argument] = self.fresh()
             for op in block.ops:
                 if type(op) in CONSTANTS:
-                    names[op.results[0]] = operand_text(op) or ""
+                    names[op.results[0]] = operand_text(op, self.soft) or ""
                 elif op.results:
                     names[op.results[0]] = self.fresh()
 
@@ -178,9 +184,9 @@ def _incoming(function: llvm.FuncOp) -> dict[Block, list[tuple[Operation, Sequen
     return found
 
 
-def _parameters(function: llvm.FuncOp) -> list[str]:
+def _parameters(function: llvm.FuncOp, soft: Soft) -> list[str]:
     """`ptr noalias readonly` for each parameter."""
-    types = [type_text(type_) for type_ in function.function_type.inputs]
+    types = [type_text(type_, soft) for type_ in function.function_type.inputs]
     if (attributes := function.arg_attrs) is None:
         return types
     return [" ".join([text, *_words(entry.data)]) for text, entry in zip(types, attributes, strict=True)]
@@ -216,14 +222,14 @@ def _function_attributes(function: llvm.FuncOp) -> list[str]:
     return words
 
 
-def _global(op: llvm.GlobalOp) -> str:
-    linkage, type_ = op.linkage.linkage.data, type_text(op.global_type)
+def _global(op: llvm.GlobalOp, soft: Soft) -> str:
+    linkage, type_ = op.linkage.linkage.data, type_text(op.global_type, soft)
     parts = [symbol_text(op.sym_name.data), "="]
     parts += [] if linkage == "external" and op.value is not None else [linkage]
     parts += ["thread_local"] if op.thread_local_ is not None else []
     parts += ["constant" if op.constant is not None else "global", type_]
     if op.value is not None:
-        parts.append(constant_text(op.value, op.global_type))
+        parts.append(constant_text(op.value, op.global_type, soft))
     elif linkage != "external":
         parts.append("zeroinitializer")
     alignment = f", align {op.alignment.value.data}" if op.alignment is not None else ""

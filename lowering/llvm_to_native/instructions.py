@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, cast
+from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects import llvm_ext
 from ...provenance.diagnostics import fail
-from .opcodes import BINARY, CONVERSIONS, INTRINSICS
-from .text import constant_text, parameters_text, suffix, symbol_text, type_text
-
-
-class Writer(Protocol):
-    """What an instruction is written with: the names of values, and the place where it goes."""
-
-    names: dict[SSAValue, str]
-
-    def type(self, value: SSAValue) -> str:
-        """The spelling of a value's type."""
-        ...
-
-    def put(self, text: str) -> None:
-        """Add an instruction of the current op."""
-        ...
-
-    def fresh(self) -> str:
-        """A new value name, for an op that takes several instructions."""
-        ...
-
-    def label(self, block: Block) -> str: ...
-
-    def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
-        """Make sure that the intrinsic is declared."""
-        ...
-
-    def loop(self, unroll: str | int) -> str:
-        """A loop hint, as what a branch ends with."""
-        ...
-
-
-Spelling: TypeAlias = Callable[[Writer, Operation], None]
+from .floats import Lanes, convert, element, is_half
+from .opcodes import BINARY, CONVERSIONS, FLOAT_BINARY, FLOAT_CONVERSIONS, INTRINSICS
+from .text import Soft, constant_text, parameters_text, suffix, symbol_text, type_text
+from .writer import Spelling, Writer, widened, with_elements
 
 
 def _flags(op: Operation) -> str:
@@ -82,6 +53,21 @@ def _conversion(opcode: str) -> Spelling:
     def spell(w: Writer, op: Operation) -> None:
         value, result = op.operands[0], op.results[0]
         w.put(f"{w.names[result]} = {opcode}{_flags(op)} {w.type(value)} {w.names[value]} to {w.type(result)}")
+
+    return spell
+
+
+def _float_conversion(opcode: str) -> Spelling:
+    plain = _conversion(opcode)
+
+    def spell(w: Writer, op: Operation) -> None:
+        value, result = op.operands[0], op.results[0]
+        if not w.exact or not (is_half(value.type) or is_half(result.type)):
+            plain(w, op)
+            return
+        lanes = Lanes.like(w, result.type)
+        convert(lanes, opcode, w.names[value], (element(value.type), element(result.type)), w.soft)
+        lanes.finish(w.names[result])
 
     return spell
 
@@ -174,16 +160,16 @@ def _gep(w: Writer, op: Operation) -> None:
             indices.append(f"i32 {index}")
     inbounds = " inbounds" if "inbounds" in op.properties else ""
     place = f"ptr {w.names[pointer]}, {', '.join(indices)}"
-    w.put(f"{w.names[op.results[0]]} = getelementptr{inbounds} {type_text(element)}, {place}")
+    w.put(f"{w.names[op.results[0]]} = getelementptr{inbounds} {type_text(element, w.soft)}, {place}")
 
 
 def _addresses(w: Writer, op: Operation) -> None:
     assert isinstance(op, llvm_ext.AddressesOp)
-    w.put(f"{w.names[op.result]} = getelementptr {type_text(op.element)}, {_typed(w, op.operands)}")
+    w.put(f"{w.names[op.result]} = getelementptr {type_text(op.element, w.soft)}, {_typed(w, op.operands)}")
 
 
 def _alloca(w: Writer, op: Operation) -> None:
-    element = type_text(op.properties["elem_type"])
+    element = type_text(op.properties["elem_type"], w.soft)
     w.put(f"{w.names[op.results[0]]} = alloca {element}, {_typed(w, op.operands)}{_alignment(op)}")
 
 
@@ -228,7 +214,7 @@ def _call(w: Writer, op: Operation) -> None:
         callee = w.names[arguments.pop(0)]
     result = w.type(op.results[0]) if op.results else "void"
     if (type_ := op.var_callee_type) is not None:
-        result += f" ({parameters_text([type_text(t) for t in type_.inputs], type_)})"
+        result += f" ({parameters_text([type_text(t, w.soft) for t in type_.inputs], type_)})"
     _put_call(w, op, result, callee, arguments)
 
 
@@ -239,7 +225,10 @@ def _put_call(w: Writer, op: Operation, result: str, callee: str, arguments: Seq
 
 def _call_intrinsic(w: Writer, op: Operation) -> None:
     name = cast(StringAttr, op.properties["intrin"]).data
-    _intrinsic(w, op, name)
+    if name.startswith("llvm.masked."):
+        _intrinsic(w, op, with_elements(w, name, "i16"))
+    else:
+        widened(lambda w, op: _intrinsic(w, op, with_elements(w, name, "f32")))(w, op)
 
 
 def _intrinsic(w: Writer, op: Operation, name: str) -> None:
@@ -253,11 +242,11 @@ def _overloaded(name: str) -> Spelling:
     return lambda w, op: _intrinsic(w, op, f"{name}.{suffix(w.type(op.operands[0]))}")
 
 
-def operand_text(op: Operation) -> str | None:
+def operand_text(op: Operation, soft: Soft) -> str | None:
     """The spelling of an op that stands for a constant, None for any other."""
     match op:
         case llvm.ConstantOp():
-            return constant_text(op.value, op.result.type)
+            return constant_text(op.value, op.result.type, soft)
         case llvm.UndefOp():
             return "undef"
         case llvm_ext.PoisonOp():
@@ -277,12 +266,14 @@ CONSTANTS: frozenset[type[Operation]] = frozenset(
 
 INSTRUCTIONS: dict[type[Operation], Spelling] = {
     **{kind: _binary(opcode) for kind, opcode in BINARY.items()},
+    **{kind: widened(_binary(opcode)) for kind, opcode in FLOAT_BINARY.items()},
     **{kind: _conversion(opcode) for kind, opcode in CONVERSIONS.items()},
-    **{kind: _overloaded(f"llvm.{kind.name.removeprefix('llvm.intr.')}") for kind in INTRINSICS},
-    llvm.FNegOp: _plain("fneg"),
+    **{kind: _float_conversion(opcode) for kind, opcode in FLOAT_CONVERSIONS.items()},
+    **{kind: widened(_overloaded(f"llvm.{kind.name.removeprefix('llvm.intr.')}")) for kind in INTRINSICS},
+    llvm.FNegOp: widened(_plain("fneg")),
     llvm.ICmpOp: _icmp,
-    llvm.FCmpOp: _fcmp,
-    llvm_ext.FCmpOp: _fcmp,
+    llvm.FCmpOp: widened(_fcmp),
+    llvm_ext.FCmpOp: widened(_fcmp),
     llvm.SelectOp: _plain("select"),
     llvm_ext.SelectOp: _plain("select"),
     llvm_ext.SplatOp: _splat,

@@ -21,29 +21,37 @@ BINARY: dict[type[Operation], str] = {
     llvm.ShlOp: "shl",
     llvm.LShrOp: "lshr",
     llvm.AShrOp: "ashr",
+}
+"""Integer ops of two operands of one type, by opcode."""
+
+FLOAT_BINARY: dict[type[Operation], str] = {
     llvm.FAddOp: "fadd",
     llvm.FSubOp: "fsub",
     llvm.FMulOp: "fmul",
     llvm.FDivOp: "fdiv",
     llvm.FRemOp: "frem",
 }
-"""Ops of two operands of one type, by opcode."""
+"""The same of floats."""
 
 CONVERSIONS: dict[type[Operation], str] = {
     llvm.TruncOp: "trunc",
     llvm.ZExtOp: "zext",
     llvm.SExtOp: "sext",
     llvm.BitcastOp: "bitcast",
+    llvm.IntToPtrOp: "inttoptr",
+    llvm.PtrToIntOp: "ptrtoint",
+}
+"""Ops that make a value of another type, by opcode."""
+
+FLOAT_CONVERSIONS: dict[type[Operation], str] = {
     llvm.SIToFPOp: "sitofp",
     llvm.FPExtOp: "fpext",
     llvm.FPTruncOp: "fptrunc",
-    llvm.IntToPtrOp: "inttoptr",
-    llvm.PtrToIntOp: "ptrtoint",
     llvm_ext.UIToFPOp: "uitofp",
     llvm_ext.FPToSIOp: "fptosi",
     llvm_ext.FPToUIOp: "fptoui",
 }
-"""Ops that make a value of another type, by opcode."""
+"""The same from or to a float."""
 
 INTRINSICS: tuple[type[Operation], ...] = (
     llvm.FAbsOp,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_float
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -33,6 +33,17 @@ _FLOATS: dict[type[Attribute], str] = {
     Float32Type: "float",
     Float64Type: "double",
 }
+HALVES: dict[type[Attribute], str] = {Float16Type: "half", BFloat16Type: "bfloat"}
+"""The floats of 16 bits."""
+Soft: TypeAlias = Callable[[type[Attribute]], bool]
+"""Whether values of one of the `HALVES` are spelled as i16 (see floats.py)."""
+
+
+def hard(kind: type[Attribute]) -> bool:
+    """No type is soft."""
+    return False
+
+
 _PLAIN: dict[type[Attribute], str] = {
     **_FLOATS,
     IndexType: "i64",
@@ -42,22 +53,23 @@ _PLAIN: dict[type[Attribute], str] = {
 _SUFFIXES = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}
 
 
-def type_text(type_: Attribute) -> str:
+def type_text(type_: Attribute, soft: Soft = hard) -> str:
     """`<16 x float>` for `vector<16xf32>`. Raises VerifyException for a type that LLVM does not have."""
     # Not cached: to hash a vector type costs more than to spell it.
-    if (plain := _PLAIN.get(type(type_))) is not None:
-        return plain
+    if (plain := _PLAIN.get(kind := type(type_))) is not None:
+        return "i16" if kind in HALVES and soft(kind) else plain
     match type_:
         case IntegerType():
             return f"i{bit_width(type_)}"
         case VectorType() if len(type_.shape) == 1:
-            return f"<{type_.get_shape()[0]} x {type_text(type_.element_type)}>"
+            return f"<{type_.get_shape()[0]} x {type_text(type_.element_type, soft)}>"
         case llvm.LLVMArrayType():
-            return f"[{type_.size.data} x {type_text(type_.type)}]"
+            return f"[{type_.size.data} x {type_text(type_.type, soft)}]"
         case llvm.LLVMStructType():
-            return f"{{ {', '.join(map(type_text, type_.types))} }}"
+            return f"{{ {', '.join(type_text(t, soft) for t in type_.types)} }}"
         case llvm.LLVMFunctionType():
-            return f"{type_text(type_.output)} ({parameters_text([type_text(t) for t in type_.inputs], type_)})"
+            inputs = parameters_text([type_text(t, soft) for t in type_.inputs], type_)
+            return f"{type_text(type_.output, soft)} ({inputs})"
         case _:
             raise VerifyException(f"expected a type that LLVM has, got {type_}")
 
@@ -102,25 +114,31 @@ def integer_text(value: int, type_: Attribute) -> str:
     return str(value - (1 << width) if value >> (width - 1) else value)
 
 
-def scalar_text(value: float, type_: Attribute) -> str:
-    return float_text(value, type_) if type(type_) in _FLOATS else integer_text(int(value), type_)
+def scalar_text(value: float, type_: Attribute, soft: Soft = hard) -> str:
+    kind = type(type_)
+    if kind not in _FLOATS:
+        return integer_text(int(value), type_)
+    text = float_text(value, type_)
+    return str(int(text[3:], 16)) if kind in HALVES and soft(kind) else text
 
 
-def constant_text(value: Attribute, type_: Attribute) -> str:
+def constant_text(value: Attribute, type_: Attribute, soft: Soft = hard) -> str:
     """The spelling of a constant of the llvm dialect, without its type."""
     match value:
         case IntegerAttr():
             return integer_text(value.value.data, type_)
         case FloatAttr():
-            return float_text(value.value.data, type_)
+            return scalar_text(value.value.data, type_, soft)
         case DenseIntOrFPElementsAttr():
             numbers = cast("tuple[float, ...]", value.get_values())
             element = value.get_element_type()
-            spelled = type_text(element)
+            spelled = type_text(element, soft)
             if isinstance(type_, VectorType) and len(set(map(repr, numbers))) == 1:
-                return f"splat ({spelled} {scalar_text(numbers[0], element)})"
+                return f"splat ({spelled} {scalar_text(numbers[0], element, soft)})"
             brackets = "<>" if isinstance(type_, VectorType) else "[]"
-            return f"{brackets[0]}{', '.join(f'{spelled} {scalar_text(n, element)}' for n in numbers)}{brackets[1]}"
+            return (
+                f"{brackets[0]}{', '.join(f'{spelled} {scalar_text(n, element, soft)}' for n in numbers)}{brackets[1]}"
+            )
         case StringAttr():
             return string_text(value.data.encode(), "c")
         case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,7 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import FuncOp
 from whence.lowering.cache import KernelCache, decode, encode
-from whence.lowering.kernel import Kernel, anonymous, draft_kernel, kernel_key
+from whence.lowering.kernel.draft import draft_kernel
+from whence.lowering.kernel.key import code_key, kernel_key
+from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
@@ -161,7 +163,7 @@ def _kernel(
 
 def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> bytes:
     text = emit_module(module, target=target)
-    key = hashlib.sha256(f"main {target.key}\n{text}".encode()).hexdigest()
+    key = code_key(target, f"main\n{text}")
     if (data := cache.get(key)) is None:
         native: Native = compile_text(text, target, assembly=False)
         data = native.object

@@ -12,7 +12,7 @@ import numpy as np
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
-from whence.lowering.kernel import print_with_lines
+from whence.lowering.kernel.printing import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.link import link

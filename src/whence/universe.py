@@ -45,7 +45,7 @@ TARGETS = {
 
 
 def _target(name: str) -> type[Target]:
-    return cast(type[Target], getattr(import_module("whence.lowering.llvm_to_native.targets"), name))
+    return cast(type[Target], getattr(import_module("whence.lowering.targets"), name))
 
 
 UNIVERSE = Universe(

@@ -330,8 +330,8 @@ class ScalarEmitter:
             kind = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
         elif to_int:
             kind = arith.FPToUIOp if is_unsigned(dtype) else arith.FPToSIOp
-        elif bits(dtype) == bits(source) or ("bfloat16" in (source, dtype) and "float32" not in (source, dtype)):
-            # LLVM converts bfloat16 to and from float32 only, without a library.
+        elif bits(dtype) == bits(source):
+            # There is no op between float16 and bfloat16; float32 holds both.
             return self._cast(self._cast(value, source, "float32"), "float32", dtype)
         else:
             kind = arith.ExtFOp if bits(dtype) > bits(source) else arith.TruncFOp

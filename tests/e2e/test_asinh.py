@@ -25,7 +25,7 @@ from whence.dialects.te import ComputeOp
 from whence.dialects.tir import PrimFuncOp, StoreOp
 from whence.frontends.onnx import from_onnx
 from whence.kernels import build_schedule, create_prim_func
-from whence.lowering.kernel import Kernel
+from whence.lowering.kernel.record import Kernel
 from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
 from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
 from whence.lowering.tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass

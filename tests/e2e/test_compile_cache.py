@@ -13,7 +13,7 @@ import pytest
 from onnx import ModelProto
 
 import whence
-from whence.lowering.kernel import Kernel
+from whence.lowering.kernel.record import Kernel
 
 _COMPILE = """
 import hashlib, sys

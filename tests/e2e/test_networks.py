@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import LocationAttr
 import whence
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.frontends.onnx import from_onnx
-from whence.lowering.kernel import Kernel, print_with_lines
+from whence.lowering.kernel.printing import print_with_lines
+from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.assembly import line_coverage
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.lower import lower_function

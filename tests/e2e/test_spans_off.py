@@ -11,7 +11,7 @@ from onnx import ModelProto
 
 import whence
 from whence.frontends.onnx import from_onnx
-from whence.lowering.kernel import Kernel
+from whence.lowering.kernel.record import Kernel
 from whence.provenance.audit import surviving_leaves
 
 LEVELS = (0, 1, 2, 3)

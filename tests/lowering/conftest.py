@@ -24,7 +24,7 @@ from whence.dialects.llvm_ext import LLVMExt
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.tir import PrimFuncOp, Tir
-from whence.lowering.kernel import print_with_lines
+from whence.lowering.kernel.printing import print_with_lines
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
@@ -46,6 +46,8 @@ _names = iter(range(1 << 30))
 
 class Linked:
     """Object bytes in this process; `pieces` are the (begin, end) that parallel loops were split into."""
+
+    assembly: str = ""
 
     def __init__(self, code: bytes, symbol: str, threads: int = 3):
         self.pieces: list[tuple[int, int]] = []
@@ -95,10 +97,11 @@ def _compile(text: str, target: Target | None = None) -> tuple[LLVMKernel, Nativ
     return kernel, compile_text(module, target)
 
 
-def _run(text: str, *arrays: Array, threads: int = 3) -> Linked:
-    kernel, native = _compile(text)
+def _run(text: str, *arrays: Array, threads: int = 3, target: Target | None = None) -> Linked:
+    kernel, native = _compile(text, target)
     linked = Linked(native.object, text.split("@", 1)[1].split("(", 1)[0], threads)
     linked(arrays, kernel.workspace)
+    linked.assembly = native.assembly
     return linked
 
 

@@ -11,7 +11,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import whence
-from whence.lowering.kernel import Kernel
+from whence.lowering.kernel.record import Kernel
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, helper, numpy_helper, parser
 
 import whence
-from whence.lowering.kernel import Kernel
+from whence.lowering.kernel.record import Kernel
 
 Array = NDArray[Any]
 AVX512 = "llvm -mcpu=skylake-avx512"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.dialects.tir import PrimFuncOp
-from whence.lowering.kernel import print_with_lines
+from whence.lowering.kernel.printing import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.link import link

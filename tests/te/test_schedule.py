@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects import schedule as ops
-from whence.lowering.kernel import printed
+from whence.lowering.kernel.printing import printed
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.support.errors import ScheduleError
 from whence.te.schedule.replay import replay

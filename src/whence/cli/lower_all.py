@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.tir import PrimFuncOp
-from whence.lowering.llvm_to_native.targets import AssemblyTarget, LLVMTarget
 from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
+from whence.lowering.targets import AssemblyTarget, LLVMTarget
 from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.tir.pipeline import run_tir_passes

@@ -17,7 +17,8 @@ from whence import te
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.tir import ForOp, PrimFuncOp
 from whence.frontends.onnx import from_onnx
-from whence.lowering.kernel import anonymous, printed
+from whence.lowering.kernel.printing import printed
+from whence.lowering.kernel.slots import anonymous
 from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.strategy import schedule_function
 from whence.lowering.te_to_tir.lower import lower_schedule

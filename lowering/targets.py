@@ -12,15 +12,15 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.target import Target as XdslTarget
 
-from ...dialects.tir import PrimFuncOp
-from ...provenance.span import fuse, layer_names
-from ..kernel import print_with_lines
-from ..tir_to_llvm.convert import convert
-from ..tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
-from .assembly import instructions
-from .compile import compile_text
-from .emit import emit_module
-from .target import Target
+from ..dialects.tir import PrimFuncOp
+from ..provenance.span import fuse, layer_names
+from .kernel.printing import print_with_lines
+from .llvm_to_native.assembly import instructions
+from .llvm_to_native.compile import compile_text
+from .llvm_to_native.emit import emit_module
+from .llvm_to_native.target import Target
+from .tir_to_llvm.convert import convert
+from .tir_to_llvm.convert_tir_to_llvm import ConvertTirToLlvmPass
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,65 @@
+"""One primitive function through te, tir and llvm to machine code: the unit of compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+
+from ...dialects.relay.core import FuncOp
+from ...passes.tir.instrument_bound_checkers import sites_of
+from ...passes.tir.pipeline import run_tir_passes
+from ...provenance.lost import is_located
+from ..llvm_to_native.compile import compile_text
+from ..llvm_to_native.emit import emit_module
+from ..llvm_to_native.target import Target
+from ..relay_to_te.lower import lower_function
+from ..relay_to_te.strategy import schedule_function
+from ..te_to_tir.lower import lower_schedule
+from ..tir_to_llvm.convert import convert
+from .printing import line_table, print_with_lines, printed
+from .record import Draft, Kernel
+
+
+def _count(roots: Sequence[Operation]) -> tuple[int, int]:
+    """Ops below the roots, roots included, and how many of them are located."""
+    known = [is_located(op.location) or isinstance(op, ModuleOp) for root in roots for op in root.walk()]
+    return len(known), sum(known)
+
+
+def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
+    """Lower an anonymous primitive function to LLVM text.
+
+    Raises VerifyException when an operator has no lowering, ScheduleError when its schedule does not fit.
+    """
+    symbol = f"tvmgen_default_{func.sym_name.data}_{key[:8]}"
+    te_func = lower_function(func)
+    te_func.sym_name = StringAttr(symbol)
+    te_text = printed(te_func)
+    counts = {"te": _count([te_func])}
+    schedule = schedule_function(te_func, target.hardware)
+    tir_func = lower_schedule(schedule)
+    run_tir_passes(tir_func)
+    tir_text, lines = print_with_lines(tir_func)
+    counts["tir"] = _count([tir_func])
+    low = convert(tir_func, lines)
+    counts["llvm"] = _count(list(low.module.body.block.ops))
+    return Draft(
+        symbol=symbol,
+        workspace=low.workspace,
+        tir=tir_text,
+        lines=line_table(tir_text, lines),
+        te=te_text,
+        schedule=printed(schedule.sequence),
+        llvm=emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target),
+        ops={level: count[0] for level, count in counts.items()},
+        located={level: count[1] for level, count in counts.items()},
+        sites=tuple((site.buffer, tuple(int(slot[1:]) for slot in site.layers)) for site in sites_of(tir_func)),
+    )
+
+
+def lower_kernel(func: FuncOp, target: Target, key: str) -> Kernel:
+    """Lower and compile an anonymous primitive function; errors as `draft_kernel`."""
+    draft = draft_kernel(func, target, key)
+    return draft.finish(compile_text(draft.llvm, target))

@@ -1,0 +1,57 @@
+"""IR as text, the line of each op in it, and the slots of each line."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Operation
+from xdsl.printer import Printer
+
+from ...provenance.span import fuse
+from .slots import slots_of
+
+
+def printed(op: Operation) -> str:
+    stream = StringIO()
+    Printer(stream).print_op(op)
+    return stream.getvalue()
+
+
+class _LineCounter(StringIO):
+    """A stream that knows the line it is at."""
+
+    line = 1
+
+    def write(self, s: str, /) -> int:
+        self.line += s.count("\n")
+        return super().write(s)
+
+
+class _LinePrinter(Printer):
+    """Remembers the line on which each op starts."""
+
+    def __init__(self, stream: _LineCounter):
+        super().__init__(stream)
+        self.counter = stream
+        self.lines: dict[Operation, int] = {}
+
+    def print_op(self, op: Operation) -> None:
+        self.lines[op] = self.counter.line
+        super().print_op(op)
+
+
+def print_with_lines(op: Operation) -> tuple[str, dict[Operation, int]]:
+    """The text of `op` and, for it and every op in it, the line (from 1) on which it starts."""
+    stream = _LineCounter()
+    printer = _LinePrinter(stream)
+    printer.print_op(op)
+    return stream.getvalue(), printer.lines
+
+
+def line_table(text: str, lines: dict[Operation, int]) -> tuple[tuple[int, ...], ...]:
+    """Per line of `text` the slots of the ops that start on it."""
+    table: list[list[LocationAttr]] = [[] for _ in range(text.count("\n") + 1)]
+    for op, line in lines.items():
+        table[line - 1].append(op.location)
+    return tuple(slots_of(fuse(locations)) for locations in table)

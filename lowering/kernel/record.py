@@ -1,0 +1,45 @@
+"""What is kept of a kernel: its code, and where each part of it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..llvm_to_native.compile import Native
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A kernel before LLVM saw it: all that Python does; `finish` adds the machine code."""
+
+    symbol: str
+    workspace: int
+    """Bytes of scratch memory that a call needs."""
+    tir: str
+    """The printed TIR, the source file of the debug info."""
+    lines: tuple[tuple[int, ...], ...]
+    """Per line of `tir` (line 1 first) the slots behind it."""
+    te: str
+    """The printed tensor expressions."""
+    schedule: str
+    """The printed schedule."""
+    llvm: str
+    """The LLVM IR before optimisation."""
+    ops: dict[str, int]
+    """Ops per level te, tir and llvm."""
+    located: dict[str, int]
+    """How many of those have a slot."""
+    sites: tuple[tuple[str, tuple[int, ...]], ...]
+    """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
+
+    def finish(self, native: Native) -> Kernel:
+        return Kernel(**vars(self), object=native.object, assembly=native.assembly)
+
+
+@dataclass(frozen=True)
+class Kernel(Draft):
+    """Machine code of a primitive function and where each part of it came from."""
+
+    object: bytes
+    """ELF object defining `void @symbol(ptr inputs.., ptr outputs.., ptr workspace, ptr pool)`."""
+    assembly: str
+    """The machine code as text, with `.loc` directives that name lines of `tir`."""

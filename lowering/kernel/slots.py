@@ -1,0 +1,43 @@
+"""Kernels know no layers: the copy of a primitive function that is lowered is located at *slots*.
+
+A slot is the place of an op in its function. So machine code, printed TIR and the line table are the same for equal
+functions of any model, and every call brings its own layers (slot -> location).
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
+
+from ...dialects.relay.core import FuncOp
+from ...dialects.relay.operator import Operator
+from ...provenance.lost import is_lost
+from ...provenance.span import fuse, leaf_name, leaves
+
+
+def slot_location(slot: int) -> LocationAttr:
+    return NameLoc(StringAttr(f"#{slot}"), NoneAttr())
+
+
+def slots_of(location: LocationAttr) -> tuple[int, ...]:
+    """The slots behind a location inside a kernel; there is none behind what a pass lost."""
+    return tuple(int(leaf_name(leaf)[1:]) for leaf in leaves(location) if not is_lost(leaf))
+
+
+def anonymous(func: FuncOp) -> FuncOp:
+    """A copy of a primitive function that knows no names: slots for locations, a symbol made of its operators."""
+    copy = func.clone()
+    slots: list[LocationAttr] = []
+    for slot, op in enumerate(copy.block.ops):
+        op.location = slot_location(slot)
+        slots.append(op.location)
+        for result in op.results:
+            result.name_hint = None
+    copy.location = fuse(slots)
+    for argument in copy.block.args:
+        argument.name_hint = None
+        users = [use.operation.location for use in argument.uses]
+        argument.location = fuse(users) if users else copy.location
+    names = [op.name.removeprefix("relay.").replace(".", "_") for op in copy.block.ops if isinstance(op, Operator)]
+    copy.sym_name = StringAttr("fused_" + "_".join(names)[:80])
+    copy.attributes.clear()
+    return copy

@@ -1,0 +1,78 @@
+"""The key of a kernel changes with all that shapes its code."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import TensorType, f32
+
+from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.lowering.kernel import key
+from whence.lowering.llvm_to_native.target import Target
+
+ROOT = Path(__file__).parents[2]
+
+
+def imports(path: Path) -> Iterator[Path]:
+    """The files of ours that a file imports, wherever in it, and those of the packages around them."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for place in (base, *(base / alias.name for alias in node.names)):
+                yield from (p for p in (place.with_suffix(".py"), place / "__init__.py") if p.is_file())
+
+
+def reached(start: Path) -> set[Path]:
+    found, left = set[Path](), list(start.rglob("*.py"))
+    while left:
+        path = left.pop()
+        if path not in found:
+            found.add(path)
+            left += imports(path)
+    return found
+
+
+def test_all_that_lowering_imports_is_hashed() -> None:
+    folders = {path.relative_to(ROOT).parts[0] for path in reached(ROOT / "lowering")}
+    assert "passes" in folders
+    assert folders <= set(key.FOLDERS)
+
+
+@pytest.mark.parametrize(
+    "changed", ["passes/relay/blocking.py", "passes/tir/pipeline.py", "lowering/kernel/draft.py", "support/context.py"]
+)
+def test_a_changed_source_changes_the_fingerprint(tmp_path: Path, changed: str) -> None:
+    for folder in key.FOLDERS:
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    before = key.fingerprint(tmp_path)
+    assert before == key.fingerprint(ROOT)
+    path = tmp_path / changed
+    path.write_text(path.read_text() + "\n# changed\n")
+    assert key.fingerprint(tmp_path) != before
+
+
+def test_text_that_moves_to_another_file_changes_the_fingerprint(tmp_path: Path) -> None:
+    for folder in key.FOLDERS:
+        (tmp_path / folder).mkdir()
+    first, second = tmp_path / "te/a.py", tmp_path / "te/b.py"
+    first.write_text("x = 1\n")
+    second.write_text("")
+    before = key.fingerprint(tmp_path)
+    first.write_text("")
+    second.write_text("x = 1\n")
+    assert key.fingerprint(tmp_path) != before
+
+
+def test_what_is_registered_from_outside_changes_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    func = FuncOp("f", [TensorType(f32, [1])], [TensorType(f32, [1])])
+    func.block.add_op(ReturnOp(func.block.args[0]))
+    target = Target("x86_64-unknown-linux-gnu")
+    before = key.kernel_key(func, target)
+    monkeypatch.setattr(key, "outside", [lambda: "dense: my_strategy 1"])
+    with_one = key.kernel_key(func, target)
+    monkeypatch.setattr(key, "outside", [lambda: "dense: my_strategy 2"])
+    assert len({before, with_one, key.kernel_key(func, target)}) == 3
