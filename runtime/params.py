@@ -124,6 +124,11 @@ def read_params(data: bytes | mmap.mmap, source: str = "<memory>") -> dict[str, 
     return _Reader(data, source).params()
 
 
+def _countable(shape: tuple[int, ...]) -> bool:
+    """Whether numpy can have such an array: it counts the bytes of an empty one without its zeros."""
+    return prod(extent or 1 for extent in shape) <= 1 << 59
+
+
 class _Reader:
     def __init__(self, data: bytes | mmap.mmap, source: str):
         self.data = data
@@ -185,7 +190,7 @@ class _Reader:
         self.need(8 * rank)
         shape = self.take(f"{rank}q")
         (nbytes,) = self.take("q")
-        if min(shape, default=0) < 0 or nbytes != prod(shape) * dtype.itemsize or rank > 64:
+        if min(shape, default=0) < 0 or nbytes != prod(shape) * dtype.itemsize or rank > 64 or not _countable(shape):
             self.fail(f"expected the bytes of '{name}' to be those of {dtype.name}{list(shape)}, got {nbytes}")
         self.need(nbytes)
         start = self.at

@@ -154,6 +154,15 @@ def test_damaged_files_are_refused(data: bytes, text: str):
     assert text in str(caught.value)
 
 
+@pytest.mark.parametrize("shape", [(1 << 32, 1 << 32, 0), (0, (1 << 63) - 1)])
+def test_empty_tensors_that_no_array_can_have_are_refused(shape: tuple[int, ...]):
+    data = written({"x": np.zeros((0,) * len(shape), np.float32)})
+    at = len(data) - 8 * (len(shape) + 1)
+    bad = data[:8] + bytes(8) + data[16:at] + struct.pack(f"<{len(shape)}q", *shape) + data[-8:]
+    with pytest.raises(FrontendError, match="expected the bytes of 'x' to be those of"):
+        read_params(bad)
+
+
 def test_missing_files_are_told(tmp_path: Path):
     with pytest.raises(FrontendError, match="expected a params file, got: No such file"):
         load_params(tmp_path / "none.params")
