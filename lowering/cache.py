@@ -1,5 +1,9 @@
 """The on-disk cache of compiled kernels: key (hex sha256 of all that shapes the code) -> bytes.
 
+What is found here is executed, so only what this user wrote is read: the folder and its files must be his, and nobody
+else may write to them. A folder that is not so is left alone, with one warning. The path may lead through links, its
+files may not be any.
+
 Files are written beside their place and renamed, so that processes may share a folder. A file that is truncated or
 changed is a miss and gets replaced. No file is ever executed as Python: records are JSON with raw blobs.
 """
@@ -11,16 +15,19 @@ import json
 import logging
 import os
 import re
+import stat
 import struct
-import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, cast
 
 _log = logging.getLogger(__name__)
 _KEY = re.compile(r"[0-9a-f]{64}")
-_MAGIC = b"WHENCE\x00\x01"
+_MAGIC = b"WHENCE\x00\x02"
 _HEADER = struct.Struct("<8sQ32s")
 _LENGTH = struct.Struct("<Q")
 
@@ -39,10 +46,20 @@ def default_folder() -> Path | None:
         return None
 
 
+class _Untrusted(Exception):
+    """A folder that others can write to, or that is not ours."""
+
+
+@cache
+def _warn(text: str) -> None:
+    """Log a warning, once per process and text."""
+    _log.warning("%s", text)
+
+
 class KernelCache:
     """A folder of cached bytes; without one (`enabled=False`, or an empty WHENCE_CACHE_DIR) every `get` misses.
 
-    A folder that cannot be written is reported once through `logging`, and does no other harm.
+    A folder that cannot be written, or trusted, is reported once through `logging`, and does no other harm.
     """
 
     folder: Path | None
@@ -55,45 +72,104 @@ class KernelCache:
         self._writable = True
 
     def get(self, key: str) -> bytes | None:
-        """The bytes under `key`; None when there are none or the file is damaged."""
-        path = self._path(key)
-        if path is None:
+        """The bytes under `key`; None when there are none, the file is damaged, or others may have written it."""
+        _check(key)
+        if self.folder is None:
             return None
         try:
-            content = path.read_bytes()
+            with _opened(self.folder) as folder:
+                content = _read(key, folder)
+        except _Untrusted as error:
+            _warn(f"kernel cache: {self.folder} is not used: {error}")
+            return None
         except OSError:
             return None
-        if len(content) < _HEADER.size:
+        if content is None or len(content) < _HEADER.size:
             return None
         magic, length, digest = cast("tuple[bytes, int, bytes]", _HEADER.unpack_from(content))
         data = content[_HEADER.size :]
-        whole = magic == _MAGIC and length == len(data) and digest == hashlib.sha256(data).digest()
+        whole = magic == _MAGIC and length == len(data) and digest == _digest(key, data)
         return data if whole else None
 
     def put(self, key: str, data: bytes) -> None:
         """Store `data` under `key`, replacing what is there."""
-        path = self._path(key)
-        if path is None or not self._writable:
+        _check(key)
+        if self.folder is None or not self._writable:
             return
-        temporary = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-            with os.fdopen(handle, "wb") as file:
-                file.write(_HEADER.pack(_MAGIC, len(data), hashlib.sha256(data).digest()))
-                file.write(data)
-            os.replace(temporary, path)
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                self.folder.mkdir(mode=0o700)
+            with _opened(self.folder) as folder:
+                _write(key, _HEADER.pack(_MAGIC, len(data), _digest(key, data)) + data, folder)
+        except _Untrusted as error:
+            self._writable = False
+            _warn(f"kernel cache: {self.folder} is not used: {error}")
         except OSError as error:
             self._writable = False
-            _log.warning("kernel cache: cannot write %s (%s); going on without it", path.parent, error)
-            if temporary is not None and os.path.exists(temporary):
-                os.unlink(temporary)
+            _warn(f"kernel cache: cannot write {self.folder} ({error}); going on without it")
 
-    def _path(self, key: str) -> Path | None:
-        """Where `key` lies. Raises ValueError when it is no hex sha256."""
-        if not _KEY.fullmatch(key):
-            raise ValueError(f"KernelCache: expected a key of 64 hex digits, got {key!r}")
-        return None if self.folder is None else self.folder / key[:2] / key
+
+def _check(key: str) -> None:
+    """Raises ValueError when a key is no hex sha256."""
+    if not _KEY.fullmatch(key):
+        raise ValueError(f"KernelCache: expected a key of 64 hex digits, got {key!r}")
+
+
+def _digest(key: str, data: bytes) -> bytes:
+    """Of the key, too: a file under another's name is a damaged one."""
+    return hashlib.sha256(key.encode() + data).digest()
+
+
+@contextmanager
+def _opened(folder: Path) -> Generator[int]:
+    """A descriptor of a folder that only we can write to; what is found through it cannot be exchanged by others.
+
+    Raises OSError when there is no such folder, _Untrusted when it is not ours alone.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if doubt := _doubt(os.fstat(descriptor)):
+            raise _Untrusted(doubt)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _doubt(status: os.stat_result) -> str:
+    """Why a folder or file may not be what we wrote; "" when it is ours alone to write."""
+    if status.st_uid != os.geteuid():
+        return f"it belongs to user {status.st_uid}"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to it (mode {stat.S_IMODE(status.st_mode):o})"
+    return ""
+
+
+def _read(name: str, folder: int) -> bytes | None:
+    """The bytes of a regular file of ours in a folder; None when it is another's. Raises OSError as `open` does."""
+    # Not blocking: one that is a pipe must not hold us up.
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if doubt := _doubt(status):
+            raise _Untrusted(f"{name} in it: {doubt}")
+        return file.read()
+
+
+def _write(name: str, content: bytes, folder: int) -> None:
+    """Write a file of a folder whole or not at all. Raises OSError when it cannot be written."""
+    temporary = f".{token_hex(8)}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
 
 
 def encode(record: Mapping[str, object]) -> bytes:
@@ -160,5 +236,5 @@ def decode(data: bytes) -> dict[str, object]:
                     raise ValueError(f"unexpected {item!r}")
 
         return {name: value(item) for name, item in fields.items()}
-    except (struct.error, zlib.error, ValueError, AttributeError) as error:
+    except (struct.error, zlib.error, ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"decode: no record ({error})") from error

@@ -1,15 +1,19 @@
 """Params files: named tensors in TVM's byte format, little endian.
 
-u64 0xF7E58D4F05049CB7, u64 0, u64 n, n names (u64 length, UTF-8), u64 n, n tensors
+u64 0xF7E58D4F05049CB7, u64 checksum, u64 n, n names (u64 length, UTF-8), u64 n, n tensors
 tensor: u64 0xDD5E40F096B4A13F, u64 0, i32 device type, i32 device id, i32 rank, u8 code, u8 bits, u16 lanes,
         i64 extents, i64 bytes, the elements in C order
+
+TVM writes 0 where we write a checksum, and does not look at it when it reads: the first 8 bytes of the sha256 of all
+else in the file. 0 says that there is none.
 """
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from pathlib import Path
 from typing import IO, NoReturn, cast
@@ -27,6 +31,8 @@ _TENSOR = struct.Struct("<QQiiiBBH")
 _U64 = struct.Struct("<Q")
 _CHUNK = 1 << 24
 """Elements of a strided array that are copied at a time."""
+_BLOCK = 1 << 24
+"""Bytes that are hashed at a time."""
 
 _INT, _UINT, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
 _KINDS = {"i": _INT, "u": _UINT, "f": _FLOAT}
@@ -38,19 +44,35 @@ def write_params(params: Mapping[str, Array], stream: IO[bytes]) -> None:
 
     Raises FrontendError for a dtype that the format lacks.
     """
+    stream.write(_U64.pack(_LIST_MAGIC) + _checksum(_body(params)))
+    for piece in _body(params):
+        stream.write(piece)
+
+
+def _checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
+    """Of what comes after the checksum. Never 0, which says that there is none."""
+    digest = hashlib.sha256(_U64.pack(_LIST_MAGIC))
+    for piece in pieces:
+        digest.update(piece)
+    found = digest.digest()[: _U64.size]
+    return found if any(found) else b"\1" + found[1:]
+
+
+def _body(params: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
+    """What comes after the checksum, in pieces."""
     names = sorted(params)
     codes = [_code(name, params[name]) for name in names]
-    stream.write(struct.pack("<QQQ", _LIST_MAGIC, 0, len(names)))
+    yield _U64.pack(len(names))
     for name in names:
         text = name.encode()
-        stream.write(_U64.pack(len(text)) + text)
-    stream.write(_U64.pack(len(names)))
+        yield _U64.pack(len(text)) + text
+    yield _U64.pack(len(names))
     for name, (code, bits) in zip(names, codes, strict=True):
         array = params[name]
-        stream.write(_TENSOR.pack(_TENSOR_MAGIC, 0, *_CPU, array.ndim, code, bits, 1))
-        stream.write(struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes))
+        yield _TENSOR.pack(_TENSOR_MAGIC, 0, *_CPU, array.ndim, code, bits, 1)
+        yield struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes)
         for chunk in _chunks(array):
-            stream.write(chunk.reshape(-1).view(np.uint8).data)
+            yield chunk.reshape(-1).view(np.uint8).data
 
 
 def _code(name: str, array: Array) -> tuple[int, int]:
@@ -79,9 +101,11 @@ def _chunks(array: Array) -> Iterator[Array]:
 
 
 def load_params(path: Path) -> dict[str, Array]:
-    """The tensors of a params file, read-only and memory-mapped: they take memory when they are looked at.
+    """The tensors of a params file, read-only and memory-mapped.
 
-    Raises FrontendError when the file cannot be read or is no params file.
+    A file with a checksum is read once as a whole, in pages that the system may take back.
+
+    Raises FrontendError when the file cannot be read or is no params file, or a damaged one.
     """
     try:
         with open(path, "rb") as file:
@@ -98,6 +122,11 @@ def read_params(data: bytes | mmap.mmap, source: str = "<memory>") -> dict[str, 
     Raises FrontendError when the bytes are no params file; `source` is what it calls them.
     """
     return _Reader(data, source).params()
+
+
+def _countable(shape: tuple[int, ...]) -> bool:
+    """Whether numpy can have such an array: it counts the bytes of an empty one without its zeros."""
+    return prod(extent or 1 for extent in shape) <= 1 << 59
 
 
 class _Reader:
@@ -120,7 +149,7 @@ class _Reader:
             self.fail(f"expected {count} more bytes at {self.at}, got {len(self.data) - self.at}")
 
     def params(self) -> dict[str, Array]:
-        magic, _, count = self.take("QQQ")
+        magic, checksum, count = self.take("QQQ")
         if magic != _LIST_MAGIC:
             self.fail(f"expected it to begin with {_LIST_MAGIC:#x}, got {magic:#x}")
         names: list[str] = []
@@ -137,7 +166,18 @@ class _Reader:
             self.fail(f"expected {count} tensors, as many as names, got {tensors}")
         if len(set(names)) != count:
             self.fail("expected distinct names, got one twice")
-        return {name: self.tensor(name) for name in names}
+        found = {name: self.tensor(name) for name in names}
+        if checksum:
+            self.check(checksum)
+        return found
+
+    def check(self, expected: int) -> None:
+        """Fail unless the file up to here is what the checksum is of."""
+        view = memoryview(self.data)[: self.at]
+        starts = range(2 * _U64.size, self.at, _BLOCK)
+        (found,) = _U64.unpack(_checksum(view[start : start + _BLOCK] for start in starts))
+        if found != expected:
+            self.fail(f"expected contents of checksum {expected:#018x}, got {found:#018x}: the file is damaged")
 
     def tensor(self, name: str) -> Array:
         magic, _, _, _, rank, code, bits, lanes = self.take("QQiiiBBH")
@@ -150,7 +190,7 @@ class _Reader:
         self.need(8 * rank)
         shape = self.take(f"{rank}q")
         (nbytes,) = self.take("q")
-        if min(shape, default=0) < 0 or nbytes != prod(shape) * dtype.itemsize or rank > 64:
+        if min(shape, default=0) < 0 or nbytes != prod(shape) * dtype.itemsize or rank > 64 or not _countable(shape):
             self.fail(f"expected the bytes of '{name}' to be those of {dtype.name}{list(shape)}, got {nbytes}")
         self.need(nbytes)
         start = self.at

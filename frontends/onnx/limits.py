@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from functools import cache
 from math import prod
@@ -15,9 +16,12 @@ def memory_limit() -> int:
 
 
 def excess(shape: Sequence[int], itemsize: int) -> str | None:
-    """What to say about a tensor that cannot fit into memory; None when it can."""
-    size = prod(shape) * itemsize
-    if size <= memory_limit():
+    """What to say about a tensor that cannot fit into memory; None when it can.
+
+    Of an empty one, whether its other extents can be counted in bytes: no array has any that cannot.
+    """
+    size = prod(extent or 1 for extent in shape) * itemsize
+    if size <= (memory_limit() if all(shape) else sys.maxsize):
         return None
     return f"shape {list(shape)} of {size / 2**30:.4g} GiB"
 

@@ -19,6 +19,11 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .limits import excess, expectation
 
+_LONGEST = 100
+"""Characters of a name that an error shows."""
+_RANK = 64
+"""The most dimensions that an array of numpy has."""
+
 
 def dtype_of(code: int, what: str) -> np.dtype[np.generic]:
     """The numpy dtype of an ONNX element type.
@@ -40,12 +45,23 @@ def _external_file(info: ExternalDataInfo, folder: Path | None, what: str) -> Pa
             f"{what}: expected data in the model, which has no path, got external data in '{info.location}'"
         )
     root = folder.resolve()
-    target = (root / info.location).resolve()
+    try:
+        target = (root / info.location).resolve()
+        there = target.is_file()
+    except (OSError, RuntimeError, TypeError, ValueError) as error:  # too long, links in a circle, no text, a NUL in it
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise FrontendError(f"{what}: expected the name of a file, got {_cut(info.location)}: {reason}") from error
     if not target.is_relative_to(root) or target == root:
         raise FrontendError(f"{what}: expected external data inside the model's folder {root}, got '{info.location}'")
-    if not target.is_file():
+    if not there:
         raise FrontendError(f"{what}: expected external data in {target}, got no such file")
     return target
+
+
+def _cut(name: object) -> str:
+    """A name as Python writes it, shortened."""
+    text = repr(name)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}.. ({len(text)} characters)"
 
 
 def _external(
@@ -64,7 +80,10 @@ def _external(
         )
     if not needed:
         return np.zeros(shape, dtype)
-    mapped = np.asarray(np.memmap(file, dtype, "r", offset, tuple(shape)))
+    try:
+        mapped = np.asarray(np.memmap(file, dtype, "r", offset, tuple(shape)))
+    except OSError as error:
+        raise FrontendError(f"{what}: expected readable external data in {file}, got: {error.strerror}") from error
     return mapped if mapped.flags.aligned else mapped.copy()
 
 
@@ -80,6 +99,8 @@ def to_array(tensor: TensorProto, folder: Path | None, what: str) -> Array:
     dtype, shape = dtype_of(tensor.data_type, what), tuple(tensor.dims)
     if any(extent < 0 for extent in shape):
         raise FrontendError(f"{what}: expected extents of at least 0, got {list(shape)}")
+    if len(shape) > _RANK:
+        raise FrontendError(f"{what}: expected at most {_RANK} dimensions, got {len(shape)}")
     if too_big := excess(shape, dtype.itemsize):
         raise FrontendError(f"{what}: expected {expectation()}, got {too_big}")
     if tensor.data_location == TensorProto.EXTERNAL:

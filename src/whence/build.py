@@ -142,9 +142,9 @@ def _kernel(
     func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, llvm: ThreadPoolExecutor
 ) -> Future[Kernel]:
     """The kernel of an anonymous function; `original` is the one that knows its layers."""
-    if (data := cache.get(key)) is not None:
+    if (stored := _stored(cache, key)) is not None:
         done: Future[Kernel] = Future()
-        done.set_result(Kernel(**cast(dict[str, Any], decode(data))))
+        done.set_result(stored)
         return done
     try:
         draft = draft_kernel(func, target, key)
@@ -159,6 +159,16 @@ def _kernel(
         return kernel
 
     return llvm.submit(finish)
+
+
+def _stored(cache: KernelCache, key: str) -> Kernel | None:
+    """The kernel that the cache holds under a key, if it holds one."""
+    if (data := cache.get(key)) is None:
+        return None
+    try:
+        return Kernel(**cast(dict[str, Any], decode(data)))
+    except (ValueError, TypeError):  # bytes that are no record, or fields that are not a kernel's
+        return None
 
 
 def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> bytes:

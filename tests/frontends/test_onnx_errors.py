@@ -248,6 +248,57 @@ def test_external_data_that_is_missing_or_short(tmp_path: Path):
     fails(with_external_data(tmp_path, "w.bin", offset="-4"), "expected a well-formed reference to external data")
 
 
+@pytest.mark.parametrize(
+    ("location", "text"),
+    [
+        ("w\0.bin", r"got 'w\x00.bin': "),
+        ("w" * 5000, "(5002 characters): File name too long"),
+        ("a/" * 2500 + "w", "(5003 characters): File name too long"),
+    ],
+)
+def test_external_data_in_what_names_no_file(tmp_path: Path, location: str, text: str):
+    with pytest.raises(FrontendError, match=re.escape("initializer 'w': expected the name of a file, got '")) as caught:
+        from_onnx(with_external_data(tmp_path, location))
+    assert text in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_external_data_behind_links_in_a_circle(tmp_path: Path):
+    os.symlink("a", tmp_path / "b")
+    os.symlink("b", tmp_path / "a")
+    fails(with_external_data(tmp_path, "a"), "initializer 'w': expected ")
+
+
+HUGE = [1 << 32, 1 << 32, 0]
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_empty_tensors_that_no_array_can_have(external: bool, tmp_path: Path):
+    model = parse("(float[2] x) => (float[2] y) <float[2] w> { y = Add (x, w) }")
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=HUGE)
+    if external:
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="w.bin")
+        (tmp_path / "w.bin").write_bytes(bytes(8))
+    else:
+        tensor.raw_data = b""
+    model.graph.initializer.append(tensor)
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    fails(tmp_path / "net.onnx", "initializer 'w': expected a tensor that fits the memory of ")
+
+
+def test_an_empty_input_that_no_array_can_be():
+    text = "input 'x': expected a tensor that fits the memory of "
+    fails(parse(f"(float{HUGE} x) => (float{HUGE} y) {{ y = Relu (x) }}"), text)
+    fails(parse("(float[a,b,c] x) => (float[a,b,c] y) { y = Relu (x) }"), text, {"x": tuple(HUGE)})
+
+
+def test_a_tensor_of_too_many_dimensions():
+    model = parse("(float[2] x) => (float[2] y) <float[2] w> { y = Add (x, w) }")
+    model.graph.initializer.append(TensorProto(name="w", data_type=1, dims=[1] * 70, raw_data=bytes(4)))
+    fails(model, "initializer 'w': expected at most 64 dimensions, got 70")
+
+
 def test_external_data_of_a_model_in_memory(tmp_path: Path):
     model = ModelProto.FromString(with_external_data(tmp_path, "w.bin").read_bytes())
     fails(model, "initializer 'w': expected data in the model, which has no path, got external data in 'w.bin'")

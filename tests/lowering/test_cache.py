@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
+import random
+import stat
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +59,143 @@ def test_a_changed_byte_is_a_miss(tmp_path: Path, at: int):
     content[at] ^= 1
     _file(tmp_path).write_bytes(content)
     assert cache.get(_key("a")) is None
+
+
+def _damaged(data: bytes, rng: random.Random) -> bytes:
+    """Some bytes changed, cut off, added, a length made huge, or nothing left."""
+    match rng.randrange(5):
+        case 0:
+            changed = bytearray(data)
+            for _ in range(rng.randint(1, 8)):
+                changed[rng.randrange(len(changed))] ^= rng.randint(1, 255)
+            return bytes(changed)
+        case 1:
+            return data[: rng.randrange(len(data))]
+        case 2:
+            return data + rng.randbytes(rng.randint(1, 100))
+        case 3:
+            at = rng.choice((8, 48, rng.randrange(len(data) - 8)))
+            return data[:at] + struct.pack("<Q", rng.getrandbits(64) | 1 << 63) + data[at + 8 :]
+        case _:
+            return b""
+
+
+_RECORD: dict[str, object] = {
+    "symbol": "fused_add",
+    "tir": "tir.for " * 40,
+    "object": bytes(range(256)),
+    "lines": ((0, 1), (), (7,)),
+    "ops": {"te": 3, "tir": 9},
+}
+
+
+def test_no_damage_of_a_file_is_ever_read(tmp_path: Path):
+    cache, rng = KernelCache(tmp_path), random.Random(1)
+    cache.put(_key("a"), encode(_RECORD))
+    file = _file(tmp_path)
+    whole = file.read_bytes()
+    for _ in range(500):
+        damaged = _damaged(whole, rng)
+        file.write_bytes(damaged)
+        assert damaged == whole or cache.get(_key("a")) is None, damaged
+    cache.put(_key("a"), encode(_RECORD))
+    assert cache.get(_key("a")) == encode(_RECORD)
+
+
+def test_a_damaged_record_is_a_value_error_at_worst():
+    rng, whole, refused = random.Random(2), encode(_RECORD), 0
+    for _ in range(500):
+        try:
+            decode(_damaged(whole, rng))
+        except ValueError as error:
+            assert str(error).startswith("decode: no record")  # noqa: PT017 (some damage leaves a record)
+            refused += 1
+    assert refused > 250
+    nested = b"[" * 100_000
+    with pytest.raises(ValueError, match="decode: no record"):
+        decode(struct.pack("<Q", len(nested)) + nested)
+
+
+def test_a_file_under_the_name_of_another_is_a_miss(tmp_path: Path):
+    cache = KernelCache(tmp_path)
+    cache.put(_key("a"), b"code")
+    _file(tmp_path).rename(_file(tmp_path).with_name(_key("b")))
+    assert cache.get(_key("b")) is None
+
+
+def test_the_folder_and_its_files_are_private(tmp_path: Path):
+    before = os.umask(0)
+    try:
+        KernelCache(tmp_path / "cache").put(_key("a"), b"code")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
+    assert stat.S_IMODE(_file(tmp_path).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
+def test_a_folder_that_others_write_to_is_not_used(tmp_path: Path, mode: int, caplog: pytest.LogCaptureFixture):
+    folder = tmp_path / "cache"
+    KernelCache(folder).put(_key("a"), b"code")
+    folder.chmod(mode)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            cache = KernelCache(folder)
+            assert cache.get(_key("a")) is None
+            cache.put(_key("b"), b"more")
+    assert len(list(folder.iterdir())) == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        f"kernel cache: {folder} is not used: others may write to it (mode {mode:o})"
+    ]
+
+
+def test_a_folder_or_file_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    cache = KernelCache(tmp_path)
+    cache.put(_key("a"), b"code")
+    us = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: us + 1)
+    with caplog.at_level(logging.WARNING):
+        assert cache.get(_key("a")) is None
+    assert f"{tmp_path} is not used: it belongs to user {us}" in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_of_another_user_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    cache = KernelCache(tmp_path)
+    cache.put(_key("a"), b"code")
+    os.chown(_file(tmp_path), 65534, 65534)
+    with caplog.at_level(logging.WARNING):
+        assert cache.get(_key("a")) is None
+    assert f"{_key('a')} in it: it belongs to user 65534" in caplog.text
+
+
+def test_a_file_that_others_write_to_is_not_used(tmp_path: Path):
+    cache = KernelCache(tmp_path)
+    cache.put(_key("a"), b"code")
+    _file(tmp_path).chmod(0o622)
+    assert cache.get(_key("a")) is None
+    cache.put(_key("a"), b"code")
+    assert cache.get(_key("a")) == b"code"
+
+
+def test_links_to_files_are_not_followed_and_links_to_folders_are(tmp_path: Path):
+    real = tmp_path / "real"
+    KernelCache(real).put(_key("a"), b"code")
+    (tmp_path / "link").symlink_to(real)
+    assert KernelCache(tmp_path / "link").get(_key("a")) == b"code"
+    elsewhere = tmp_path / "elsewhere"
+    _file(real).rename(elsewhere)
+    (real / _key("a")).symlink_to(elsewhere)
+    assert KernelCache(real).get(_key("a")) is None
+    KernelCache(real).put(_key("a"), b"newer")
+    assert KernelCache(real).get(_key("a")) == b"newer"
+    assert not (real / _key("a")).is_symlink()
+    assert b"code" in elsewhere.read_bytes()
+    (real / _key("a")).unlink()
+    os.mkfifo(real / _key("a"))
+    assert KernelCache(real).get(_key("a")) is None
 
 
 _CONTENDER = """

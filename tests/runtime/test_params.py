@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import struct
 from pathlib import Path
@@ -26,10 +27,43 @@ def written(params: dict[str, Array]) -> bytes:
 
 
 def test_the_bytes_are_those_of_the_format():
-    head = struct.pack("<QQQQ1sQ", 0xF7E58D4F05049CB7, 0, 1, 1, b"x", 1)
+    head = struct.pack("<QQQ1sQ", 0xF7E58D4F05049CB7, 1, 1, b"x", 1)
     tensor = struct.pack("<QQiiiBBHqq2f", 0xDD5E40F096B4A13F, 0, 1, 0, 1, 2, 32, 1, 2, 8, 1.0, 2.0)
-    assert len(head + tensor) == 97
-    assert written(dict(X)) == head + tensor
+    checksum = hashlib.sha256(head + tensor).digest()[:8]
+    file = head[:8] + checksum + head[8:] + tensor
+    assert len(file) == 97
+    assert written(dict(X)) == file
+
+
+def test_files_without_a_checksum_are_read():
+    """As TVM writes them."""
+    data = bytearray(written(dict(X)))
+    struct.pack_into("<Q", data, 8, 0)
+    np.testing.assert_array_equal(read_params(bytes(data))["x"], X["x"])
+
+
+def test_every_changed_bit_is_seen():
+    whole = written(dict(X))
+    for at in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[at // 8] ^= 1 << at % 8
+        with pytest.raises(FrontendError, match=r"Invalid (parameters|DLTensor) file format"):
+            read_params(bytes(data))
+
+
+def test_a_changed_weight_is_told(tmp_path: Path):
+    path = tmp_path / "p.params"
+    path.write_bytes(changed(93, "<B", 1))
+    with pytest.raises(
+        FrontendError, match=r"p.params: .*expected contents of checksum 0x[0-9a-f]{16}, got 0x.*damaged"
+    ):
+        load_params(path)
+
+
+def test_an_empty_file_is_told(tmp_path: Path):
+    (tmp_path / "p.params").write_bytes(b"")
+    with pytest.raises(FrontendError, match="Invalid parameters file format: expected 24 more bytes"):
+        load_params(tmp_path / "p.params")
 
 
 def test_names_are_sorted():
@@ -69,6 +103,7 @@ def test_both_spellings_of_bool_are_read():
     at = new.index(struct.pack("<BBH", 1, 1, 1))
     old = bytes(new)
     new[at : at + 4] = struct.pack("<BBH", 6, 8, 1)
+    struct.pack_into("<Q", new, 8, 0)
     for data in (old, bytes(new)):
         back = read_params(data)["b"]
         assert back.dtype == np.bool_
@@ -117,6 +152,15 @@ def test_damaged_files_are_refused(data: bytes, text: str):
     with pytest.raises(FrontendError) as caught:
         read_params(data)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(1 << 32, 1 << 32, 0), (0, (1 << 63) - 1)])
+def test_empty_tensors_that_no_array_can_have_are_refused(shape: tuple[int, ...]):
+    data = written({"x": np.zeros((0,) * len(shape), np.float32)})
+    at = len(data) - 8 * (len(shape) + 1)
+    bad = data[:8] + bytes(8) + data[16:at] + struct.pack(f"<{len(shape)}q", *shape) + data[-8:]
+    with pytest.raises(FrontendError, match="expected the bytes of 'x' to be those of"):
+        read_params(bad)
 
 
 def test_missing_files_are_told(tmp_path: Path):
