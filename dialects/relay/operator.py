@@ -290,10 +290,14 @@ def _print_operand(value: SSAValue | tuple[SSAValue, ...] | None, printer: Print
 
 
 def operators_of(*modules: ModuleType) -> list[type[Operator]]:
-    """The operators that modules declare, in order; bases, which have no name, apart."""
+    """The operators that modules declare, in order; bases, which have no name, apart.
+
+    A class that a call has made gets the name that its module gives it.
+    """
     found: dict[type[Operator], None] = {}
     for module in modules:
-        for value in vars(module).values():
+        for name, value in vars(module).items():
             if isinstance(value, type) and issubclass(value, Operator) and "name" in vars(value):
+                value.__name__ = value.__qualname__ = name
                 found[value] = None
     return list(found)

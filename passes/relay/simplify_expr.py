@@ -16,6 +16,7 @@ from ...dialects.relay.traits import Neutral
 from ...dialects.relay.transform import BatchFlattenOp, ReshapeOp, Reshaping, TransposeOp
 from ...provenance.rewrite import rewrite
 from .constant_operands import constant_value, erase_unused, sole_user
+from .fold_empty import DropEmptyParts, EvaluateEmpty
 
 
 class DropNoOp(RewritePattern):
@@ -96,6 +97,7 @@ class SimplifyExprPass(ModulePass):
     Before: any relay module.
     After: no reshape follows another, no transpose another, none of them, nor a cast, slice, broadcast or layout
     transform, leaves its input as it is, and no 0 is added or subtracted, no 1 multiplied or divided by.
+    No operator reads or makes a tensor without elements.
     Locations: the one op that several in a row become gets them all, last first; what goes is in the ledger.
 
     ```mlir
@@ -109,4 +111,5 @@ class SimplifyExprPass(ModulePass):
     name = "relay-simplify-expr"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [DropNoOp(), MergeReshapes(), MergeTransposes(), DropNeutralOperand(op)], recursive=False)
+        patterns = [EvaluateEmpty(op), DropEmptyParts(), DropNoOp(), MergeReshapes(), MergeTransposes()]
+        rewrite(op, [*patterns, DropNeutralOperand(op)], recursive=False)
