@@ -1,0 +1,5 @@
+"""What each level can say."""
+
+from .xdsl_text import install
+
+install()

@@ -5,8 +5,8 @@ from xdsl.ir import Dialect
 from . import elementwise, nn, transform
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
-from .operator import Operator
+from .operator import operators_of
 
-OPERATORS: list[type[Operator]] = [*elementwise.OPERATORS, *transform.OPERATORS, *nn.OPERATORS]
+OPERATORS = operators_of(elementwise, transform, nn)
 
 Relay = Dialect("relay", [FuncOp, ReturnOp, ConstantOp, CallOp, *OPERATORS], [PoolAttr])

@@ -24,7 +24,7 @@ from ...support.dtypes import Array
 from ...support.errors import PipelineError
 from ..element_types import numpy_dtype, tensor_type
 
-LITERAL_LIMIT = 64
+LITERAL_LIMIT = 8
 """Constants of at most this many elements are spelled in the text; larger ones live in the pool."""
 
 _POOL = "relay.params"

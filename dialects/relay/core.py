@@ -149,7 +149,7 @@ class ReturnOp(IRDLOperation):
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A constant tensor: at most 64 elements spelled out, more by a key into the module's pool.
+    """A constant tensor: at most 8 elements spelled out, more by a key into the module's pool.
 
     ```mlir
     %w = relay.constant @conv1.w : tensor<64x3x7x7xf32>

@@ -1,267 +1,40 @@
-"""Elementwise and broadcasting operators."""
+"""Operators on each element. The tables are the declarations: name, meaning in numpy, operands taken.
+
+A class statement is for what a table has no column for, and for what patterns name in their signatures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i1
+import numpy as np
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..element_types import DTYPES
+from ..element_types import DTYPES, numpy_dtype
 from .attributes import real, required_real, required_string
-from .operator import BROADCAST, ELEMWISE, Operator, Signature, Tensor
+from .numerics import AnyArray, divide, is_float, widened
+from .operator import Operator, Signature, Tensor
+from .traits import ANY, BOOLEANS, BROADCAST, ELEMWISE, FLOATS, INTEGERS, Kind, Neutral, Pointwise, ScaleEquivariant
 
 
 class Unary(Operator):
-    """Result of the operand's type."""
+    """Result of the operand's shape, and of its element type unless RESULT says another."""
+
+    OPERAND: ClassVar[Kind] = ANY
+    RESULT: ClassVar[Attribute | None] = None
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(ELEMWISE)
+    traits = traits_def(ELEMWISE, Pointwise())
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        return [sig.types[0]]
-
-
-@irdl_op_definition
-class AbsOp(Unary):
-    name = "relay.abs"
-
-
-@irdl_op_definition
-class AcosOp(Unary):
-    name = "relay.acos"
-
-
-@irdl_op_definition
-class AcoshOp(Unary):
-    name = "relay.acosh"
-
-
-@irdl_op_definition
-class AsinOp(Unary):
-    name = "relay.asin"
-
-
-@irdl_op_definition
-class AsinhOp(Unary):
-    name = "relay.asinh"
-
-
-@irdl_op_definition
-class AtanOp(Unary):
-    name = "relay.atan"
-
-
-@irdl_op_definition
-class AtanhOp(Unary):
-    name = "relay.atanh"
-
-
-@irdl_op_definition
-class BitwiseNotOp(Unary):
-    """Of integers and booleans."""
-
-    name = "relay.bitwise_not"
-
-    @classmethod
-    def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        if not isinstance(sig.types[0].element_type, IntegerType):
-            sig.fail("an operand of integers or booleans", str(sig.types[0]))
-        return [sig.types[0]]
-
-
-@irdl_op_definition
-class CeilOp(Unary):
-    name = "relay.ceil"
-
-
-@irdl_op_definition
-class CopyOp(Unary):
-    name = "relay.copy"
-
-
-@irdl_op_definition
-class CosOp(Unary):
-    name = "relay.cos"
-
-
-@irdl_op_definition
-class CoshOp(Unary):
-    name = "relay.cosh"
-
-
-@irdl_op_definition
-class ErfOp(Unary):
-    name = "relay.erf"
-
-
-@irdl_op_definition
-class ExpOp(Unary):
-    name = "relay.exp"
-
-
-@irdl_op_definition
-class FloorOp(Unary):
-    name = "relay.floor"
-
-
-@irdl_op_definition
-class LogOp(Unary):
-    name = "relay.log"
-
-
-@irdl_op_definition
-class Log10Op(Unary):
-    name = "relay.log10"
-
-
-@irdl_op_definition
-class Log2Op(Unary):
-    name = "relay.log2"
-
-
-@irdl_op_definition
-class LogicalNotOp(Unary):
-    """Of booleans."""
-
-    name = "relay.logical_not"
-
-    @classmethod
-    def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        if sig.types[0].element_type != i1:
-            sig.fail("a boolean operand", str(sig.types[0]))
-        return [sig.types[0]]
-
-
-@irdl_op_definition
-class NegativeOp(Unary):
-    name = "relay.negative"
-
-
-@irdl_op_definition
-class OnesLikeOp(Unary):
-    name = "relay.ones_like"
-
-
-@irdl_op_definition
-class ReluOp(Unary):
-    name = "relay.nn.relu"
-
-
-@irdl_op_definition
-class RoundOp(Unary):
-    """Round half to even."""
-
-    name = "relay.round"
-
-
-@irdl_op_definition
-class RsqrtOp(Unary):
-    name = "relay.rsqrt"
-
-
-@irdl_op_definition
-class SigmoidOp(Unary):
-    name = "relay.sigmoid"
-
-
-@irdl_op_definition
-class SignOp(Unary):
-    """-1, 0 or 1; NaN stays."""
-
-    name = "relay.sign"
-
-
-@irdl_op_definition
-class SinOp(Unary):
-    name = "relay.sin"
-
-
-@irdl_op_definition
-class SinhOp(Unary):
-    name = "relay.sinh"
-
-
-@irdl_op_definition
-class SqrtOp(Unary):
-    name = "relay.sqrt"
-
-
-@irdl_op_definition
-class TanOp(Unary):
-    name = "relay.tan"
-
-
-@irdl_op_definition
-class TanhOp(Unary):
-    name = "relay.tanh"
-
-
-@irdl_op_definition
-class TruncOp(Unary):
-    """Round towards zero."""
-
-    name = "relay.trunc"
-
-
-@irdl_op_definition
-class ZerosLikeOp(Unary):
-    name = "relay.zeros_like"
-
-
-class Predicate(Unary):
-    """A unary operator whose result is boolean."""
-
-    @classmethod
-    def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        return [TensorType(i1, sig.shape(0))]
-
-
-@irdl_op_definition
-class IsFiniteOp(Predicate):
-    name = "relay.isfinite"
-
-
-@irdl_op_definition
-class IsInfOp(Predicate):
-    name = "relay.isinf"
-
-
-@irdl_op_definition
-class IsNanOp(Predicate):
-    name = "relay.isnan"
-
-
-@irdl_op_definition
-class ClipOp(Unary):
-    """Values below `a_min` become `a_min`, values above `a_max` become `a_max`; NaN stays."""
-
-    name = "relay.clip"
-    a_min = required_real()
-    a_max = required_real()
-
-
-@irdl_op_definition
-class LeakyReluOp(Unary):
-    name = "relay.nn.leaky_relu"
-    alpha = real(0.25)
-
-
-@irdl_op_definition
-class CastOp(Unary):
-    """To element type `dtype` (a TVM dtype name)."""
-
-    name = "relay.cast"
-    dtype = required_string()
-
-    @classmethod
-    def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        if (dtype := sig.str("dtype")) not in DTYPES:
-            sig.fail(f"a dtype among {', '.join(DTYPES)}", repr(dtype))
-        return [TensorType(DTYPES[dtype], sig.shape(0))]
+        sig.of(cls.OPERAND)
+        return [sig.types[0] if cls.RESULT is None else TensorType(cls.RESULT, sig.shape(0))]
 
 
 def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
@@ -277,44 +50,153 @@ def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -
 
 
 class Binary(Operator):
-    """Both operands of one element type, shapes broadcast as numpy's."""
+    """Both operands of one element type, shapes broadcast as numpy's; the result's element type as in `Unary`."""
+
+    OPERANDS: ClassVar[Kind] = ANY
+    RESULT: ClassVar[Attribute | None] = None
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(BROADCAST)
-
-    @classmethod
-    def element(cls, operand: Attribute) -> Attribute:
-        """The result's element type for the operands'."""
-        return operand
+    traits = traits_def(BROADCAST, Pointwise())
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        return [TensorType(cls.element(sig.same_element()), broadcast_shape(sig, sig.shape(0), sig.shape(1)))]
+        element = sig.same_element()
+        sig.of(cls.OPERANDS)
+        return [TensorType(cls.RESULT or element, broadcast_shape(sig, sig.shape(0), sig.shape(1)))]
 
 
-class Compare(Binary):
-    """A binary operator whose result is boolean."""
+Function = Callable[..., AnyArray]
 
-    @classmethod
-    def element(cls, operand: Attribute) -> Attribute:
-        return i1
+
+def plain(function: Function) -> Any:
+    """The meaning of an operator that is a function of its operands alone."""
+
+    def evaluate(cls: type[Operator], sig: Signature, *operands: Any) -> AnyArray:
+        return function(*operands)
+
+    return classmethod(evaluate)
+
+
+def unary(op: str, numpy: Function, operand: Kind = ANY, result: Attribute | None = None) -> type[Unary]:
+    """The class of a unary operator: `numpy` of the operand."""
+
+    @irdl_op_definition
+    class Row(Unary):
+        name = f"relay.{op}"
+        OPERAND: ClassVar[Kind] = operand
+        RESULT: ClassVar[Attribute | None] = result
+        evaluate = plain(numpy)
+
+    return Row
+
+
+def binary(op: str, numpy: Function, operands: Kind = ANY, result: Attribute | None = None) -> type[Binary]:
+    """The class of a binary operator: `numpy` of the operands."""
+    kind = operands
+
+    @irdl_op_definition
+    class Row(Binary):
+        name = f"relay.{op}"
+        OPERANDS: ClassVar[Kind] = kind
+        RESULT: ClassVar[Attribute | None] = result
+        evaluate = plain(numpy)
+
+    return Row
+
+
+def _erf(x: AnyArray) -> AnyArray:
+    """Computed in float64 and rounded once."""
+    return np.fromiter(map(math.erf, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+
+
+def _rsqrt(x: AnyArray) -> AnyArray:
+    return 1 / np.sqrt(widened(x))
+
+
+def _sigmoid(x: AnyArray) -> AnyArray:
+    return 1 / (1 + np.exp(-widened(x)))
+
+
+def _power(x: AnyArray, y: AnyArray) -> AnyArray:
+    """Integers modulo their width; with a negative exponent the quotient 1 / x**-y towards zero, 0 for x = 0."""
+    if is_float(x.dtype):
+        return np.power(x, y)
+    positive = np.power(x, np.maximum(y, 0))
+    reciprocal = np.where(np.abs(x) == 1, np.power(x, np.abs(y)), 0)
+    return np.where(y < 0, reciprocal, positive)
+
+
+# Float functions
+AcosOp = unary("acos", np.arccos, FLOATS)
+AcoshOp = unary("acosh", np.arccosh, FLOATS)
+AsinOp = unary("asin", np.arcsin, FLOATS)
+AsinhOp = unary("asinh", np.arcsinh, FLOATS)
+AtanOp = unary("atan", np.arctan, FLOATS)
+AtanhOp = unary("atanh", np.arctanh, FLOATS)
+CosOp = unary("cos", np.cos, FLOATS)
+CoshOp = unary("cosh", np.cosh, FLOATS)
+ErfOp = unary("erf", _erf, FLOATS)
+ExpOp = unary("exp", np.exp, FLOATS)
+LogOp = unary("log", np.log, FLOATS)
+Log10Op = unary("log10", np.log10, FLOATS)
+Log2Op = unary("log2", np.log2, FLOATS)
+RsqrtOp = unary("rsqrt", _rsqrt, FLOATS)
+SigmoidOp = unary("sigmoid", _sigmoid, FLOATS)
+SinOp = unary("sin", np.sin, FLOATS)
+SinhOp = unary("sinh", np.sinh, FLOATS)
+SqrtOp = unary("sqrt", np.sqrt, FLOATS)
+TanOp = unary("tan", np.tan, FLOATS)
+TanhOp = unary("tanh", np.tanh, FLOATS)
+
+# Of any numbers. `round` takes halves to even, `trunc` goes towards zero, and the sign of NaN is NaN.
+AbsOp = unary("abs", np.abs)
+CeilOp = unary("ceil", np.ceil)
+CopyOp = unary("copy", np.copy)
+FloorOp = unary("floor", np.floor)
+NegativeOp = unary("negative", np.negative)
+OnesLikeOp = unary("ones_like", np.ones_like)
+RoundOp = unary("round", np.round)
+SignOp = unary("sign", np.sign)
+TruncOp = unary("trunc", np.trunc)
+ZerosLikeOp = unary("zeros_like", np.zeros_like)
+BitwiseNotOp = unary("bitwise_not", np.invert, INTEGERS)
+
+# Predicates
+IsFiniteOp = unary("isfinite", np.isfinite, ANY, i1)
+IsInfOp = unary("isinf", np.isinf, ANY, i1)
+IsNanOp = unary("isnan", np.isnan, ANY, i1)
+LogicalNotOp = unary("logical_not", np.logical_not, BOOLEANS)
+
+# Of two operands
+EqualOp = binary("equal", np.equal, ANY, i1)
+GreaterOp = binary("greater", np.greater, ANY, i1)
+LessOp = binary("less", np.less, ANY, i1)
+MaximumOp = binary("maximum", np.maximum)
+MinimumOp = binary("minimum", np.minimum)
+PowerOp = binary("power", _power)
 
 
 @irdl_op_definition
 class AddOp(Binary):
     name = "relay.add"
+    traits = traits_def(Neutral(0, commutes=True))
+    evaluate = plain(np.add)
 
 
 @irdl_op_definition
 class SubtractOp(Binary):
     name = "relay.subtract"
+    traits = traits_def(Neutral(0, commutes=False))
+    evaluate = plain(np.subtract)
 
 
 @irdl_op_definition
 class MultiplyOp(Binary):
     name = "relay.multiply"
+    traits = traits_def(Neutral(1, commutes=True))
+    evaluate = plain(np.multiply)
 
 
 @irdl_op_definition
@@ -322,86 +204,68 @@ class DivideOp(Binary):
     """Integers divide towards zero."""
 
     name = "relay.divide"
+    traits = traits_def(Neutral(1, commutes=False))
+    evaluate = plain(divide)
 
 
 @irdl_op_definition
-class PowerOp(Binary):
-    name = "relay.power"
+class ReluOp(Unary):
+    name = "relay.nn.relu"
+    traits = traits_def(ScaleEquivariant())
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.maximum(x, x.dtype.type(0))
 
 
 @irdl_op_definition
-class MaximumOp(Binary):
-    name = "relay.maximum"
+class LeakyReluOp(Unary):
+    name = "relay.nn.leaky_relu"
+    OPERAND: ClassVar[Kind] = FLOATS
+    alpha = real(0.25)
+    traits = traits_def(ScaleEquivariant())
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.where(x > 0, x, x * x.dtype.type(sig.get("alpha")))
 
 
 @irdl_op_definition
-class MinimumOp(Binary):
-    name = "relay.minimum"
+class ClipOp(Unary):
+    """Values below `a_min` become `a_min`, values above `a_max` become `a_max`; NaN stays."""
+
+    name = "relay.clip"
+    a_min = required_real()
+    a_max = required_real()
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        low, high = sig.get("a_min"), sig.get("a_max")
+        if not is_float(x.dtype):
+            info = np.iinfo(x.dtype)
+            # Bounds beyond the type's range do not bind; a fractional one binds at the next integer inside.
+            low = math.ceil(max(low, info.min)) if low > info.min else info.min
+            high = math.floor(min(high, info.max)) if high < info.max else info.max
+        return np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
 
 
 @irdl_op_definition
-class EqualOp(Compare):
-    name = "relay.equal"
+class CastOp(Unary):
+    """To element type `dtype` (a TVM dtype name)."""
 
+    name = "relay.cast"
+    dtype = required_string()
 
-@irdl_op_definition
-class LessOp(Compare):
-    name = "relay.less"
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if (dtype := sig.str("dtype")) not in DTYPES:
+            sig.fail(f"a dtype among {', '.join(DTYPES)}", repr(dtype))
+        return [TensorType(DTYPES[dtype], sig.shape(0))]
 
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return x.astype(numpy_dtype(DTYPES[sig.str("dtype")]), copy=False)
 
-@irdl_op_definition
-class GreaterOp(Compare):
-    name = "relay.greater"
-
-
-OPERATORS: list[type[Operator]] = [
-    AbsOp,
-    AcosOp,
-    AcoshOp,
-    AsinOp,
-    AsinhOp,
-    AtanOp,
-    AtanhOp,
-    BitwiseNotOp,
-    CeilOp,
-    CopyOp,
-    CosOp,
-    CoshOp,
-    ErfOp,
-    ExpOp,
-    FloorOp,
-    LogOp,
-    Log10Op,
-    Log2Op,
-    LogicalNotOp,
-    NegativeOp,
-    OnesLikeOp,
-    ReluOp,
-    RoundOp,
-    RsqrtOp,
-    SigmoidOp,
-    SignOp,
-    SinOp,
-    SinhOp,
-    SqrtOp,
-    TanOp,
-    TanhOp,
-    TruncOp,
-    ZerosLikeOp,
-    IsFiniteOp,
-    IsInfOp,
-    IsNanOp,
-    ClipOp,
-    LeakyReluOp,
-    CastOp,
-    AddOp,
-    SubtractOp,
-    MultiplyOp,
-    DivideOp,
-    PowerOp,
-    MaximumOp,
-    MinimumOp,
-    EqualOp,
-    LessOp,
-    GreaterOp,
-]
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return DTYPES[sig.str("dtype")] == sig.types[0].element_type

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
-from .operator import Signature
+from .numerics import AnyArray
+from .signature import Signature
 
 
 @dataclass(frozen=True)
@@ -67,3 +69,33 @@ def blocked_shape(sig: Signature, shape: Sequence[int]) -> list[int]:
         if full[letter] % factor:
             sig.fail(f"axis {letter} divisible by {factor}", f"extent {full[letter]}")
     return [axis.factor or full[axis.letter] // factors.get(axis.letter, 1) for axis in dst]
+
+
+def layout_view(x: AnyArray, src_layout: str, dst_layout: str) -> AnyArray:
+    """`x` brought from one layout to another, as a view if the blocks allow it."""
+    src, dst = parse_layout(src_layout), parse_layout(dst_layout)
+    in_src = {axis.letter: axis.factor for axis in src if axis.factor}
+    in_dst = {axis.letter: axis.factor for axis in dst if axis.factor}
+    if any(in_src[letter] != in_dst[letter] for letter in in_src.keys() & in_dst.keys()):
+        plain = "".join(axis.letter for axis in src if not axis.factor)
+        return layout_view(layout_view(x, src_layout, plain), plain, dst_layout)
+    # Split what becomes blocked, permute, merge what was blocked.
+    shape: list[int] = []
+    names: list[Axis] = []
+    for axis, extent in zip(src, x.shape, strict=True):
+        factor = in_dst.get(axis.letter, 0)
+        if not axis.factor and factor and axis.letter not in in_src:
+            shape += [extent // factor, factor]
+            names += [axis, Axis(axis.letter, factor)]
+        else:
+            shape.append(extent)
+            names.append(axis)
+    order: list[int] = []
+    merged: list[int] = []
+    for axis in dst:
+        parts = [names.index(axis)]
+        if not axis.factor and axis.letter in in_src and axis.letter not in in_dst:
+            parts.append(names.index(Axis(axis.letter, in_src[axis.letter])))
+        order += parts
+        merged.append(prod(shape[part] for part in parts))
+    return x.reshape(shape).transpose(order).reshape(merged)

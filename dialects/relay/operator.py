@@ -1,33 +1,43 @@
 """The base of all relay operators: construction with inferred result types, verification, and the shared text form.
 
-An operator class states its name, operands, attributes with TVM's defaults, fusion pattern and `infer`:
+A class states all there is to say about an operator but its tensor expression (`lowering/relay_to_te/`): name,
+operands, attributes with TVM's defaults, fusion pattern and other traits, `infer` (its type rule) and `evaluate` (its
+meaning in numpy). Where operators differ in name and function only, one call makes the class:
 
-    @irdl_op_definition
-    class ReluOp(Unary):
-        name = "relay.nn.relu"
-        traits = traits_def(ELEMWISE)
+    SinOp = unary("sin", np.sin, FLOATS)
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, ClassVar, NoReturn, Self, TypeAlias, cast
+from functools import cache
+from types import ModuleType
+from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OptPropertyDef, traits_def
-from xdsl.parser import Parser
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    OptOperandDef,
+    OptPropertyDef,
+    PropertyDef,
+    VarOperandDef,
+    VarResultDef,
+    traits_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import OpTrait, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
-from .attributes import Value, parse_value, print_value, to_attribute, to_python
-
-Tensor: TypeAlias = TensorType[Attribute]
+from .attributes import Ints, Value, parse_value, print_value, to_attribute
+from .signature import Group, Signature, Tensor, as_tensor
+from .signature import element_of as element_of
+from .signature import shape_of as shape_of
+from .traits import FusionPattern, OpPattern
 
 _KINDS: dict[str, bool | int | float | str | Sequence[int]] = {
     "a float such as 1.0": 1.0,
@@ -38,159 +48,126 @@ _KINDS: dict[str, bool | int | float | str | Sequence[int]] = {
 """What an attribute may be, each with a value of the kind."""
 
 
-class OpPattern(IntEnum):
-    """How an operator may fuse (TVM's TOpPattern, with its numbers)."""
-
-    ELEMWISE = 0
-    BROADCAST = 1
-    INJECTIVE = 2
-    COMM_REDUCE = 3
-    OUT_ELEMWISE_FUSABLE = 4
-    TUPLE = 7
-    OPAQUE = 8
-
-
-@dataclass(frozen=True)
-class FusionPattern(OpTrait):
-    """The fusion pattern of an operator."""
-
-    kind: OpPattern
-
-
-ELEMWISE = FusionPattern(OpPattern.ELEMWISE)
-BROADCAST = FusionPattern(OpPattern.BROADCAST)
-INJECTIVE = FusionPattern(OpPattern.INJECTIVE)
-COMM_REDUCE = FusionPattern(OpPattern.COMM_REDUCE)
-OUT_ELEMWISE_FUSABLE = FusionPattern(OpPattern.OUT_ELEMWISE_FUSABLE)
-OPAQUE = FusionPattern(OpPattern.OPAQUE)
-
-
-def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
-    """The shape of a tensor value or type; -1 stands for a dynamic dimension."""
-    return as_tensor(value).get_shape()
-
-
-def element_of(value: SSAValue | Attribute) -> Attribute:
-    """The element type of a tensor value or type."""
-    return as_tensor(value).element_type
-
-
-def as_tensor(value: SSAValue | Attribute) -> Tensor:
-    type_ = value.type if isinstance(value, SSAValue) else value
-    if not isinstance(type_, TensorType):
-        raise VerifyException(f"expected a tensor, got {type_}")
-    return cast(Tensor, type_)
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What `infer` may look at: operand types and attribute values, and how to complain."""
-
-    op: str
-    types: tuple[Tensor, ...]
-    attributes: Mapping[str, Attribute]
-    location: LocationAttr | None = None
-
-    def shape(self, index: int) -> tuple[int, ...]:
-        return self.types[index].get_shape()
-
-    def get(self, name: str) -> Any:
-        """The Python value of an attribute; None when it is absent."""
-        attribute = self.attributes.get(name)
-        return None if attribute is None else to_python(attribute)
-
-    def ints(self, name: str) -> tuple[int, ...]:
-        return cast(tuple[int, ...], self.get(name))
-
-    def int(self, name: str) -> int:
-        return cast(int, self.get(name))
-
-    def str(self, name: str) -> str:
-        return cast(str, self.get(name))
-
-    def pair(self, name: str) -> tuple[int, int]:
-        """An attribute of two ints, one per spatial axis."""
-        values = self.ints(name)
-        if len(values) != 2:
-            self.fail(f"{name} of 2 ints", str(list(values)))
-        return values[0], values[1]
-
-    def rank(self, index: int, *allowed: int) -> tuple[int, ...]:
-        """The shape of operand `index`, whose rank must be one of `allowed`."""
-        shape = self.shape(index)
-        if len(shape) not in allowed:
-            wanted = " or ".join(f"{n}-d" for n in allowed)
-            self.fail(f"a {wanted} operand {index}", str(self.types[index]))
-        return shape
-
-    def same_element(self) -> Attribute:
-        """The one element type of all operands."""
-        first = self.types[0].element_type
-        for index, other in enumerate(self.types):
-            if other.element_type != first:
-                self.fail(f"operand {index} of element type {first}", str(other))
-        return first
-
-    def axis(self, axis: int, rank: int, name: str = "axis") -> int:
-        """A possibly negative axis made non-negative."""
-        if not -rank <= axis < rank:
-            self.fail(f"{name} in [{-rank}, {rank})", str(axis))
-        return axis % rank
-
-    def fail(self, expected: str, found: str) -> NoReturn:
-        raise VerifyException(message(self.op, expected, found, self.location))
+Operand = SSAValue | Operation | Sequence[SSAValue | Operation] | None
+_SIZES = AttrSizedOperandSegments.attribute_name
 
 
 class Operator(IRDLOperation):
     """Base of the relay operators. `Conv2DOp(data, weight, strides=(2, 2))` infers its result types.
 
+    An operand may be declared optional or variadic. The values of the only such one follow one another,
+    `ConcatenateOp(a, b, c)`; of several, which need `AttrSizedOperandSegments`, each is given as one argument,
+    `Op(a, None, [b, c])`, and printed as one: `%a, _, [%b, %c]`.
+
     Raises VerifyException when operands or attributes do not fit; the text names op and layer.
     """
 
-    VARIADIC: ClassVar[bool] = False
-    """Whether all operands form one group (`concatenate`)."""
-    MULTIPLE_RESULTS: ClassVar[bool] = False
-    """Whether all results form one group (`split`)."""
-
     traits = traits_def(Pure())
 
-    def __init__(self, *operands: SSAValue | Operation, location: LocationAttr | None = None, **attributes: Value):
-        values = [SSAValue.get(operand) for operand in operands]
+    def __init__(self, *operands: Operand, location: LocationAttr | None = None, **attributes: Value):
+        groups = self._arranged(operands)
+        values = [value for group in groups for value in group]
         properties = self._properties(attributes)
-        types = self.infer(self._signature_of([v.type for v in values], properties, location))
-        groups = [values] if self.VARIADIC else values
-        super().__init__(
-            operands=groups, result_types=[list(types)] if self.MULTIPLE_RESULTS else list(types), properties=properties
-        )
+        sizes = tuple(map(len, groups))
+        types = self.infer(self._signature_of([v.type for v in values], sizes, properties, location))
+        super().__init__(operands=groups, result_types=self._result_groups(types), properties=properties)
         if location is not None:
             self.location = location
 
     @classmethod
+    def _arranged(cls, operands: Sequence[Operand]) -> list[list[SSAValue]]:
+        """The values of each declared operand."""
+        declared, given = cls.operand_groups(), list(operands)
+        loose = [i for i, group in enumerate(declared) if not group.single]
+        if len(loose) == 1:
+            end = len(given) - (len(declared) - loose[0] - 1)
+            given[loose[0] : max(end, loose[0])] = [_values(given[loose[0] : end])]
+        elif loose:
+            given += [None] * (len(declared) - len(given))
+        if len(given) != len(declared):
+            raise VerifyException(message(cls.name, f"{len(declared)} operands", str(len(given))))
+        return [_values([operand]) for operand in given]
+
+    @classmethod
+    def _result_groups(cls, types: Sequence[Tensor]) -> list[Tensor | list[Tensor]]:
+        """The types of each declared result, of which one may be variadic."""
+        declared: list[Tensor | list[Tensor]] = list(types)
+        definitions = cls.get_irdl_definition().results
+        for index, (_, definition) in enumerate(definitions):
+            if isinstance(definition, VarResultDef):
+                end = len(types) - (len(definitions) - index - 1)
+                declared[index:end] = [list(types[index:end])]
+        return declared
+
+    @classmethod
+    @cache
+    def operand_groups(cls) -> tuple[Group, ...]:
+        """The declared operands."""
+        return tuple(
+            Group(name, isinstance(d, OptOperandDef), isinstance(d, VarOperandDef) and not isinstance(d, OptOperandDef))
+            for name, d in cls.get_irdl_definition().operands
+        )
+
+    @classmethod
+    @cache
+    def declared_attributes(cls) -> Mapping[str, PropertyDef]:
+        """The declared attributes."""
+        return {name: d for name, d in cls.get_irdl_definition().properties.items() if name != _SIZES}
+
+    @classmethod
     def _properties(cls, attributes: Mapping[str, Value]) -> dict[str, Attribute]:
-        known = cls.get_irdl_definition().properties
-        if unknown := sorted(set(attributes) - set(known)):
-            raise VerifyException(message(cls.name, f"attributes among {sorted(known)}", ", ".join(unknown)))
+        if unknown := sorted(set(attributes) - set(cls.declared_attributes())):
+            raise VerifyException(
+                message(cls.name, f"attributes among {sorted(cls.declared_attributes())}", ", ".join(unknown))
+            )
         return {name: to_attribute(value) for name, value in attributes.items() if value is not None}
 
     @classmethod
     def _signature_of(
-        cls, types: Sequence[Attribute], properties: Mapping[str, Attribute], location: LocationAttr | None
+        cls,
+        types: Sequence[Attribute],
+        sizes: Sequence[int],
+        properties: Mapping[str, Attribute],
+        location: LocationAttr | None,
     ) -> Signature:
         complete: dict[str, Attribute] = {}
-        for name, definition in cls.get_irdl_definition().properties.items():
+        for name, definition in cls.declared_attributes().items():
             if (value := properties.get(name, definition.default_value)) is not None:
                 complete[name] = value
-        return Signature(cls.name, tuple(map(as_tensor, types)), complete, location)
+        groups = dict(zip(cls.operand_groups(), sizes, strict=True))
+        return Signature(cls.name, tuple(map(as_tensor, types)), complete, location, groups)
 
     @property
     def signature(self) -> Signature:
         """Operand types and attribute values, defaults filled in."""
-        return self._signature_of(list(self.operand_types), self.properties, self.location)
+        return self._signature_of(list(self.operand_types), self._sizes(), self.properties, self.location)
+
+    def _sizes(self) -> tuple[int, ...]:
+        """How many values each declared operand has."""
+        if isinstance(sizes := self.properties.get(_SIZES), DenseArrayBase):
+            return tuple(cast(Ints, sizes).get_values())
+        declared = self.operand_groups()
+        loose = len(self.operands) - sum(group.single for group in declared)
+        return tuple(1 if group.single else loose for group in declared)
 
     @classmethod
     @abstractmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         """The result types for a signature."""
+
+    @classmethod
+    @abstractmethod
+    def evaluate(cls, *args: Any, **kwargs: Any) -> Any:
+        """The result in numpy, or a tuple of the results, for a signature and one array per declared operand.
+
+        A missing optional operand is None, a variadic one a tuple. The caller casts to the dtype that the op states;
+        views of the operands are welcome.
+        """
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        """Whether the result is the first operand as it is."""
+        return False
 
     def verify_(self) -> None:
         inferred = tuple(self.infer(self.signature))
@@ -205,12 +182,16 @@ class Operator(IRDLOperation):
         return OpPattern.OPAQUE if trait is None else trait.kind
 
     def print(self, printer: Printer) -> None:
-        if self.operands:
+        if _SIZES in self.properties:
+            printer.print_string(" ")
+            printer.print_list(self.signature.arguments(self.operands), lambda value: _print_operand(value, printer))
+        elif self.operands:
             printer.print_string(" ")
             printer.print_list(self.operands, printer.print_ssa_value)
-        definitions = self.get_irdl_definition().properties
         given = self.properties
-        spelled = [(k, given[k]) for k, d in definitions.items() if k in given and given[k] != d.default_value]
+        spelled = [
+            (k, given[k]) for k, d in self.declared_attributes().items() if k in given and given[k] != d.default_value
+        ]
         if spelled:
             printer.print_string(" {")
             for index, (name, value) in enumerate(spelled):
@@ -223,10 +204,9 @@ class Operator(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        operands = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        known = cls.get_irdl_definition().properties
+        segmented = _SIZES in cls.get_irdl_definition().properties
+        groups = cls._parse_operands(parser, segmented)
+        known = cls.declared_attributes()
 
         def entry() -> tuple[str, Attribute]:
             name = parser.parse_identifier()
@@ -243,17 +223,43 @@ class Operator(IRDLOperation):
         properties = {
             name: definition.default_value for name, definition in known.items() if definition.default_value is not None
         } | dict(given)
+        if segmented:
+            properties[_SIZES] = DenseArrayBase.from_list(i32, [len(group) for group in groups])
         return cls.create(
-            operands=parser.resolve_operands(operands or [], type_.inputs.data, parser.pos),
+            operands=parser.resolve_operands(
+                [operand for group in groups for operand in group], type_.inputs.data, parser.pos
+            ),
             result_types=type_.outputs.data,
             properties=properties,
             attributes=extra.data if extra is not None else {},
         )
 
     @classmethod
+    def _parse_operands(cls, parser: Parser, segmented: bool) -> list[list[UnresolvedOperand]]:
+        """The operands as they are printed; `segmented` ones one by one as they are declared."""
+        if not segmented:
+            flat = parser.parse_optional_undelimited_comma_separated_list(
+                parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+            )
+            return [flat or []]
+        groups: list[list[UnresolvedOperand]] = []
+        for index, group in enumerate(cls.operand_groups()):
+            if index:
+                parser.parse_punctuation(",")
+            if group.variadic:
+                groups.append(
+                    parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+                )
+            elif group.optional and parser.parse_optional_keyword("_") is not None:
+                groups.append([])
+            else:
+                groups.append([parser.parse_unresolved_operand()])
+        return groups
+
+    @classmethod
     def _check_given(cls, given: Mapping[str, Attribute], parser: Parser) -> None:
         """Complain about attributes that are missing or of a wrong kind."""
-        for name, definition in cls.get_irdl_definition().properties.items():
+        for name, definition in cls.declared_attributes().items():
             if name not in given:
                 if definition.default_value is None and not isinstance(definition, OptPropertyDef):
                     parser.raise_error(f"{cls.name}: expected attribute {name}, got {sorted(given) or 'none'}")
@@ -261,3 +267,37 @@ class Operator(IRDLOperation):
                 kinds = (kind for kind, value in _KINDS.items() if definition.constr.verifies(to_attribute(value)))
                 kind = next(kinds, "another kind")
                 parser.raise_error(f"{cls.name}: expected {kind} for {name}, got {given[name]}")
+
+
+def _values(operands: Sequence[Operand]) -> list[SSAValue]:
+    found: list[SSAValue] = []
+    for operand in operands:
+        if isinstance(operand, SSAValue | Operation):
+            found.append(SSAValue.get(operand))
+        elif operand is not None:
+            found += map(SSAValue.get, operand)
+    return found
+
+
+def _print_operand(value: SSAValue | tuple[SSAValue, ...] | None, printer: Printer) -> None:
+    if isinstance(value, tuple):
+        with printer.in_square_brackets():
+            printer.print_list(value, printer.print_ssa_value)
+    elif value is None:
+        printer.print_string("_")
+    else:
+        printer.print_ssa_value(value)
+
+
+def operators_of(*modules: ModuleType) -> list[type[Operator]]:
+    """The operators that modules declare, in order; bases, which have no name, apart.
+
+    A class that a call has made gets the name that its module gives it.
+    """
+    found: dict[type[Operator], None] = {}
+    for module in modules:
+        for name, value in vars(module).items():
+            if isinstance(value, type) and issubclass(value, Operator) and "name" in vars(value):
+                value.__name__ = value.__qualname__ = name
+                found[value] = None
+    return list(found)

@@ -1,17 +1,25 @@
-"""Operators that move data (injective) and reductions."""
+"""Operators that move data (injective). Their meanings in numpy are views wherever numpy allows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar
+from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
-from .attributes import boolean, integer, optional_ints, required_ints, required_string, string
-from .layout import blocked_shape
-from .operator import BROADCAST, COMM_REDUCE, INJECTIVE, Operator, Signature, Tensor
+from .attributes import integer, optional_ints, required_ints, required_string, string
+from .layout import blocked_shape, layout_view
+from .numerics import AnyArray, aligned_empty
+from .operator import Operator, Signature, Tensor
+from .reduce import MaxOp as MaxOp
+from .reduce import MeanOp as MeanOp
+from .reduce import MinOp as MinOp
+from .reduce import Reduce as Reduce
+from .reduce import SumOp as SumOp
+from .traits import BROADCAST, INJECTIVE
 
 
 class Injective(Operator):
@@ -28,9 +36,21 @@ class Injective(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         return [TensorType(sig.types[0].element_type, tuple(cls.shape(sig)))]
 
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return tuple(cls.shape(sig)) == sig.shape(0)
+
+
+class Reshaping(Injective):
+    """The elements in row-major order, in another shape."""
+
+    @classmethod
+    def evaluate(cls, sig: Signature, *operands: Any) -> AnyArray:
+        return operands[0].reshape(tuple(cls.shape(sig)))
+
 
 @irdl_op_definition
-class ReshapeOp(Injective):
+class ReshapeOp(Reshaping):
     """0 in `newshape` copies the input's extent (unless `allowzero`), -1 takes what is left."""
 
     name = "relay.reshape"
@@ -65,17 +85,30 @@ class TransposeOp(Injective):
     axes = optional_ints()
 
     @classmethod
+    def order(cls, sig: Signature) -> tuple[int, ...]:
+        """The input axis of each output axis."""
+        rank, axes = len(sig.shape(0)), sig.get("axes")
+        order = tuple(reversed(range(rank))) if axes is None else tuple(sig.axis(a, rank, "axes") for a in axes)
+        if sorted(order) != list(range(rank)):
+            sig.fail(f"axes that permute {rank} dimensions", str(list(order)))
+        return order
+
+    @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:
         old = sig.shape(0)
-        axes = sig.get("axes")
-        order = tuple(reversed(range(len(old)))) if axes is None else tuple(sig.axis(a, len(old), "axes") for a in axes)
-        if sorted(order) != list(range(len(old))):
-            sig.fail(f"axes that permute {len(old)} dimensions", str(list(order)))
-        return [old[axis] for axis in order]
+        return [old[axis] for axis in cls.order(sig)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return x.transpose(TransposeOp.order(sig))
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return cls.order(sig) == tuple(range(len(sig.shape(0))))
 
 
 @irdl_op_definition
-class SqueezeOp(Injective):
+class SqueezeOp(Reshaping):
     """Without `axis` every extent of 1 goes."""
 
     name = "relay.squeeze"
@@ -91,7 +124,7 @@ class SqueezeOp(Injective):
 
 
 @irdl_op_definition
-class ExpandDimsOp(Injective):
+class ExpandDimsOp(Reshaping):
     name = "relay.expand_dims"
     traits = traits_def(BROADCAST)
     axis = integer(0)
@@ -109,7 +142,6 @@ class ExpandDimsOp(Injective):
 @irdl_op_definition
 class ConcatenateOp(Operator):
     name = "relay.concatenate"
-    VARIADIC: ClassVar[bool] = True
     data = var_operand_def(TensorType)
     result = result_def(TensorType)
     axis = integer(0)
@@ -127,6 +159,10 @@ class ConcatenateOp(Operator):
                 sig.fail(f"operands that agree but for axis {axis}", ", ".join(map(str, sig.types)))
         total = sum(sig.shape(index)[axis] for index in range(len(sig.types)))
         return [TensorType(sig.same_element(), (*first[:axis], total, *first[axis + 1 :]))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, parts: Sequence[AnyArray]) -> AnyArray:
+        return np.concatenate(parts, axis=sig.int("axis"))
 
 
 @irdl_op_definition
@@ -161,6 +197,19 @@ class StridedSliceOp(Injective):
     def shape(cls, sig: Signature) -> Sequence[int]:
         return [len(indices) for indices in cls.ranges(sig)]
 
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        def taken(indices: range) -> slice:
+            if not indices:
+                return slice(0, 0)
+            return slice(indices.start, indices.stop if indices.stop >= 0 else None, indices.step)
+
+        return x[tuple(map(taken, StridedSliceOp.ranges(sig)))]
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return all(r == range(n) for r, n in zip(cls.ranges(sig), sig.shape(0), strict=True))
+
 
 @irdl_op_definition
 class TakeOp(Operator):
@@ -184,6 +233,11 @@ class TakeOp(Operator):
             sig.fail("mode clip, wrap or fast", repr(sig.str("mode")))
         return [TensorType(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
 
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, indices: AnyArray) -> AnyArray:
+        mode = "wrap" if sig.str("mode") == "wrap" else "clip"
+        return np.take(x, indices, axis=sig.int("axis"), mode=mode)
+
 
 @irdl_op_definition
 class BroadcastToOp(Injective):
@@ -199,6 +253,10 @@ class BroadcastToOp(Injective):
             sig.fail(f"a shape that {sig.types[0]} broadcasts to", str(list(new)))
         return new
 
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.broadcast_to(x, sig.ints("new_shape"))
+
 
 @irdl_op_definition
 class LayoutTransformOp(Injective):
@@ -211,6 +269,20 @@ class LayoutTransformOp(Injective):
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:
         return blocked_shape(sig, sig.shape(0))
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        """A dense, aligned array; one value repeated (a broadcast view) stays a view."""
+        view = layout_view(x, sig.str("src_layout"), sig.str("dst_layout"))
+        if x.size and not any(x.strides):
+            return view
+        out = aligned_empty(view.shape, view.dtype)
+        out[...] = view
+        return out
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return sig.str("src_layout") == sig.str("dst_layout")
 
 
 @irdl_op_definition
@@ -235,9 +307,21 @@ class PadOp(Injective):
             sig.fail("pad_mode constant, edge or reflect", repr(sig.str("pad_mode")))
         return [before + extent + after for before, extent, after in zip(width[::2], old, width[1::2], strict=True)]
 
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, value: AnyArray) -> AnyArray:
+        width = sig.ints("pad_width")
+        pairs = list(zip(width[::2], width[1::2], strict=True))
+        match sig.str("pad_mode"):
+            case "edge":
+                return np.pad(x, pairs, mode="edge")
+            case "reflect":
+                return np.pad(x, pairs, mode="reflect")
+            case _:
+                return np.pad(x, pairs, mode="constant", constant_values=value.reshape(())[()])
+
 
 @irdl_op_definition
-class BatchFlattenOp(Injective):
+class BatchFlattenOp(Reshaping):
     name = "relay.nn.batch_flatten"
 
     @classmethod
@@ -246,71 +330,3 @@ class BatchFlattenOp(Injective):
         if not old:
             sig.fail("an operand of at least 1 dimension", str(sig.types[0]))
         return [old[0], prod(old[1:])]
-
-
-class Reduce(Operator):
-    """Over the axes in `axis` (all without it); with `exclude` over all others."""
-
-    data = operand_def(TensorType)
-    result = result_def(TensorType)
-    axis = optional_ints()
-    keepdims = boolean(False)
-    exclude = boolean(False)
-    traits = traits_def(COMM_REDUCE)
-
-    @classmethod
-    def axes(cls, sig: Signature) -> tuple[int, ...]:
-        """The reduced axes, non-negative and in order."""
-        rank = len(sig.shape(0))
-        given = sig.get("axis")
-        axes = set(range(rank)) if given is None else {sig.axis(a, rank) for a in given}
-        return tuple(sorted(set(range(rank)) - axes if sig.get("exclude") and given is not None else axes))
-
-    @classmethod
-    def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        axes = cls.axes(sig)
-        old = sig.shape(0)
-        if sig.get("keepdims"):
-            shape = [1 if i in axes else extent for i, extent in enumerate(old)]
-        else:
-            shape = [extent for i, extent in enumerate(old) if i not in axes]
-        return [TensorType(sig.types[0].element_type, shape)]
-
-
-@irdl_op_definition
-class SumOp(Reduce):
-    name = "relay.sum"
-
-
-@irdl_op_definition
-class MeanOp(Reduce):
-    name = "relay.mean"
-
-
-@irdl_op_definition
-class MaxOp(Reduce):
-    name = "relay.max"
-
-
-@irdl_op_definition
-class MinOp(Reduce):
-    name = "relay.min"
-
-
-OPERATORS: list[type[Operator]] = [
-    ReshapeOp,
-    TransposeOp,
-    SqueezeOp,
-    ExpandDimsOp,
-    ConcatenateOp,
-    StridedSliceOp,
-    TakeOp,
-    BroadcastToOp,
-    LayoutTransformOp,
-    PadOp,
-    BatchFlattenOp,
-    SumOp,
-    MeanOp,
-    MaxOp,
-    MinOp,
-]

@@ -67,11 +67,34 @@ def leaky_relu(ctx: Context) -> SSAValue:
 
 
 def power(ctx: Context) -> SSAValue:
-    """The exponent is brought to the element type of the base."""
-    base, exponent = ctx.value(0), ctx.value(1)
-    if ctx.dtype(0) != ctx.dtype(1):
-        exponent = ctx.emit(CastOp, exponent, dtype=ctx.dtype(0).name)
-    return ctx.emit(PowerOp, base, exponent)
+    """In the dtype that holds base and exponent, then rounded to that of the base; integers towards zero."""
+    own = ctx.dtype(0)
+    common = _common(ctx).name
+    base, exponent = (
+        ctx.value(i) if ctx.dtype(i).name == common else ctx.emit(CastOp, ctx.value(i), dtype=common) for i in (0, 1)
+    )
+    result = ctx.emit(PowerOp, base, exponent)
+    return result if own.name == common else ctx.emit(CastOp, result, dtype=own.name)
+
+
+def _common(ctx: Context) -> np.dtype[np.generic]:
+    """The dtype in which a power is computed."""
+    base, exponent = ctx.dtype(0), ctx.dtype(1)
+    integral = [dtype.kind in "iu" for dtype in (base, exponent)]
+    if base == exponent:
+        return base
+    if all(integral):
+        return np.dtype(np.int64)
+    if integral[0]:
+        return np.dtype(np.float64)
+    if ctx.tensor(1).array is not None:
+        # An exponent such as 2 or 0.5 costs no wider arithmetic.
+        numbers = ctx.array(1, "an exponent")
+        with np.errstate(over="ignore"):
+            if (numbers.astype(base).astype(exponent) == numbers).all():
+                return base
+    wide = [np.dtype(np.float32) if dtype.name == "bfloat16" else dtype for dtype in (base, exponent)]
+    return np.result_type(*wide)
 
 
 def cast_target(ctx: Context) -> np.dtype[np.generic]:

@@ -115,8 +115,9 @@ def squeeze(ctx: Context) -> Array:
 
 def slice_(ctx: Context) -> Array:
     data = ctx.array(0, "data")
-    taken = slices(ctx, data.shape)
-    return data[tuple(taken.get(axis, slice(None)) for axis in range(data.ndim))]
+    for axis, positions in slices(ctx, data.shape).items():
+        data = np.take(data, list(positions), axis)
+    return np.asarray(data)
 
 
 def reshape(ctx: Context) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import AddOp, MultiplyOp
+from ...dialects.relay.elementwise import AddOp, CastOp, MultiplyOp
 from ...dialects.relay.nn import (
     BatchMatmulOp,
     BatchNormOp,
@@ -23,7 +23,7 @@ from ...dialects.relay.nn import (
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from ...support.dtypes import Array
-from .context import Context, shape_of
+from .context import Context, dtype_of, shape_of
 from .window import image_of, window
 
 
@@ -108,10 +108,22 @@ def gemm(ctx: Context) -> SSAValue:
     weight = ctx.value(1)
     if not ctx.int("transB", 0):
         weight = ctx.emit(TransposeOp, weight, axes=(1, 0))
-    result = _scaled(ctx, ctx.emit(DenseOp, data, weight), ctx.float("alpha", 1.0))
+    product, own = ctx.emit(DenseOp, data, weight), ctx.dtype(0)
+    alpha, beta = ctx.float("alpha", 1.0), ctx.float("beta", 1.0)
+    if own.kind in "iu" and not (alpha.is_integer() and beta.is_integer()):
+        # A fraction of integers is taken in float64, and the sum is rounded towards zero.
+        product = ctx.emit(CastOp, product, dtype="float64")
+    result = _scaled(ctx, product, alpha)
     if not ctx.has(2):
-        return result
-    bias = _scaled(ctx, ctx.value(2), ctx.float("beta", 1.0))
+        return _as(ctx, result, own)
+    return _as(ctx, _with_bias(ctx, result, _scaled(ctx, _as(ctx, ctx.value(2), dtype_of(result)), beta)), own)
+
+
+def _as(ctx: Context, value: SSAValue, dtype: np.dtype[np.generic]) -> SSAValue:
+    return value if dtype_of(value) == dtype else ctx.emit(CastOp, value, dtype=dtype.name)
+
+
+def _with_bias(ctx: Context, result: SSAValue, bias: SSAValue) -> SSAValue:
     shape = shape_of(result)
     if shape_of(bias) == shape[1:]:
         return ctx.emit(BiasAddOp, result, bias)

@@ -114,7 +114,17 @@ def split(ctx: Context) -> tuple[SSAValue, ...]:
     return tuple(ctx.emit(StridedSliceOp, data, begin=(b,), end=(e,), strides=(1,), axes=(axis,)) for b, e in bounds)
 
 
-def slices(ctx: Context, shape: tuple[int, ...]) -> dict[int, slice]:
+def taken_range(extent: int, start: int, end: int, step: int) -> range:
+    """The positions that a Slice takes of an axis, its bounds clamped as the standard says.
+
+    Other than in Python, going backwards from before the first element takes the first.
+    """
+    start, end = (bound + extent if bound < 0 else bound for bound in (start, end))
+    low, high = (0, extent) if step > 0 else (-1, extent - 1)
+    return range(max(min(start, high), 0), max(min(end, high), low), step) if extent else range(0)
+
+
+def slices(ctx: Context, shape: tuple[int, ...]) -> dict[int, range]:
     """What a Slice takes of each axis that it names."""
     if ctx.opset < 10:
         starts, ends, axes, steps = ctx.ints("starts"), ctx.ints("ends"), ctx.ints("axes"), None
@@ -129,21 +139,20 @@ def slices(ctx: Context, shape: tuple[int, ...]) -> dict[int, slice]:
         ctx.fail("starts, ends, axes and steps of one length", f"{starts}, {ends}, {axes}, {steps}")
     if 0 in steps:
         ctx.fail("steps that are not 0", str(list(steps)))
-    return {axis: slice(*bounds) for axis, *bounds in zip(axes, starts, ends, steps, strict=True)}
+    return {axis: taken_range(shape[axis], *bounds) for axis, *bounds in zip(axes, starts, ends, steps, strict=True)}
 
 
 def strided_slice(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
     taken = slices(ctx, shape)
-    # With a step forward the clamped bounds say the same and read better than 9223372036854775807.
-    clamped = {a: slice(*s.indices(shape[a])) if s.step > 0 else s for a, s in taken.items()}
+    # A negative bound of a relay slice counts from the end: what lies before the first element is -1 - extent.
     return ctx.emit(
         StridedSliceOp,
         ctx.value(0),
-        begin=[s.start for s in clamped.values()],
-        end=[s.stop for s in clamped.values()],
-        strides=[s.step for s in clamped.values()],
-        axes=list(clamped),
+        begin=[r.start for r in taken.values()],
+        end=[r.stop if r.stop >= 0 else -1 - shape[axis] for axis, r in taken.items()],
+        strides=[r.step for r in taken.values()],
+        axes=list(taken),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from math import ceil, floor
 
 from ... import te
@@ -11,43 +12,24 @@ from ...dialects.relay import elementwise as relay
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import BroadcastToOp
-from ...provenance.diagnostics import fail
-from ...support.dtypes import BOOL, is_float, is_unsigned, limits
+from ...support.dtypes import BOOL, bits, is_float, is_unsigned, limits
 from ...te import Expr, Tensor
 from .stages import broadcast, compute, dtype_of, label, shape, wide
 
-_Unary = Callable[[Operator, Expr], Expr]
-_Binary = Callable[[Operator, Expr, Expr], Expr]
+_Unary = Callable[[Expr], Expr]
+_Attributed = Callable[[Operator, Expr], Expr]
+_Binary = Callable[[Expr, Expr], Expr]
 
 
-def _float_only(function: Callable[[Expr], Expr], *, widened: bool = False) -> _Unary:
-    """A function of floats. widened: half precision is computed in float32 and rounded once."""
-
-    def element(op: Operator, x: Expr) -> Expr:
-        _check_float(op, x)
-        return function(x.astype(wide(x.dtype))).astype(x.dtype) if widened else function(x)
-
-    return element
+def _widened(function: _Unary) -> _Unary:
+    """Half precision is computed in float32 and rounded once."""
+    return lambda x: function(x.astype(wide(x.dtype))).astype(x.dtype)
 
 
-def _check_float(op: Operator, x: Expr) -> None:
-    if not is_float(x.dtype):
-        fail(op, "a float operand", str(op.operands[0].type))
-
-
-def _of_numbers(function: Callable[[Expr], Expr]) -> _Unary:
-    return lambda op, x: function(x)
-
-
-def _relu(op: Operator, x: Expr) -> Expr:
+def _relu(x: Expr) -> Expr:
     # A comparison with NaN is false, so that NaN stays.
     zero = te.const(0, x.dtype)
     return te.select(x < zero, zero, x)
-
-
-def _leaky_relu(op: Operator, x: Expr) -> Expr:
-    _check_float(op, x)
-    return te.select(x < 0, x * op.signature.get("alpha"), x)
 
 
 def _clip(op: Operator, x: Expr) -> Expr:
@@ -62,61 +44,65 @@ def _clip(op: Operator, x: Expr) -> Expr:
     return te.select(most < raised, most, raised)
 
 
-def _sign(op: Operator, x: Expr) -> Expr:
+def _sign(x: Expr) -> Expr:
     # What is neither greater nor less is 0 or NaN.
     result = te.select(0 < x, 1, x)
     return result if is_unsigned(x.dtype) else te.select(x < 0, -1, result)
 
 
 UNARY: dict[type[Operator], _Unary] = {
-    relay.AbsOp: _of_numbers(te.abs),
-    relay.AcosOp: _float_only(te.acos),
-    relay.AcoshOp: _float_only(te.acosh),
-    relay.AsinOp: _float_only(te.asin),
-    relay.AsinhOp: _float_only(te.asinh),
-    relay.AtanOp: _float_only(te.atan),
-    relay.AtanhOp: _float_only(te.atanh),
-    relay.BitwiseNotOp: _of_numbers(te.bitwise_not),
-    relay.CastOp: lambda op, x: x.astype(dtype_of(op)),
-    relay.CeilOp: _of_numbers(te.ceil),
-    relay.ClipOp: _clip,
-    relay.CopyOp: lambda op, x: x,
-    relay.CosOp: _float_only(te.cos),
-    relay.CoshOp: _float_only(te.cosh),
-    relay.ErfOp: _float_only(te.erf),
-    relay.ExpOp: _float_only(te.exp),
-    relay.FloorOp: _of_numbers(te.floor),
-    relay.IsFiniteOp: _of_numbers(te.isfinite),
-    relay.IsInfOp: _of_numbers(te.isinf),
-    relay.IsNanOp: _of_numbers(te.isnan),
-    relay.LeakyReluOp: _leaky_relu,
-    relay.LogOp: _float_only(te.log),
-    relay.Log10Op: _float_only(te.log10),
-    relay.Log2Op: _float_only(te.log2),
-    relay.LogicalNotOp: _of_numbers(te.logical_not),
-    relay.NegativeOp: _of_numbers(operator.neg),
-    relay.OnesLikeOp: lambda op, x: te.const(1, x.dtype),
+    relay.AbsOp: te.abs,
+    relay.AcosOp: te.acos,
+    relay.AcoshOp: te.acosh,
+    relay.AsinOp: te.asin,
+    relay.AsinhOp: te.asinh,
+    relay.AtanOp: te.atan,
+    relay.AtanhOp: te.atanh,
+    relay.BitwiseNotOp: te.bitwise_not,
+    relay.CeilOp: te.ceil,
+    relay.CopyOp: lambda x: x,
+    relay.CosOp: te.cos,
+    relay.CoshOp: te.cosh,
+    relay.ErfOp: te.erf,
+    relay.ExpOp: te.exp,
+    relay.FloorOp: te.floor,
+    relay.IsFiniteOp: te.isfinite,
+    relay.IsInfOp: te.isinf,
+    relay.IsNanOp: te.isnan,
+    relay.LogOp: te.log,
+    relay.Log10Op: te.log10,
+    relay.Log2Op: te.log2,
+    relay.LogicalNotOp: te.logical_not,
+    relay.NegativeOp: operator.neg,
+    relay.OnesLikeOp: lambda x: te.const(1, x.dtype),
     relay.ReluOp: _relu,
-    relay.RoundOp: _of_numbers(te.nearbyint),
-    relay.RsqrtOp: _float_only(lambda x: 1.0 / te.sqrt(x), widened=True),
-    relay.SigmoidOp: _float_only(te.sigmoid, widened=True),
+    relay.RoundOp: te.nearbyint,
+    relay.RsqrtOp: _widened(lambda x: 1.0 / te.sqrt(x)),
+    relay.SigmoidOp: _widened(te.sigmoid),
     relay.SignOp: _sign,
-    relay.SinOp: _float_only(te.sin),
-    relay.SinhOp: _float_only(te.sinh),
-    relay.SqrtOp: _float_only(te.sqrt),
-    relay.TanOp: _float_only(te.tan),
-    relay.TanhOp: _float_only(te.tanh),
-    relay.TruncOp: _of_numbers(te.trunc),
-    relay.ZerosLikeOp: lambda op, x: te.const(0, x.dtype),
+    relay.SinOp: te.sin,
+    relay.SinhOp: te.sinh,
+    relay.SqrtOp: te.sqrt,
+    relay.TanOp: te.tan,
+    relay.TanhOp: te.tanh,
+    relay.TruncOp: te.trunc,
+    relay.ZerosLikeOp: lambda x: te.const(0, x.dtype),
 }
 """Operator -> its element, of the operand's."""
 
+ATTRIBUTED: dict[type[Operator], _Attributed] = {
+    relay.CastOp: lambda op, x: x.astype(dtype_of(op)),
+    relay.ClipOp: _clip,
+    relay.LeakyReluOp: lambda op, x: te.select(x < 0, x * op.signature.get("alpha"), x),
+}
+"""Operator -> its element, of the operator and the operand's element."""
 
-def _arithmetic(numbers: Callable[[Expr, Expr], Expr], bools: Callable[[Expr, Expr], Expr]) -> _Binary:
-    return lambda op, x, y: (bools if x.dtype == BOOL else numbers)(x, y)
+
+def _arithmetic(numbers: _Binary, bools: _Binary) -> _Binary:
+    return lambda x, y: (bools if x.dtype == BOOL else numbers)(x, y)
 
 
-def _divide(op: Operator, x: Expr, y: Expr) -> Expr:
+def _divide(x: Expr, y: Expr) -> Expr:
     """Integers divide towards zero and never trap: x / 0 is 0, the least number / -1 wraps, both as in numpy."""
     if is_float(x.dtype):
         return x / y
@@ -128,10 +114,21 @@ def _divide(op: Operator, x: Expr, y: Expr) -> Expr:
     return te.select(trap, te.select(is_zero, zero, zero - x), te.div(x, te.select(trap, one, y)))
 
 
-def _power(op: Operator, x: Expr, y: Expr) -> Expr:
-    if not is_float(x.dtype):
-        fail(op, "float operands", str(op.operands[0].type))
-    return te.power(x, y)
+def _power(x: Expr, y: Expr) -> Expr:
+    """Integers modulo their width; with a negative exponent the quotient 1 / x**-y towards zero, 0 for x = 0."""
+    if is_float(x.dtype):
+        return te.power(x, y)
+    zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
+    odd = te.bitwise_and(y, one)
+    result, square = te.select(odd == zero, one, x), x
+    for bit in range(1, bits(x.dtype) - (not is_unsigned(x.dtype))):
+        square = square * square
+        taken = te.bitwise_and(te.shift_right(y, te.const(bit, y.dtype)), one)
+        result = te.select(taken == zero, result, result * square)
+    if is_unsigned(x.dtype):
+        return result
+    unit = te.select(odd == zero, one, x)
+    return te.select(y < 0, te.select(te.any(x == 1, x == -1), unit, zero), result)
 
 
 BINARY: dict[type[Operator], _Binary] = {
@@ -142,21 +139,19 @@ BINARY: dict[type[Operator], _Binary] = {
     relay.PowerOp: _power,
     relay.MaximumOp: _arithmetic(te.maximum, te.bitwise_or),
     relay.MinimumOp: _arithmetic(te.minimum, te.bitwise_and),
-    relay.EqualOp: lambda op, x, y: x.equal(y),
-    relay.LessOp: lambda op, x, y: x < y,
-    relay.GreaterOp: lambda op, x, y: x > y,
+    relay.EqualOp: lambda x, y: x.equal(y),
+    relay.LessOp: lambda x, y: x < y,
+    relay.GreaterOp: lambda x, y: x > y,
 }
 """Operator -> its element, of the operands', which have one dtype."""
 
 
-def unary(op: Operator, x: Tensor) -> Tensor:
-    element = UNARY[type(op)]
-    return compute(shape(x), lambda *i: element(op, x(*i)), label(op))
-
-
-def binary(op: Operator, x: Tensor, y: Tensor) -> Tensor:
-    element = BINARY[type(op)]
-    return compute(shape_of(op.results[0]), lambda *i: element(op, broadcast(x, i), broadcast(y, i)), label(op))
+def pointwise(op: Operator, *operands: Tensor) -> Tensor:
+    """The element of a table, of the operands' elements, which broadcast."""
+    kind = type(op)
+    element: Callable[..., Expr] = UNARY.get(kind) or BINARY.get(kind) or partial(ATTRIBUTED[kind], op)
+    extents = shape_of(op.results[0])
+    return compute(extents, lambda *i: element(*(broadcast(x, i) for x in operands)), label(op))
 
 
 def bias_add(op: Operator, x: Tensor, bias: Tensor) -> Tensor:
@@ -169,8 +164,7 @@ def broadcast_to(op: Operator, x: Tensor) -> Tensor:
 
 
 TABLE = {
-    **dict.fromkeys(UNARY, unary),
-    **dict.fromkeys(BINARY, binary),
+    **dict.fromkeys([*UNARY, *ATTRIBUTED, *BINARY], pointwise),
     BiasAddOp: bias_add,
     BroadcastToOp: broadcast_to,
 }

@@ -23,8 +23,11 @@ from ...te.language.tensor import FullOp, PlaceholderOp
 from . import convolution, elementwise, nn, normalization, transform
 from .stages import compute, shape
 
-Lowering = Callable[..., Tensor]
-"""(operator, tensor of each operand) -> tensor of the result."""
+Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
+"""(operator, tensor of each declared operand) -> tensor of the result, or of each.
+
+Of an optional operand that is missing it gets None, of a variadic one a tuple.
+"""
 
 TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
@@ -54,7 +57,9 @@ def lower_function(func: FuncOp) -> TeFuncOp:
                 case ConstantOp():
                     tensors[op.result] = _scalar(op)
                 case Operator():
-                    tensors[op.results[0]] = _lowering(op)(op, *(tensors[operand] for operand in op.operands))
+                    operands = op.signature.arguments([tensors[operand] for operand in op.operands])
+                    made = _lowering(op)(op, *operands)
+                    tensors.update(zip(op.results, made if isinstance(made, tuple) else (made,), strict=True))
                 case ReturnOp():
                     results = _results([tensors[value] for value in op.values])
                 case _:

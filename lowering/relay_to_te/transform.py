@@ -40,9 +40,8 @@ def unflatten(position: Expr | int, extents: Sequence[int]) -> list[Expr | int]:
 
 
 def transpose(op: Operator, x: Tensor) -> Tensor:
-    rank = len(shape(x))
-    axes = [axis % rank for axis in op.signature.get("axes") or reversed(range(rank))]
-    place = [axes.index(axis) for axis in range(rank)]
+    axes = relay.TransposeOp.order(op.signature)
+    place = [axes.index(axis) for axis in range(len(axes))]
     return compute(shape_of(op.results[0]), lambda *i: x(*(i[axis] for axis in place)), label(op))
 
 
@@ -55,7 +54,7 @@ def strided_slice(op: Operator, x: Tensor) -> Tensor:
     return compute(shape_of(op.results[0]), element, label(op))
 
 
-def concatenate(op: Operator, *inputs: Tensor) -> Tensor:
+def concatenate(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
     extents = shape_of(op.results[0])
     axis = op.signature.int("axis") % len(extents)
 

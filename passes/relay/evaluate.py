@@ -1,4 +1,4 @@
-"""Operator semantics in numpy: one table for constant folding and for the tests, which hold kernels against it.
+"""Operators and modules run in numpy: for constant folding, and for the tests, which hold kernels against it.
 
 `evaluate` runs one operator, `evaluate_module` a whole module. Values have exactly the dtype the IR states;
 half precision is computed in float32 and rounded once per operator.
@@ -7,6 +7,7 @@ half precision is computed in float32 and rounded once per operator.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -14,28 +15,20 @@ from xdsl.ir import SSAValue
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
-from ...dialects.relay.elementwise import Binary, Unary
+from ...dialects.relay.numerics import AnyArray
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...provenance.diagnostics import fail, message
+from ...dialects.relay.traits import Pointwise
+from ...provenance.diagnostics import fail
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
-from . import evaluate_elementwise, evaluate_nn, evaluate_transform
-from .evaluate_elementwise import AnyArray, Evaluator
-
-TABLE: dict[type[Operator], Evaluator] = {**evaluate_elementwise.TABLE, **evaluate_transform.TABLE, **evaluate_nn.TABLE}
 
 
 def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """The results of `op` for operand values of the op's operand types. Results may be views of the inputs.
-
-    Raises PipelineError for an operator without semantics.
-    """
-    function = TABLE.get(type(op))
-    if function is None:
-        raise PipelineError(message(op.name, "an operator with an evaluator", "none in the table", op.location))
-    elementwise = isinstance(op, Unary | Binary)
+    """The results of `op` for operand values of the op's operand types. Results may be views of the inputs."""
+    sig, elementwise = op.signature, op.has_trait(Pointwise)
     with np.errstate(all="ignore"):
-        results = function(op.signature, _distinct(inputs) if elementwise else inputs)
+        found: Any = op.evaluate(sig, *sig.arguments(_distinct(inputs) if elementwise else inputs))
+        results = cast(tuple[AnyArray, ...], found) if isinstance(found, tuple) else (found,)
         typed = [
             np.asarray(array).astype(numpy_dtype(element_of(value)), copy=False)
             for array, value in zip(results, op.results, strict=True)

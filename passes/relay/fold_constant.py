@@ -12,16 +12,16 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.relay.core import ConstantOp, FuncOp
-from ...dialects.relay.nn import DropoutOp
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.traits import Stateful
 from ...provenance.rewrite import replace_with_constant, rewrite
 from ...support.dtypes import Array
 from .constant_operands import erase_unused, is_at_hand
-from .evaluate import TABLE, evaluate
+from .evaluate import evaluate
 
 
 def foldable(module: ModuleOp) -> set[Operation]:
-    """The operators that depend on constants only, primitive functions and `nn.dropout` (stateful) apart."""
+    """The operators that depend on constants only, primitive functions and stateful ones apart."""
     constant: set[Operation] = set()
     found: set[Operation] = set()
     for func in module.ops:
@@ -30,7 +30,7 @@ def foldable(module: ModuleOp) -> set[Operation]:
         for op in func.block.ops:
             if is_at_hand(op, module):
                 constant.add(op)
-            elif isinstance(op, Operator) and op.operands and type(op) in TABLE and not isinstance(op, DropoutOp):
+            elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
                 if all(isinstance(o.owner, Operation) and o.owner in constant for o in op.operands):
                     constant.add(op)
                     found.add(op)

@@ -15,13 +15,13 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, LeakyReluOp, MultiplyOp, ReluOp, SubtractOp
 from ...dialects.relay.nn import BiasAddOp, Conv2DOp, DenseOp
+from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import ReshapeOp
 from ...provenance.rewrite import rewrite, stands_for
 from ...support.dtypes import Array
 from .channel_axes import Anchor, input_axes, is_along, output_axes
 from .constant_operands import constant_value, is_at_hand, sole_user
-from .evaluate_elementwise import is_float
 from .fold_constant import FoldConstantPass
 
 _REACH = 8

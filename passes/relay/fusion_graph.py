@@ -95,7 +95,7 @@ class FusionGraph:
             if len(op.results) != 1:
                 kind = OpPattern.OPAQUE
             external = any(not isinstance(use.operation, Operator) for result in op.results for use in result.uses)
-            if op.VARIADIC:
+            if any(group.variadic for group in op.operand_groups()):
                 through = graph._add(None, OpPattern.TUPLE, False)
                 for operator in producers(op):
                     graph.consumers[index[operator]].append((through, OpPattern.INJECTIVE))

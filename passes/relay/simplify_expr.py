@@ -11,47 +11,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.relay.elementwise import AddOp, CastOp, DivideOp, MultiplyOp, SubtractOp
-from ...dialects.relay.operator import shape_of
-from ...dialects.relay.transform import (
-    BatchFlattenOp,
-    BroadcastToOp,
-    ExpandDimsOp,
-    LayoutTransformOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    TransposeOp,
-)
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.traits import Neutral
+from ...dialects.relay.transform import BatchFlattenOp, ReshapeOp, Reshaping, TransposeOp
 from ...provenance.rewrite import rewrite
 from .constant_operands import constant_value, erase_unused, sole_user
-
-_RESHAPES = (ReshapeOp, BatchFlattenOp, SqueezeOp, ExpandDimsOp)
-
-
-def order(op: TransposeOp) -> tuple[int, ...]:
-    """The input axis of each output axis."""
-    rank = len(shape_of(op.data))
-    axes = op.signature.get("axes")
-    return tuple(reversed(range(rank))) if axes is None else tuple(axis % rank for axis in axes)
-
-
-def changes_nothing(op: Operation) -> bool:
-    """Whether the first operand of a data movement or cast is its result, too."""
-    match op:
-        case ReshapeOp() | BatchFlattenOp() | SqueezeOp() | ExpandDimsOp() | BroadcastToOp() | CastOp():
-            return op.data.type == op.result.type
-        case TransposeOp():
-            return order(op) == tuple(range(len(shape_of(op.data))))
-        case LayoutTransformOp():
-            return op.src_layout == op.dst_layout
-        case StridedSliceOp():
-            return all(
-                taken == range(extent)
-                for taken, extent in zip(StridedSliceOp.ranges(op.signature), shape_of(op.data), strict=True)
-            )
-        case _:
-            return False
+from .fold_empty import DropEmptyParts, EvaluateEmpty
 
 
 class DropNoOp(RewritePattern):
@@ -60,7 +25,7 @@ class DropNoOp(RewritePattern):
     reason: ClassVar[str] = "it leaves its input as it is"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if changes_nothing(op):
+        if isinstance(op, Operator) and op.leaves_as_is(op.signature):
             rewriter.replace(op, [], [op.operands[0]])
 
 
@@ -72,7 +37,7 @@ class MergeReshapes(RewritePattern):
         if isinstance(sole_user(op.result), ReshapeOp | BatchFlattenOp):
             return
         base: SSAValue = op.data
-        while isinstance(owner := base.owner, _RESHAPES):
+        while isinstance(owner := base.owner, Reshaping):
             base = owner.data
         if base is op.data:
             return
@@ -93,9 +58,9 @@ class MergeTransposes(RewritePattern):
         if isinstance(sole_user(op.result), TransposeOp):
             return
         base: SSAValue = op.data
-        axes = order(op)
+        axes = op.order(op.signature)
         while isinstance(owner := base.owner, TransposeOp):
-            inner = order(owner)
+            inner = owner.order(owner.signature)
             axes = tuple(inner[axis] for axis in axes)
             base = owner.data
         if base is op.data:
@@ -113,13 +78,13 @@ class DropNeutralOperand(RewritePattern):
     module: ModuleOp
     reason: ClassVar[str] = "its constant operand is neutral"
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AddOp | SubtractOp | MultiplyOp | DivideOp, rewriter: PatternRewriter, /) -> None:
-        commutes = isinstance(op, AddOp | MultiplyOp)
-        neutral = 0 if isinstance(op, AddOp | SubtractOp) else 1
-        for data, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if commutes else ((op.lhs, op.rhs),):
-            value = constant_value(other, self.module) if data.type == op.result.type else None
-            if value is not None and value.size and value.flat[0] == neutral and (value == neutral).all():
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if (neutral := op.get_trait(Neutral)) is None:
+            return
+        left, right = op.operands
+        for data, other in ((left, right), (right, left)) if neutral.commutes else ((left, right),):
+            value = constant_value(other, self.module) if data.type == op.results[0].type else None
+            if value is not None and value.size and value.flat[0] == neutral.value and (value == neutral.value).all():
                 rewriter.replace(op, [], [data])
                 erase_unused([other], rewriter)
                 return
@@ -132,6 +97,7 @@ class SimplifyExprPass(ModulePass):
     Before: any relay module.
     After: no reshape follows another, no transpose another, none of them, nor a cast, slice, broadcast or layout
     transform, leaves its input as it is, and no 0 is added or subtracted, no 1 multiplied or divided by.
+    No operator reads or makes a tensor without elements.
     Locations: the one op that several in a row become gets them all, last first; what goes is in the ledger.
 
     ```mlir
@@ -145,4 +111,5 @@ class SimplifyExprPass(ModulePass):
     name = "relay-simplify-expr"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [DropNoOp(), MergeReshapes(), MergeTransposes(), DropNeutralOperand(op)], recursive=False)
+        patterns = [EvaluateEmpty(op), DropEmptyParts(), DropNoOp(), MergeReshapes(), MergeTransposes()]
+        rewrite(op, [*patterns, DropNeutralOperand(op)], recursive=False)

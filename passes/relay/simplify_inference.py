@@ -14,7 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.elementwise import AddOp, DivideOp, MultiplyOp, NegativeOp, SqrtOp
+from ...dialects.relay.elementwise import AddOp, DivideOp, MultiplyOp, NegativeOp, OnesLikeOp, SqrtOp
 from ...dialects.relay.nn import BatchNormOp, DropoutOp
 from ...dialects.relay.operator import element_of, shape_of
 from ...dialects.relay.transform import ExpandDimsOp
@@ -58,7 +58,7 @@ class UnpackBatchNorm(RewritePattern):
 
 
 class DropDropout(RewritePattern):
-    """Inference lets the data through; a dropout whose mask is read stays."""
+    """Inference lets the data through; the mask is all ones."""
 
     reason: ClassVar[str] = "inference lets the data through"
 
@@ -66,6 +66,8 @@ class DropDropout(RewritePattern):
     def match_and_rewrite(self, op: DropoutOp, rewriter: PatternRewriter, /) -> None:
         if op.mask.first_use is None:
             rewriter.replace(op, [], [op.data, None])
+        else:
+            rewriter.replace(op, mask := OnesLikeOp(op.data), [op.data, mask.result])
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class SimplifyInferencePass(ModulePass):
     """Unpacks `nn.batch_norm` into arithmetic and drops `nn.dropout`, as TVM's SimplifyInference (level 0).
 
     Before: any relay module.
-    After: no batch_norm, and no dropout whose mask nobody reads; the statistics of a batch_norm are its inputs.
+    After: no batch_norm and no dropout, whose mask is ones; the statistics of a batch_norm are its inputs.
     Locations: all that a batch_norm becomes gets its location; a dropout that goes is in the ledger.
 
     ```mlir

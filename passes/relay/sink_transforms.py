@@ -13,9 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.elementwise import AddOp, Binary, Unary
+from ...dialects.relay.elementwise import AddOp
 from ...dialects.relay.nn import BiasAddOp, Pool2D
-from ...dialects.relay.operator import shape_of
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.traits import Pointwise
 from ...dialects.relay.transform import (
     ConcatenateOp,
     ExpandDimsOp,
@@ -56,10 +57,10 @@ def _is_cheap(value: SSAValue, shape: Sequence[int]) -> bool:
 
 
 class SinkThroughElementwise(RewritePattern):
-    """Elementwise and broadcasting operators; operands that are not blocked must be cheap to block."""
+    """Operators on each element; operands that are not blocked must be cheap to block."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        if not isinstance(op, Unary | Binary):
+        if not isinstance(op, Operator) or not op.has_trait(Pointwise):
             return
         sources = [blocked_source(value) for value in op.operands]
         result = shape_of(op.results[0])

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 from xdsl.utils.exceptions import VerifyException
 
-from whence.api import compile as compile_model
 from whence.dialects.relay import elementwise as ew
 from whence.dialects.relay import nn
 from whence.dialects.relay import transform as tr
@@ -106,7 +105,7 @@ case(ew.CastOp, SPECIAL[1:-2], dtype="int32")
 
 _BINARY = (ew.AddOp, ew.SubtractOp, ew.MultiplyOp, ew.MaximumOp, ew.MinimumOp, ew.DivideOp)
 for binary in (*_BINARY, ew.PowerOp, ew.EqualOp, ew.LessOp, ew.GreaterOp):
-    for dtype in FLOATS if binary is ew.PowerOp else NUMBERS:
+    for dtype in NUMBERS:
         case(binary, f"3x1x7 {dtype}", f"5x7 {dtype}")
     for left, right in (("16x32", "scalar"), ("1", "13"), ("1x64x7x7", "64x1x1"), ("3x128x16", "3x128x16")):
         case(binary, left, right)
@@ -202,18 +201,15 @@ def test_operator(found: Case, make_net: MakeNet, check_model: Check):
 
 
 def test_every_operator_with_a_lowering_is_tried():
-    mine = {kind for kind in TABLE if kind.__module__ != nn.__name__}
+    mine = {kind for kind in TABLE if kind not in vars(nn).values()}
     assert mine | {nn.BiasAddOp} == {found.kind for found in CASES}
 
 
 @pytest.mark.parametrize("kind", _FLOAT_ONLY)
 def test_a_float_operator_refuses_integers(kind: type[Operator], make_net: MakeNet):
     net = make_net(np.ones(3, np.int32))
-    module = net.finish(net.add(kind, *net.inputs))
-    with pytest.raises(
-        VerifyException, match=r"expected a float operand, got tensor<3xi32> \(layer 'layer1', net node 1"
-    ):
-        compile_model(module)
+    with pytest.raises(VerifyException, match=f"{kind.name}: expected a float operand, got tensor<3xi32>"):
+        net.add(kind, *net.inputs)
 
 
 def test_many_tensors_are_joined(make_net: MakeNet, check_model: Check):

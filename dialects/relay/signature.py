@@ -1,0 +1,132 @@
+"""What an operator's type rule and meaning look at: the operands' types and the attributes' values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, TypeVar, cast
+
+from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...provenance.diagnostics import message
+from .attributes import to_python
+from .traits import Kind
+
+Tensor: TypeAlias = TensorType[Attribute]
+T = TypeVar("T")
+
+
+def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
+    """The shape of a tensor value or type; -1 stands for a dynamic dimension."""
+    return as_tensor(value).get_shape()
+
+
+def element_of(value: SSAValue | Attribute) -> Attribute:
+    """The element type of a tensor value or type."""
+    return as_tensor(value).element_type
+
+
+def as_tensor(value: SSAValue | Attribute) -> Tensor:
+    type_ = value.type if isinstance(value, SSAValue) else value
+    if not isinstance(type_, TensorType):
+        raise VerifyException(f"expected a tensor, got {type_}")
+    return cast(Tensor, type_)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One operand that an operator declares: a single value, one that may be missing, or any number of values."""
+
+    name: str
+    optional: bool = False
+    variadic: bool = False
+
+    @property
+    def single(self) -> bool:
+        return not self.optional and not self.variadic
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What `infer` may look at: operand types and attribute values, and how to complain."""
+
+    op: str
+    types: tuple[Tensor, ...]
+    attributes: Mapping[str, Attribute]
+    location: LocationAttr | None = None
+    groups: Mapping[Group, int] | None = None
+    """How many of the operands are in each group."""
+
+    def arguments(self, values: Sequence[T]) -> list[T | tuple[T, ...] | None]:
+        """One entry for each declared operand: its value, None when it is missing, all of a variadic one."""
+        rest = iter(values)
+        found: list[T | tuple[T, ...] | None] = []
+        for group, size in (self.groups or {}).items():
+            taken = tuple(next(rest) for _ in range(size))
+            found.append(taken if group.variadic else taken[0] if taken else None)
+        return found
+
+    def operand(self, name: str) -> tuple[Tensor, ...]:
+        """The types in one group; none when an optional operand is missing."""
+        start = 0
+        for group, size in (self.groups or {}).items():
+            if group.name == name:
+                return self.types[start : start + size]
+            start += size
+        raise KeyError(name)
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        return self.types[index].get_shape()
+
+    def get(self, name: str) -> Any:
+        """The Python value of an attribute; None when it is absent."""
+        attribute = self.attributes.get(name)
+        return None if attribute is None else to_python(attribute)
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        return cast(tuple[int, ...], self.get(name))
+
+    def int(self, name: str) -> int:
+        return cast(int, self.get(name))
+
+    def str(self, name: str) -> str:
+        return cast(str, self.get(name))
+
+    def pair(self, name: str) -> tuple[int, int]:
+        """An attribute of two ints, one per spatial axis."""
+        values = self.ints(name)
+        if len(values) != 2:
+            self.fail(f"{name} of 2 ints", str(list(values)))
+        return values[0], values[1]
+
+    def rank(self, index: int, *allowed: int) -> tuple[int, ...]:
+        """The shape of operand `index`, whose rank must be one of `allowed`."""
+        shape = self.shape(index)
+        if len(shape) not in allowed:
+            wanted = " or ".join(f"{n}-d" for n in allowed)
+            self.fail(f"a {wanted} operand {index}", str(self.types[index]))
+        return shape
+
+    def of(self, kind: Kind, index: int = 0) -> None:
+        """Complain unless operand `index` is of a kind."""
+        if not kind.holds(self.types[index].element_type):
+            self.fail(kind.noun, str(self.types[index]))
+
+    def same_element(self) -> Attribute:
+        """The one element type of all operands."""
+        first = self.types[0].element_type
+        for index, other in enumerate(self.types):
+            if other.element_type != first:
+                self.fail(f"operand {index} of element type {first}", str(other))
+        return first
+
+    def axis(self, axis: int, rank: int, name: str = "axis") -> int:
+        """A possibly negative axis made non-negative."""
+        if not -rank <= axis < rank:
+            self.fail(f"{name} in [{-rank}, {rank})", str(axis))
+        return axis % rank
+
+    def fail(self, expected: str, found: str) -> NoReturn:
+        raise VerifyException(message(self.op, expected, found, self.location))

@@ -1,0 +1,64 @@
+"""Text that xDSL 0.74 prints and cannot read back, or reads without end: what `install` changes in it.
+
+- A float in a dense literal that is printed in hexadecimal (an infinity, a NaN, 123456792.0) is read as an integer.
+  Such literals are printed as the bytes of their elements, `dense<"0x000080FF">`, a form that MLIR has, too.
+- A string with an escape and a character beyond ASCII is read as bytes, where nothing expects them. It is a string
+  whenever it is UTF-8. All characters beyond ASCII are printed as escapes.
+- A string that does not end takes time exponential in its length. Its regular expression gets possessive quantifiers.
+
+All tools of Whence, and a plain `xdsl-opt` that has loaded a dialect or pass of ours, get these on import.
+"""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import Any
+
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
+from xdsl.printer import Printer
+from xdsl.utils.lexer import Position, Token
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
+
+_STRING = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+_print_dense = DenseIntOrFPElementsAttr.print_without_type
+_lex_string = MLIRLexer._lex_string_literal  # pyright: ignore[reportPrivateUsage]
+
+
+def print_dense(self: DenseIntOrFPElementsAttr[Any], printer: Printer) -> None:
+    """The elements as xDSL prints them, or as bytes where that would not be read back."""
+    if not isinstance(self.get_element_type(), AnyFloat) or not len(self):
+        _print_dense(self, printer)
+        return
+    stream, printer.stream = printer.stream, StringIO()
+    try:
+        _print_dense(self, printer)
+        text = printer.stream.getvalue()
+    finally:
+        printer.stream = stream
+    data = self.data.data
+    first = data[: len(data) // len(self)]
+    is_splat = data == first * len(self)
+    # xDSL takes 0.0 and -0.0 for the same when it looks for a splat.
+    lossy = "0x" in text or (self.is_splat() and not is_splat)
+    printer.print_string(f'dense<"0x{(first if is_splat else data).hex().upper()}">' if lossy else text)
+
+
+def lex_string_literal(self: MLIRLexer, start_pos: Position) -> Token[MLIRTokenKind, str]:
+    """A string if its bytes are UTF-8, else bytes."""
+    token = _lex_string(self, start_pos)
+    if isinstance(token.span, StringLiteral) and token.kind is MLIRTokenKind.BYTES_LIT:
+        try:
+            token.span.bytes_contents.decode()
+        except UnicodeDecodeError:
+            return token
+        return Token(MLIRTokenKind.STRING_LIT, token.span)
+    return token
+
+
+def install() -> None:
+    """Have xDSL print and read as above."""
+    DenseIntOrFPElementsAttr.print_without_type = print_dense
+    MLIRLexer._lex_string_literal = lex_string_literal  # pyright: ignore[reportPrivateUsage]
+    MLIRLexer._unescaped_characters_regex = _STRING  # pyright: ignore[reportPrivateUsage]

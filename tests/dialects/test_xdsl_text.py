@@ -1,0 +1,122 @@
+"""What our tools print, they and a plain xdsl-opt read back: every float, every name; and a string without end ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, FloatAttr, StringAttr, VectorType
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+
+from whence.dialects.element_types import element_type
+from whence.dialects.relay.constants import literal, literal_value
+
+DTYPES: list[Any] = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.bool_, np.int8, np.int64, np.uint8]
+SHAPES = [(), (1,), (7,), (2, 3), (0, 4), (120,)]
+
+
+def numbers(dtype: Any, shape: tuple[int, ...], seed: int) -> npt.NDArray[Any]:
+    """Random bits, every float among them: infinities, NaNs with payloads, subnormals, large integers."""
+    rng = np.random.default_rng(seed)
+    if dtype == np.bool_:
+        return rng.random(shape) < 0.5
+    kind = np.dtype(dtype)
+    array = np.frombuffer(rng.bytes(int(np.prod(shape)) * kind.itemsize), kind).reshape(shape).copy()
+    special = [np.inf, -np.inf, np.nan, -0.0, 0.0, 12345.0] if kind.name.endswith(("16", "32", "64")) else []
+    if special and not np.issubdtype(kind, np.integer) and array.size:
+        array.flat[rng.integers(array.size)] = special[rng.integers(len(special))]
+    return array
+
+
+def again(attribute: Attribute) -> tuple[str, Attribute]:
+    text = StringIO()
+    Printer(text).print_attribute(attribute)
+    context = Context()
+    context.load_dialect(Builtin)
+    return text.getvalue(), Parser(context, text.getvalue()).parse_attribute()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_dense_literals(dtype: Any, shape: tuple[int, ...]):
+    for seed in range(20):
+        array = numbers(dtype, shape, seed)
+        text, parsed = again(literal(array))
+        assert isinstance(parsed, DenseIntOrFPElementsAttr)
+        assert literal_value(parsed).tobytes() == array.tobytes(), text
+        assert again(parsed)[0] == text
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 123456792.0])
+def test_splats(number: float):
+    text, parsed = again(literal(np.full((4, 4), number, np.float32)))
+    assert isinstance(parsed, DenseIntOrFPElementsAttr)
+    np.testing.assert_array_equal(literal_value(parsed), np.float32(number))
+    assert len(text) < 40
+    assert again(literal(np.full((4, 4), 0.5, np.float32)))[0].startswith("dense<5.000000e-01>")
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4])
+def test_scalars(dtype: Any):
+    type_: Any = element_type(dtype)
+    for number in (np.inf, -np.inf, np.nan, -0.0, 1e-7, 12345.0):
+        attribute = FloatAttr(float(np.asarray(number, dtype)), type_)
+        text, parsed = again(attribute)
+        assert isinstance(parsed, FloatAttr)
+        assert np.float64(parsed.value.data).tobytes() == np.float64(attribute.value.data).tobytes(), text
+
+
+@pytest.mark.parametrize("name", ["plain", "é", 'dvě "quoted"', "日本\\語\n", "\x07\x1b[31m", "%d{}"])
+def test_strings(name: str):
+    assert again(StringAttr(name))[1] == StringAttr(name)
+
+
+def test_a_string_without_end_is_an_error_at_its_place():
+    text = '"test.op"() {\n  a = "' + "a" * 200 + "\n"
+    with pytest.raises(ParseError, match="before closing string literal") as error:
+        Parser(Context(allow_unregistered=True), text).parse_module()
+    assert (error.value.span.get_location().line, error.value.span.get_location().col) == (2, 7)
+
+
+def module_text() -> str:
+    """Constants of every dtype with specials, at every level that has them, and a layer with a name of its own."""
+    lines: list[str] = ["relay.func @main() -> () {"]
+    for index, dtype in enumerate(DTYPES):
+        text = again(literal(numbers(dtype, (5,), index)))[0]
+        lines.append(f'  %c{index} = relay.constant {text} loc("vrstva \\C4\\8D\\22{index}")')
+    lines += ["  relay.return", "}", "tir.prim_func @f(%y: !tir.buffer<4xf32>) outputs 1 {"]
+    lines.append(f"  %t = tir.alloc_const {again(literal(numbers(np.float32, (4,), 1)))[0]} : !tir.buffer<4xf32>")
+    vector = DenseIntOrFPElementsAttr(
+        VectorType(element_type(np.float32), (4,)), literal(np.full(4, -np.inf, np.float32)).data
+    )
+    lines += [f"  %v = arith.constant {again(vector)[0]}", "  %s = arith.constant 0xFF800000 : f32", "}"]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("tool", ["whence-opt", "xdsl-opt"])
+@pytest.mark.parametrize("generic", [False, True])
+def test_tools_read_what_they_print(tool: str, generic: bool, tmp_path: Path):
+    def run(text: str) -> str:
+        file = tmp_path / "in.mlir"
+        file.write_text(text)
+        command = [Path(sys.executable).with_name(tool), file, "--print-debuginfo"]
+        command += ["--print-op-generic"] if generic else []
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    first = run(module_text())
+    assert run(first) == first
+    assert first.count('dense<"0x') >= 4
+    assert "dense<0x" not in first
