@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 
+from ..support.names import shown
 from .diagnostics import LocationError
 from .ledger import Ledger
 from .span import leaf_name, leaves
@@ -63,6 +64,6 @@ def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, 
     """Raise LocationError when a leaf of `before` is neither in the result nor in the ledger."""
     vanished = before - surviving_leaves(root)
     if vanished and (lost := vanished - ledger.explained()):
-        names = ", ".join(sorted(map(leaf_name, lost)))
+        names = ", ".join(shown(leaf_name(leaf)) for leaf in sorted(lost, key=leaf_name))
         layers = _count(len(lost), "layer")
         raise LocationError(f"pass {pass_name}: {layers} vanished without an entry in the ledger: {names}")

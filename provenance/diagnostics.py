@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from ..support.names import shown
 from .span import leaves
 
 
@@ -26,9 +27,9 @@ def describe(location: LocationAttr, limit: int = 3) -> str:
         match leaf:
             case NameLoc(desc=name, location=FileLineColLoc() as at):
                 place = "line" if at.filename.data.endswith(".py") else "node"
-                parts.append(f"layer '{name.data}', {at.filename.data} {place} {at.line.data}")
+                parts.append(f"layer '{shown(name.data)}', {shown(at.filename.data)} {place} {at.line.data}")
             case NameLoc(desc=name):
-                parts.append(f"layer '{name.data}'")
+                parts.append(f"layer '{shown(name.data)}'")
             case FileLineColLoc():
                 parts.append(f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}")
             case _:
