@@ -13,6 +13,7 @@ from ..planning.artifact import Artifact
 from ..provenance.lost import is_lost
 from ..provenance.span import leaf_name, leaves
 from ..support.errors import FrontendError
+from ..support.names import shown
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Layer:
         return f"{self.file}:{self.node}" if self.file else ""
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.place})" if self.file else self.name
+        return f"{shown(self.name)} ({self.place})" if self.file else shown(self.name)
 
 
 def unique_leaves(locations: Iterable[LocationAttr]) -> tuple[LocationAttr, ...]:
@@ -112,4 +113,4 @@ def unknown(kind: str, name: str, known: Sequence[str]) -> str:
         # Names that hold what was asked for: `conv1` when they are `net/conv1_1`.
         near = [other for other in known if name.lower() in other.lower()][:3] if name else []
     hint = f"; did you mean {', '.join(repr(other) for other in near)}?" if near else ""
-    return f"unknown {kind} '{name}': expected one of {len(known)}{hint}"
+    return f"unknown {kind} '{shown(name)}': expected one of {len(known)}{hint}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ..support.names import shown
+
 
 def table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, indent: str = "  ") -> str:
     """Lines of aligned columns, two spaces apart: numbers to the right, text to the left."""
@@ -28,7 +30,7 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, inden
 
 
 def _cell(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{value:.3f}" if isinstance(value, float) else shown(str(value))
 
 
 def _numeric(text: str) -> bool:
@@ -52,7 +54,7 @@ def count(number: int, noun: str) -> str:
 
 def some(names: Iterable[str], limit: int = 6) -> str:
     """The first names, and how many more there are."""
-    found = list(names)
+    found = [shown(name) for name in names]
     if len(found) <= limit:
         return ", ".join(found)
     return f"{', '.join(found[:limit])} and {len(found) - limit} more"
@@ -60,7 +62,7 @@ def some(names: Iterable[str], limit: int = 6) -> str:
 
 def tally(names: Iterable[str]) -> str:
     """`add, multiply x2`: each name once, in order, with how often it was there."""
-    return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(names).items())
+    return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(map(shown, names)).items())
 
 
 def seconds(value: float) -> str:

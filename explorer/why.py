@@ -15,6 +15,7 @@ from ..planning.artifact import Artifact, Call
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
 from ..support.errors import FrontendError
+from ..support.names import shown
 from .code import kernel_of, line_location, machine_code, stages_of
 from .history import history, told
 from .layers import Layer, functions, snapshot, unique_leaves, unknown
@@ -35,7 +36,10 @@ class OperatorOrigin:
     entries: tuple[Entry, ...]
 
     def __str__(self) -> str:
-        lines = [f"  {self.op} : {self.result}", f"    serves     {', '.join(self.layers) or 'no known layer'}"]
+        lines = [
+            f"  {self.op} : {self.result}",
+            f"    serves     {', '.join(map(shown, self.layers)) or 'no known layer'}",
+        ]
         lines.append(f"    te stages  {', '.join(self.stages) or 'none of its own'}")
         if self.entries:
             lines += ["    made by", table(map(told, self.entries), indent="      ")]
@@ -86,7 +90,7 @@ class Line:
         lines = [f"line {self.number}: {self.text.strip()}"]
         several = len(self.layers) > 1
         for call, names in self.layers:
-            served = ", ".join(names) or "no layer"
+            served = ", ".join(map(shown, names)) or "no layer"
             lines.append(f"  serves {served}" + (f"  in {call}" if several else ""))
         if self.instructions:
             lines.append(f"  became {count(len(self.instructions), 'machine instruction')}")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation
 
+from ..support.names import shown
 from .diagnostics import LocationError
 from .ledger import Ledger
 from .lost import is_located, is_lost, unlocated
@@ -74,6 +75,6 @@ def unexplained(before: set[LocationAttr], root: Operation, ledger: Ledger) -> s
 def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, ledger: Ledger) -> None:
     """Raise LocationError when a leaf of `before` is neither in the result nor in the ledger."""
     if lost := unexplained(before, root, ledger):
-        names = ", ".join(sorted(map(leaf_name, lost)))
+        names = ", ".join(shown(leaf_name(leaf)) for leaf in sorted(lost, key=leaf_name))
         layers = _count(len(lost), "layer")
         raise LocationError(f"pass {pass_name}: {layers} vanished without an entry in the ledger: {names}")

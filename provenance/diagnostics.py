@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import enumerated, expectation
+from ..support.names import shown
 from .span import leaves
 
 
@@ -28,9 +29,9 @@ def _place(leaf: LocationAttr) -> str:
     match leaf:
         case NameLoc(desc=name, location=FileLineColLoc() as at):
             place = "line" if at.filename.data.endswith(".py") else "node"
-            return f"layer '{name.data}', {at.filename.data} {place} {at.line.data}"
+            return f"layer '{shown(name.data)}', {shown(at.filename.data)} {place} {at.line.data}"
         case NameLoc(desc=name):
-            return f"layer '{name.data}'"
+            return f"layer '{shown(name.data)}'"
         case FileLineColLoc():
             return f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}"
         case _:

@@ -13,6 +13,10 @@ class FrontendError(WhenceError):
     """The model or an input of it is bad."""
 
 
+class FrontendWarning(UserWarning):
+    """The model is imported, but not as surely as others."""
+
+
 class ScheduleError(WhenceError):
     """The schedule is illegal."""
 

@@ -1,4 +1,7 @@
-"""ONNX models (opsets 7 to 21) -> relay. The onnx package is imported when `from_onnx` is called, not before."""
+"""ONNX models (opsets 7 to 24, others with a warning) -> relay.
+
+The onnx package is imported when `from_onnx` is called, not before.
+"""
 
 from __future__ import annotations
 

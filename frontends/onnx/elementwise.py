@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
+from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import (
@@ -20,6 +21,7 @@ from ...dialects.relay.elementwise import (
     PowerOp,
 )
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import ExpandDimsOp
 from ...support.dtypes import Array
 from .context import Context, shape_of
 from .tensors import dtype_of
@@ -29,7 +31,21 @@ Convert = Callable[[Context], SSAValue]
 
 def elementwise(op: type[Operator]) -> Convert:
     """The converter of an operator without attributes."""
-    return lambda ctx: ctx.emit(op, *ctx.values())
+    return lambda ctx: ctx.emit(op, *_operands(ctx))
+
+
+def _operands(ctx: Context) -> list[SSAValue]:
+    """The inputs; before opset 7 the second stood at `axis` of the first, if that was given."""
+    values = ctx.values()
+    if ctx.opset < 7 and len(values) == 2 and ctx.has_attribute("axis"):
+        left, right = map(len, map(shape_of, values))
+        axis = ctx.int("axis", 0)
+        trailing = left - right - (axis + left if axis < 0 else axis)
+        if trailing < 0:
+            ctx.fail(f"an axis of at most {left - right}", str(axis))
+        if trailing:
+            values[1] = ctx.emit(ExpandDimsOp, values[1], axis=right, num_newaxis=trailing)
+    return values
 
 
 def variadic(op: type[Operator]) -> Convert:
@@ -98,7 +114,10 @@ def _common(ctx: Context) -> np.dtype[np.generic]:
 
 
 def cast_target(ctx: Context) -> np.dtype[np.generic]:
-    """The dtype that a Cast asks for."""
+    """The dtype that a Cast asks for; before opset 6 by name."""
+    if ctx.opset < 6:
+        name = ctx.str("to", "")
+        return dtype_of(TensorProto.DataType.Value(name), f"Cast '{ctx.node.output[0]}'")
     return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
 
 

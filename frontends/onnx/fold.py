@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...support.dtypes import Array
 from .context import Context
 from .elementwise import cast_target
-from .shaping import new_axes, old_axes, slices
+from .shaping import new_axes, new_shape, old_axes, slices
 
 Fold = Callable[[Context], Array]
 
@@ -121,7 +121,7 @@ def slice_(ctx: Context) -> Array:
 
 
 def reshape(ctx: Context) -> Array:
-    data, wanted = ctx.array(0, "data"), ctx.known_ints(1, "a shape")
+    data, wanted = ctx.array(0, "data"), new_shape(ctx)
     if not ctx.int("allowzero", 0):
         wanted = tuple(data.shape[i] if extent == 0 else extent for i, extent in enumerate(wanted))
     return data.reshape(wanted)

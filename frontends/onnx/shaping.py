@@ -47,10 +47,14 @@ def old_axes(ctx: Context, rank: int) -> tuple[int, ...] | None:
     return None if given is None else tuple(axis_of(ctx, axis, rank) for axis in given)
 
 
+def new_shape(ctx: Context) -> tuple[int, ...]:
+    """What a Reshape asks for: an attribute before opset 5, an input since."""
+    return ctx.known_ints(1, "a shape") if ctx.opset >= 5 else ctx.ints("shape") or ()
+
+
 def reshape(ctx: Context) -> SSAValue:
-    return ctx.emit(
-        ReshapeOp, ctx.value(0), newshape=ctx.known_ints(1, "a shape"), allowzero=int(ctx.int("allowzero", 0))
-    )
+    shape = new_shape(ctx)
+    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(ctx.int("allowzero", 0)))
 
 
 def flatten(ctx: Context) -> SSAValue:

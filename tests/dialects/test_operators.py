@@ -94,7 +94,7 @@ def test_operand_groups(bias: bool, more: int):
     rng = np.random.default_rng(more)
     arrays = [rng.standard_normal(2).astype(np.float32) for _ in op.operands]
     total, *copies = evaluate(op, arrays)
-    np.testing.assert_allclose(total, np.sum(arrays, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(total, np.float32), np.sum(arrays, axis=0), rtol=1e-6)
     assert len(copies) == more
 
     module = ModuleOp([data.owner, op])

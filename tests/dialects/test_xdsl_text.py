@@ -6,7 +6,7 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -47,22 +47,25 @@ def again(attribute: Attribute) -> tuple[str, Attribute]:
     return text.getvalue(), Parser(context, text.getvalue()).parse_attribute()
 
 
+def values_of(attribute: Attribute) -> npt.NDArray[Any]:
+    assert isinstance(attribute, DenseIntOrFPElementsAttr)
+    return literal_value(cast("DenseIntOrFPElementsAttr[Any]", attribute))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_dense_literals(dtype: Any, shape: tuple[int, ...]):
     for seed in range(20):
         array = numbers(dtype, shape, seed)
         text, parsed = again(literal(array))
-        assert isinstance(parsed, DenseIntOrFPElementsAttr)
-        assert literal_value(parsed).tobytes() == array.tobytes(), text
+        assert values_of(parsed).tobytes() == array.tobytes(), text
         assert again(parsed)[0] == text
 
 
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 123456792.0])
 def test_splats(number: float):
     text, parsed = again(literal(np.full((4, 4), number, np.float32)))
-    assert isinstance(parsed, DenseIntOrFPElementsAttr)
-    np.testing.assert_array_equal(literal_value(parsed), np.float32(number))
+    np.testing.assert_array_equal(values_of(parsed), np.float32(number))
     assert len(text) < 40
     assert again(literal(np.full((4, 4), 0.5, np.float32)))[0].startswith("dense<5.000000e-01>")
 

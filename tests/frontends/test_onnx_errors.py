@@ -17,7 +17,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 
 from whence.frontends.onnx import from_onnx
 from whence.support.context import PassContext
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, FrontendWarning
 
 
 def parse(text: str, opset: int = 13) -> ModelProto:
@@ -87,9 +87,22 @@ def test_no_output():
     fails(model, "expected a graph with at least one output, got none")
 
 
-@pytest.mark.parametrize(("opset", "found"), [(6, "opset 6"), (22, "opset 22")])
-def test_opset_out_of_range(opset: int, found: str):
-    fails(parse(RELU, opset), f"<memory>: expected ONNX opset 7 to 21, got {found}")
+@pytest.mark.parametrize("opset", [6, 25, 99])
+def test_an_unknown_opset_is_imported_with_a_warning(opset: int):
+    with pytest.warns(FrontendWarning, match=f"<memory>: expected ONNX opset 7 to 24, got {opset}; "):
+        module = from_onnx(parse(RELU, opset))
+    assert "relay.nn.relu" in str(module)
+
+
+@pytest.mark.filterwarnings("ignore::whence.support.errors.FrontendWarning")
+@pytest.mark.parametrize("operator", ["Dropout", "BatchNormalization"])
+def test_training_of_old_opsets_is_refused(operator: str):
+    more = ", s, s, s, s" if operator == "BatchNormalization" else ""
+    text = f"(float[2,3] x, float[3] s) => (float[2,3] y) {{ y = {operator} <%s> (x{more}) }}"
+    fails(
+        parse(text % "is_test = 0", 6), f"{operator}: expected is_test=1 (inference) before opset 7, got training mode"
+    )
+    from_onnx(parse(text % "is_test = 1", 6))
 
 
 def test_no_opset():

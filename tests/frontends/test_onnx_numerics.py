@@ -111,6 +111,16 @@ def test_acosh():
     check(one("x:[2,3,4]", "t = Exp (x) y = Acosh (t)"), 13, only_positive=True)
 
 
+@pytest.mark.filterwarnings("ignore::whence.support.errors.FrontendWarning")
+def test_operands_before_opset_7_stand_at_an_axis():
+    model = onnx.parser.parse_model(
+        '<ir_version: 3, opset_import: ["": 6]> graph (float[2,3,4] a, float[3] b) => (float[2,3,4] y)'
+        "{ y = Add <broadcast = 1, axis = 1> (a, b) }"
+    )
+    a, b = np.random.default_rng(0).random((2, 3, 4), np.float32), np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(evaluate_module(from_onnx(model), [a, b])[0], a + b[:, None])
+
+
 @pytest.mark.parametrize("opset", [10, 20])
 def test_is_nan_and_inf(opset: int):
     """Numbers, those divided by zero, and 0 / 0."""

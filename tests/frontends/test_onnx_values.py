@@ -40,7 +40,8 @@ def expected(found: onnx.ModelProto, arrays: Sequence[AnyArray]) -> list[AnyArra
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         names = [value.name for value in found.graph.input]
-        return cast(list[AnyArray], ReferenceEvaluator(found).run(None, dict(zip(names, arrays, strict=False))))
+        evaluator: Any = ReferenceEvaluator(found)
+        return cast(list[AnyArray], evaluator.run(None, dict(zip(names, arrays, strict=False))))
 
 
 def agree(mine: Sequence[AnyArray], reference: Sequence[AnyArray], tolerance: float = 1e-5) -> None:
@@ -81,7 +82,7 @@ def test_powers_of_all_dtypes(base: Any):
             (mine,) = evaluate_module(from_onnx(found), [] if known else [x, y])
             (reference,) = expected(found, [] if known else [x, y])
             assert mine.dtype == np.dtype(base)
-            np.testing.assert_allclose(mine, reference, rtol=1e-3 if base == np.float16 else 1e-6)
+            np.testing.assert_allclose(cast(AnyArray, mine), reference, rtol=1e-3 if base == np.float16 else 1e-6)
 
 
 def test_integer_powers():

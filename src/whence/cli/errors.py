@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
 from whence.support.errors import WhenceError
+from whence.support.names import shown
 from whence.textio import one_line
 
 
@@ -21,7 +24,9 @@ def guarded(program: str, body: Callable[[], int]) -> int:
     if os.environ.get("WHENCE_DEBUG") == "1":
         return body()
     try:
-        return body()
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(_warn, program)
+            return body()
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -32,6 +37,10 @@ def guarded(program: str, body: Callable[[], int]) -> int:
     except (Exception, ArgSpecParseError) as error:
         print(f"{program}: error: {described(error)}", file=sys.stderr)
         return 1
+
+
+def _warn(program: str, text: Warning | str, *_: object) -> None:
+    print(f"{program}: warning: {shown(str(text))}", file=sys.stderr)
 
 
 def described(error: BaseException) -> str:
@@ -45,7 +54,7 @@ def described(error: BaseException) -> str:
             text = f"{file}: {reason}"
         case _:
             text = f"internal error: {type(error).__name__}: {error} (WHENCE_DEBUG=1 shows where)"
-    return " ".join(text.split())
+    return shown(" ".join(text.split()))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
