@@ -6,6 +6,7 @@ that it names. Both ways: nothing else changes, and nothing named stays as it wa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import whence
 from whence.dialects.relay.core import ConstantOp
+from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.transform import LayoutTransformOp
 from whence.explorer.code import kernel_of
 from whence.explorer.layers import functions, snapshot
@@ -235,3 +237,31 @@ def test_another_operator_changes_the_kernels_that_name_its_layer(other: Other):
     assert all(
         np.array_equal(one, two) for one, two in zip(before.constants.values(), after.constants.values(), strict=True)
     )
+
+
+def operators(one: Built) -> Counter[str]:
+    """The operators of all kernels, by name."""
+    found = functions(snapshot(one.exe.artifact, "fused"))
+    return Counter(op.name for call in one.exe.kernels for op in found[call].block.ops if isinstance(op, Operator))
+
+
+REMOVED = [
+    *(("residual", name) for name in ("bn1", "relu1", "bn2", "leaky2", "bn3", "relu3", "bn4", "relu4", "sigmoid5")),
+    *(("residual", name) for name in ("relu6", "softmax")),
+    *(("branching", name) for name in ("bn0", "relu0", "left_relu", "right_scale", "right_shift", "right_leaky")),
+    *(("branching", name) for name in ("gate", "bn1", "tanh", "clip", "minus", "bias", "scale")),
+]
+
+
+@pytest.mark.parametrize(("network", "layer"), REMOVED)
+def test_without_a_layer_the_operators_that_name_it_are_gone(network: str, layer: str):
+    model = NETWORKS[network]()
+    (node,) = (node for node in model.graph.node if node.name == layer)
+    model.graph.node.remove(node)
+    for other in model.graph.node:
+        other.input[:] = [node.input[0] if name == node.output[0] else name for name in other.input]
+    for output in model.graph.output:
+        output.name = node.input[0] if output.name == node.output[0] else output.name
+    before = built(network)
+    named = Counter(name for part in before.exe.where(layer).kernels for name in part.operators)
+    assert operators(before) - operators(build(model)) == named
