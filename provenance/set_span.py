@@ -12,17 +12,19 @@ from ..support.context import spans_enabled
 from .builder import fill
 from .span import SequentialSpan, SourceName, Span
 
-Spanned: TypeAlias = SSAValue | Operation | Sequence[SSAValue | Operation]
-Source: TypeAlias = str | Span | SequentialSpan | LocationAttr
+Spanned: TypeAlias = "SSAValue | Operation | Sequence[Spanned]"
+Source: TypeAlias = str | SourceName | Span | SequentialSpan | LocationAttr
 
 SpannedT = TypeVar("SpannedT", bound=Spanned)
 
 
 def location_of(source: Source) -> LocationAttr:
-    """The location that a layer name, a span or a location stands for. Raises TypeError for anything else."""
+    """The location that a layer's name, a span or a location stands for. Raises TypeError for anything else."""
     match cast(object, source):
         case str() as name:
             return Span(SourceName(name)).location
+        case SourceName() as name:
+            return Span(name).location
         case Span() as span:
             return span.location
         case SequentialSpan() as span:
@@ -35,19 +37,20 @@ def location_of(source: Source) -> LocationAttr:
 
 
 def _roots(values: object) -> list[SSAValue | Operation]:
-    items: Sequence[object] = cast(Sequence[object], values) if isinstance(values, list | tuple) else (values,)
-    roots: list[SSAValue | Operation] = []
-    for item in items:
-        if not isinstance(item, SSAValue | Operation):
-            raise TypeError(
-                f"set_span: expected a value, an operation, or a list or tuple of them, got {type(item).__name__}"
-            )
-        roots.append(cast(SSAValue | Operation, item))
-    return roots
+    if isinstance(values, SSAValue | Operation):
+        return [cast(SSAValue | Operation, values)]
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        found = type(values).__name__
+        raise TypeError(f"set_span: expected a value, an operation, or a list or tuple of them, got {found}")
+    return [root for item in cast(Sequence[object], values) for root in _roots(item)]
 
 
 def set_span(values: SpannedT, source: Source) -> SpannedT:
     """Locate at `source` what `values` are computed by, as far as it has no location yet; return `values`.
+
+    values: what the RFC lists. An expression is a value or an op: a call, a constant, a function; a variable is a block
+        argument; a tuple with its size is an op's `results`. Or a list or tuple of such.
+    source: a layer's name, a span, or a location.
 
     Walks from each value to its producers, through ops and function arguments without a location, and stops at
     ops that have one: those belong to an earlier layer. Ops nested in a filled op are filled, too.

@@ -125,3 +125,20 @@ def test_importing_whence_loads_nothing_heavy():
     script = f"import sys, whence; print(*sorted(set({HEAVY}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("folder", ["provenance", "support"])
+def test_no_file_imports_itself_in_a_circle(folder: str):
+    """Imports for type checkers and inside functions count."""
+    found = {
+        path.stem: {
+            parts[2]
+            for name in imported(path)
+            if len(parts := name.split(".")) > 2 and parts[1] == folder and parts[2] != path.stem
+        }
+        for path in python(folder)
+    }
+    reached = {stem: set(others) for stem, others in found.items()}
+    for _ in found:
+        reached = {stem: others.union(*(reached.get(one, set()) for one in others)) for stem, others in reached.items()}
+    assert not [stem for stem, others in reached.items() if stem in others]

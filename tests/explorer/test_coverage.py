@@ -30,7 +30,7 @@ def test_nothing_is_covered_without_locations(unlocated: ModuleOp):
     blind = whence.compile(unlocated)
     assert blind.coverage() == dict.fromkeys(LEVELS, 0.0)
     assert blind.layers == ()
-    assert "it has no location" in str(blind.why(0))
+    assert "lost by pass import" in str(blind.why(0))
 
 
 def test_kernels_are_the_same_without_locations(compiled: whence.Executable, unlocated: ModuleOp):

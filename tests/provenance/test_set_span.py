@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseIntOrFPElementsAttr, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Operation
 
-from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ExpOp, ReluOp, SqrtOp
-from whence.dialects.relay.nn import BatchNormOp
+from whence.dialects.relay.nn import BatchNormOp, DropoutOp
 from whence.dialects.relay.transform import ConcatenateOp, ExpandDimsOp
 from whence.provenance.set_span import Source, set_span
 from whence.provenance.span import SequentialSpan, SourceName, Span, fuse, layer_location, layer_names
@@ -77,10 +77,37 @@ def test_a_list_or_tuple_of_values_and_ops():
     assert set_span([], "nothing") == []
 
 
+def test_all_results_of_an_op_as_one():
+    """The RFC's TupleWrapper, alone and among other expressions."""
+    data = block("x").args[0]
+    first, second, third = (DropoutOp(data) for _ in range(3))
+    assert set_span(first.results, "drop") is first.results
+    set_span((second.results, third.mask, [ReluOp(data)]), "drops")
+    assert names(first, second, third) == [("drop",), ("drops",), ("drops",)]
+
+
+def test_the_operands_of_an_op():
+    x, y = block("", "").args
+    op = AddOp(x, y)
+    set_span(op.operands, "inputs")
+    assert [layer_names(value.location) for value in (x, y)] == [("inputs",)] * 2
+    assert names(op) == [()]
+
+
+def test_constants_and_functions():
+    one = ConstantOp(T, literal=DenseIntOrFPElementsAttr.from_list(T, [1.0] * 4))
+    func = FuncOp("f", [T], [T])
+    assert set_span(one, "one") is one
+    set_span([func, func.block.args[0]], "f")
+    assert names(one, func) == [("one",), ("f",)]
+    assert layer_names(func.block.args[0].location) == ("f",)
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
         ("conv", Span(SourceName("conv")).location),
+        (SourceName("conv"), Span(SourceName("conv")).location),
         (Span(SourceName("conv"), 3, 3, 1, 1, "m"), layer_location("conv", "m", 3, 1)),
         (SequentialSpan([A, B, A]), fuse([A, B])),
         (A, A),
@@ -109,7 +136,7 @@ def test_switched_off_it_does_nothing(monkeypatch: pytest.MonkeyPatch):
     assert op.location is UNKNOWN_LOC
 
 
-@pytest.mark.parametrize("value", [None, "name", 3, [None], {1: 2}])
+@pytest.mark.parametrize("value", [None, "name", b"name", 3, [None], ["name"], ([3],), {1: 2}, iter(())])
 def test_other_values_are_refused(value: object):
     with pytest.raises(TypeError, match="set_span: expected a value, an operation, or a list or tuple of them, got"):
         set_span(cast(Operation, value), "conv")
