@@ -29,6 +29,7 @@ from .llvm_to_native.compile import Native, compile_text
 from .llvm_to_native.emit import emit_module
 from .llvm_to_native.target import Target
 from .relay_to_te.lower import lower_function
+from .relay_to_te.strategies import outside_fingerprint
 from .relay_to_te.strategy import schedule_function
 from .te_to_tir.lower import lower_schedule
 from .tir_to_llvm.convert import convert
@@ -120,7 +121,14 @@ def printed(op: Operation) -> str:
 
 def kernel_key(func: FuncOp, target: Target) -> str:
     """The cache key of an anonymous function: hex sha256 of all that shapes its code."""
-    text = "\n".join((compiler_fingerprint(), target.key, PassContext.current().shapes_code(), printed(func)))
+    parts = (
+        compiler_fingerprint(),
+        outside_fingerprint(),
+        target.key,
+        PassContext.current().shapes_code(),
+        printed(func),
+    )
+    text = "\n".join(parts)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
