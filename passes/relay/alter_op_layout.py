@@ -21,8 +21,9 @@ from ...dialects.relay.nn import (
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import LayoutTransformOp
+from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
-from ...provenance.rewrite import eliminate_common_subexpressions, rewrite
+from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
 from .blocking import PLAIN, blocked_source, moved, nchw, vector_block
