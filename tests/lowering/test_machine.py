@@ -11,10 +11,10 @@ from onnx import ModelProto, helper, numpy_helper, parser
 
 from whence.api import load
 from whence.build import compile_kernels
+from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.schedules.tiles import pixel_tile, product_tile
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.runtime.cache import KernelCache
 from whence.support.machine import CHANNEL_BLOCK, Machine
 
 ELF_MACHINE = {"aarch64": 183, "riscv64": 243, "x86_64": 62}
@@ -70,6 +70,10 @@ def test_the_pipeline_knows_the_machine():
     assert getattr(one, "lanes") == machine.channel_block  # noqa: B009
 
 
+def silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
 def network() -> tuple[ModelProto, Any]:
     random = np.random.default_rng(0)
     weights = [("W0", (16, 8, 3, 3)), ("W1", (16, 1, 3, 3)), ("W2", (16 * 36, 40))]
@@ -102,7 +106,7 @@ def test_objects_for_other_machines(target: str, instruction: str):
     machine = Target.parse(f"llvm {target}")
     module = load(network()[0])
     run_passes(module, relay_pipeline(3, machine.hardware))
-    kernels, _ = compile_kernels(module, machine, KernelCache(enabled=False), lambda *_: None)
+    kernels, _ = compile_kernels(module, machine, KernelCache(enabled=False), silent)
     architecture = machine.triple.partition("-")[0]
     for kernel in kernels:
         assert kernel.object[:4] == b"\x7fELF"
