@@ -97,6 +97,11 @@ class Machine:
         return self.vector_registers * 3 // 4
 
     @property
+    def mask_registers(self) -> bool:
+        """Whether masked vectors cost no more than whole ones: their masks have registers of their own."""
+        return self.vector_bits == 512
+
+    @property
     def channel_block(self) -> int:
         """The most channels in a block of a blocked layout."""
         return CHANNEL_BLOCK

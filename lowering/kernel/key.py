@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,13 +12,11 @@ from pathlib import Path
 from ...dialects.relay.core import FuncOp
 from ...support.context import PassContext
 from ..llvm_to_native.target import Target
+from ..relay_to_te.strategies import outside_fingerprint
 from .printing import printed
 
 FOLDERS = ("dialects", "lowering", "passes", "provenance", "support", "te")
 """What lowering is made of, whole: passes are found by name as they run, which an import graph would not show."""
-
-outside: list[Callable[[], str]] = []
-"""What shapes code and does not lie in `FOLDERS`: texts that change when it does, such as strategies of a user."""
 
 
 @cache
@@ -55,7 +53,7 @@ def code_key(target: Target, text: str) -> str:
         compiler_fingerprint(),
         target.key,
         PassContext.current().shapes_code(),
-        *(part() for part in outside),
+        outside_fingerprint(),
         text,
     )
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,13 +1,15 @@
 """Default schedules: which loops a fused group gets, by the tags of its stages.
 
-Elementwise stages that another reads are inlined into it. A tag of `GROUPS`, of an inlined stage too, schedules the
-whole group. Each stage left is scheduled, producers first, by what its tag says; a schedule may take other stages
-along, as that of a product does with the elementwise stage that reads it.
+Elementwise stages that another reads are inlined into it. A row for groups (`Strategy.group`), when one of the stages,
+inlined or not, has its tag, schedules all. Each stage left is scheduled, producers first, by the row for its tag; a
+schedule may take other stages along, as that of a product does with the elementwise stage that reads it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 
 from ...dialects import te
 from ...support.machine import Machine
@@ -20,45 +22,65 @@ from .schedules.elementwise import schedule_elementwise
 from .schedules.normalization import schedule_rows
 from .schedules.pooling import schedule_pool
 from .schedules.reduction import schedule_reduction
+from .strategies import Schedules, Strategy, all_rows, rows_for
 
-TABLE: dict[str, Callable[[Scheduling, Stage], None]] = {
-    "conv2d_NCHWc": schedule_conv2d_nchwc,
-    "depthwise_conv2d_NCHWc": schedule_depthwise_nchwc,
-    "dense": schedule_dense,
-    "dense_pack": schedule_dense,
-    "pool_max": schedule_pool,
-    "pool_sum": schedule_pool,
-    "depthwise_conv2d_nchw": schedule_pool,
-    "sqr_sum": schedule_pool,
-    "adaptive_pool_max": schedule_reduction,
-    "adaptive_pool_sum": schedule_reduction,
-    "comm_reduce": schedule_reduction,
-}
-"""Tag of a stage -> its schedule; the others are elementwise."""
+CHOSEN = "strategies"
+"""The attribute of a schedule.sequence that names the row that each stage was scheduled by."""
 
-GROUPS: dict[str, Callable[[Scheduling, list[Stage]], None]] = {
-    "softmax_output": schedule_rows,
-    "log_softmax_output": schedule_rows,
-    "layer_norm": schedule_rows,
-}
-"""Tag of any stage of a group -> what schedules all stages with buffers, or leaves them to their own tags."""
+
+def _rows(name: str, schedule: Schedules, *tags: str, group: bool = False) -> list[Strategy]:
+    return [Strategy(name, tag, schedule, group=group) for tag in tags]
+
+
+ROWS: tuple[Strategy, ...] = (
+    *_rows("conv2d_NCHWc", schedule_conv2d_nchwc, "conv2d_NCHWc"),
+    *_rows("depthwise_conv2d_NCHWc", schedule_depthwise_nchwc, "depthwise_conv2d_NCHWc"),
+    *_rows("dense", schedule_dense, "dense", "dense_pack"),
+    *_rows("pool", schedule_pool, "pool_max", "pool_sum", "depthwise_conv2d_nchw", "sqr_sum"),
+    *_rows("reduce", schedule_reduction, "adaptive_pool_max", "adaptive_pool_sum", "comm_reduce"),
+    *_rows("injective", schedule_elementwise, ""),
+    *_rows("rows", schedule_rows, "softmax_output", "log_softmax_output", "layer_norm", group=True),
+)
+"""The compiler's rows: name, schedule, the tags of stages it is for."""
 
 
 def schedule_function(func: te.FuncOp, machine: Machine) -> Schedule:
-    """The default schedule of a te.func for a machine."""
+    """The schedule of a te.func for a machine: by the compiler's rows and those registered."""
     schedule = Schedule(func)
     work = Scheduling(schedule, machine)
+    chosen: dict[str, str] = {}
     for stage in schedule.stages:
         if _inlinable(schedule, stage):
             stage.compute_inline()
     stages = [stage for stage in schedule.stages if not stage.inlined]
-    if (group := next((tag for stage in schedule.stages if (tag := tag_of(stage)) in GROUPS), None)) is not None:
-        GROUPS[group](work, stages)
+    for stage in schedule.stages:
+        if _run(work, stage, chosen, lambda row: row.group):
+            break
     # A schedule takes producers along, so that those come first which know their readers: those with a tag.
-    for stage in sorted(stages, key=lambda stage: tag_of(stage) not in TABLE):
+    tags = {row.tag for row in all_rows(ROWS) if row.tag and not row.group}
+    for stage in sorted(stages, key=lambda stage: tag_of(stage) not in tags):
         if stage not in work.done:
-            TABLE.get(tag_of(stage), schedule_elementwise)(work, stage)
+            _run(work, stage, chosen, lambda row: not row.group)
+    if chosen:
+        names = {label: StringAttr(name) for label, name in sorted(chosen.items())}
+        schedule.sequence.attributes[CHOSEN] = DictionaryAttr(names)
     return schedule
+
+
+def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[[Strategy], bool]) -> bool:
+    """Schedule a stage by the row for it, if there is one of that kind; notes what was scheduled by it."""
+    for tag in dict.fromkeys((tag_of(stage), "")):
+        for row in rows_for(tag, ROWS):
+            if kind(row) and row.when(stage, work.machine):
+                before = set(work.done)
+                row.schedule(work, stage)
+                taken = work.done - before
+                if not row.group:
+                    taken.add(stage)
+                    work.done.add(stage)
+                chosen.update((one.label, row.name) for one in work.schedule.stages if one in taken)
+                return bool(taken)
+    return False
 
 
 def _inlinable(schedule: Schedule, stage: Stage) -> bool:

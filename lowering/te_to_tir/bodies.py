@@ -6,10 +6,10 @@ Dim i of every affine expression is loop variable i of the lowering, which lies 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.arith import MulfOp
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, TensorType
 from xdsl.dialects.math import FmaOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -30,6 +30,10 @@ def room(index: AffineExpr, extent: int) -> AffineExpr:
     return index * -1 + (extent - 1)
 
 
+def _zero(type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[Any]:
+    return FloatAttr(0.0, type_) if isinstance(type_, AnyFloat) else IntegerAttr(0, cast(Any, type_))
+
+
 class BodyLowering:
     """Emits the scalar ops of computes into the block of `builder`."""
 
@@ -39,6 +43,8 @@ class BodyLowering:
         """Where each tensor's elements are."""
         self.vars: list[SSAValue] = []
         self.ranges: list[Range] = []
+        self.past_the_end = False
+        """Whether what is computed now may lie past the end of its tensor, where others are read as zero."""
 
     def free(self, extent: int) -> AffineExpr:
         """A dim that runs over `extent` values."""
@@ -169,7 +175,10 @@ class BodyLowering:
         storage = self.storage[read.tensor]
         place = storage.place(point)
         guard: list[AffineExpr] = []
-        if read.otherwise is not None:
+        otherwise = read.otherwise
+        if otherwise is None and self.past_the_end:
+            otherwise = _zero(read.result.type)
+        if otherwise is not None:
             shape = cast(TensorType[Attribute], read.tensor.type).get_shape()
             for expr, extent in zip(point, shape, strict=True):
                 low, high = bounds(expr, self.ranges)
@@ -186,6 +195,6 @@ class BodyLowering:
             AffineMap(map.num_dims, 0, map.results[:rank]),
             operands,
             guard=AffineMap(map.num_dims, 0, map.results[rank:]),
-            otherwise=read.otherwise,
+            otherwise=otherwise,
         )
         return self.builder.add(load).result

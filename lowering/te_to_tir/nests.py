@@ -14,7 +14,7 @@ from ...dialects.affine import ZERO, linear, substitute
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...te.schedule.bounds import Bounds
-from ...te.schedule.itervar import IterVar, ThreadAxis
+from ...te.schedule.itervar import IterVar, Split, ThreadAxis
 from ...te.schedule.relations import Interval, loop_extents
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
@@ -60,8 +60,21 @@ class NestLowering(TileLowering):
             self.allocate(stage, region)
             self._emit(stage, region)
 
+    def _rounded(self, stage: Stage) -> frozenset[int]:
+        """The dimensions of a stage's region whose place is decided by loops that a split rounded up."""
+        bounds = self.bounds[stage]
+        loops = set[IterVar]()
+        for host in {axis.stage for axis in bounds.around}:
+            made = {split.outer for split in host.relations if isinstance(split, Split) and split.tail == "round_up"}
+            for relation in host.relations if made else ():
+                if not made.isdisjoint(relation.parents):
+                    made.update(relation.children)
+            loops |= made
+        dims = {i for i, axis in enumerate(bounds.around) if axis in loops}
+        return frozenset(i for i, interval in enumerate(bounds.region) if dims & interval.start.used_dims())
+
     def _emit(self, stage: Stage, region: Sequence[Interval]) -> None:
-        nest = Nest(stage, region, loop_extents(stage, region))
+        nest = Nest(stage, region, loop_extents(stage, region), self._rounded(stage))
         bound: dict[IterVar, AffineExpr] = {}
         tiled = next((axis for axis in stage.leaf if axis.intrin is not None), None)
         loops = stage.leaf[: stage.leaf.index(tiled)] if tiled is not None else stage.leaf

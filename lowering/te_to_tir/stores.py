@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import tir
 from ...dialects.affine import ZERO, bounds, simplify, substitute
 from ...te.language.affine_forms import bounds_of
-from ...te.schedule.itervar import IterVar
+from ...te.schedule.itervar import IterVar, Split
 from ...te.schedule.relations import Interval, axis_values
 from ...te.schedule.stage import Stage
 from .bodies import room
@@ -29,6 +29,14 @@ class Nest:
     stage: Stage
     region: Sequence[Interval]
     extents: dict[IterVar, int]
+    rounded: frozenset[int] = frozenset()
+    """Of the region the dimensions whose end may lie past that of the tensor: computed, but not read by others."""
+
+
+def _may_be_cut(nest: Nest) -> bool:
+    """Whether no uneven split asks for its guard to stay."""
+    splits = [relation for relation in nest.stage.relations if isinstance(relation, Split) and relation.tail == "guard"]
+    return not any(nest.extents[split.parent] % nest.extents[split.inner] for split in splits)
 
 
 class StoreLowering(BufferLowering):
@@ -47,8 +55,9 @@ class StoreLowering(BufferLowering):
             points = self.points(stage, nest.region, values)
             if guard := self.guards(nest, values, points, init):
                 map, operands = self.access(guard)
-                branch = self.builder.add(tir.IfOp.make(map, operands, likely=True))
+                branch = self.builder.add(tir.IfOp.make(map, operands, likely=_may_be_cut(nest)))
                 self.builder.block = branch.block
+            self.past_the_end = bool(nest.rounded)
             stores = [self.storage[output] for output in compute.outputs]
             targets = [self.target(compute, points, storage) for storage in stores]
             if compute.reducer is None:
@@ -61,6 +70,7 @@ class StoreLowering(BufferLowering):
                 values = self.combined(compute, points, olds)
             for value, store, target in zip(values, stores, targets, strict=True):
                 self.builder.add(tir.StoreOp.make(value, store.buffer, *target))
+            self.past_the_end = False
         self.builder.block = block
 
     def guards(
@@ -80,8 +90,9 @@ class StoreLowering(BufferLowering):
                 extent, value = nest.extents[parent], values[parent]
                 if not (init and parent.reduce) and bounds(value, self.ranges)[1] >= extent:
                     yield room(value, extent)
-        for argument, interval, extent in zip(stage.compute.axes, nest.region, stage.compute.shape, strict=True):
-            if interval == Interval(ZERO, extent):
+        places = zip(stage.compute.axes, nest.region, stage.compute.shape, strict=True)
+        for dim, (argument, interval, extent) in enumerate(places):
+            if interval == Interval(ZERO, extent) or dim in nest.rounded:
                 continue
             low, high = bounds(points[argument], self.ranges)
             if low < 0:

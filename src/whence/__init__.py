@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from whence.kernels import build_schedule as build_schedule
     from whence.kernels import create_prim_func as create_prim_func
     from whence.kernels import lower as lower
+    from whence.lowering.relay_to_te.strategies import Strategy as Strategy
+    from whence.lowering.relay_to_te.strategies import register_schedule as register_schedule
+    from whence.lowering.relay_to_te.strategies import strategy as strategy
+    from whence.lowering.relay_to_te.strategies import unregister_schedule as unregister_schedule
     from whence.planning.usmp import PoolInfo as PoolInfo
     from whence.provenance.set_span import set_span as set_span
     from whence.provenance.si_builder import SIBuilder as SIBuilder
@@ -45,6 +49,10 @@ _HOMES = {
     "SIBuilder": "whence.provenance.si_builder",
     "set_span": "whence.provenance.set_span",
     "build": "whence.kernels",
+    "Strategy": "whence.lowering.relay_to_te.strategies",
+    "register_schedule": "whence.lowering.relay_to_te.strategies",
+    "strategy": "whence.lowering.relay_to_te.strategies",
+    "unregister_schedule": "whence.lowering.relay_to_te.strategies",
     "PassContext": "whence.support.context",
     "PoolInfo": "whence.planning.usmp",
     "FrontendError": "whence.support.errors",

@@ -20,6 +20,8 @@ Kind = Literal["serial", "parallel", "vectorized", "unrolled", "tensorized"]
 Sort = Literal["data", "reduce", "ordered", "opaque", "thread"]
 """What an iteration variable runs over: elements, terms of a reduction, steps of a scan, what a stage keeps to itself,
 or the threads around a scan."""
+Tail = Literal["guard", "cut", "round_up"]
+"""What becomes of the last pass of a split that does not come out even."""
 TYPES: dict[Sort, str] = {
     "data": "DataPar",
     "reduce": "CommReduce",
@@ -90,6 +92,7 @@ class Split:
     inner: IterVar
     factor: int
     nparts: int | None = None
+    tail: Tail | None = None
 
     def extents(self, parent: int) -> tuple[int, int]:
         """Of outer and inner, when the parent has this extent."""

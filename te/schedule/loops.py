@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, get_args
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
@@ -18,12 +18,15 @@ from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.layouts import inverse_layout
 from .intrin_parameters import OpenIntrin
-from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, ThreadAxis, Transform
+from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, Tail, ThreadAxis, Transform
 from .stage_state import StageState
 
 if TYPE_CHECKING:
     from .intrin import TensorIntrin
     from .schedule import Key
+
+CUT = "pragma_loop_partition_hint"
+"""The hint of a loop whose passes without guards get code of their own."""
 
 _PRIMITIVE: dict[Kind, str] = {"vectorized": "vectorize", "unrolled": "unroll", "parallel": "parallel"}
 
@@ -67,12 +70,20 @@ class LoopPrimitives(StageState):
         return axis
 
     def split(
-        self, axis: IterVar | Axis, factor: int | None = None, *, nparts: int | None = None
+        self,
+        axis: IterVar | Axis,
+        factor: int | None = None,
+        *,
+        nparts: int | None = None,
+        tail: Tail | None = None,
     ) -> tuple[IterVar, IterVar]:
         """`for i in 32` -> `for i.outer in 4 { for i.inner in 8 {`, with factor 8 or with nparts 4.
 
-        Returns (outer, inner). An uneven factor guards the last pass. Raises ScheduleError for an axis that is no
-        serial loop of this stage, and unless exactly one of factor and nparts is given.
+        Returns (outer, inner). tail: what an uneven factor makes of the last pass. "guard": its body is guarded, in
+        every pass; "cut": code of its own comes after a main loop without guards; "round_up": stages computed inside
+        compute whole tiles, reading zeros past the end, and only what this stage itself stores is guarded. Without it
+        a guard that later passes may cut. Raises ScheduleError for an axis that is no serial loop of this stage, for
+        an unknown tail, to round up a reduction, and unless exactly one of factor and nparts is given.
         """
         axis = self.axis_of(axis)
         position = self._serial("split", axis)
@@ -80,15 +91,23 @@ class LoopPrimitives(StageState):
             self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
         if (wanted := factor if factor is not None else cast(int, nparts)) < 1:
             self.fail("split", f"expected a positive {'nparts' if factor is None else 'factor'}, got {wanted}")
+        if tail not in (None, *get_args(Tail)):
+            self.fail("split", f"expected the tail {', '.join(get_args(Tail))}, got {tail}")
+        if tail == "round_up" and axis.reduce:
+            self.fail("split", f"expected a tail of guard or cut for the reduction {axis.name}, got round_up")
         # The factor as given, not as the axis allows: where the stage computes a part, so does the axis.
         draft = Split(axis, axis, axis, factor or 0, nparts)
         counts = draft.extents(axis.extent)
         outer = IterVar(axis.stage, f"{axis.name}.outer", counts[0], axis.sort)
         inner = IterVar(axis.stage, f"{axis.name}.inner", counts[1], axis.sort)
         self.leaf[position : position + 1] = [outer, inner]
-        self.relations.append(Split(axis, outer, inner, counts[1] if factor is not None else 0, nparts))
+        self.relations.append(Split(axis, outer, inner, counts[1] if factor is not None else 0, nparts, tail))
         handle = self.schedule.handle(axis)
         made = ops.SplitOp(handle, counts[1]) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
+        if tail is not None:
+            made.attributes["tail"] = StringAttr(tail)
+        if tail == "cut":
+            outer.hints[CUT] = IntegerAttr(1, i64)
         op = self.schedule.record(made, self.stage)
         self.schedule.name(outer, op.outer)
         self.schedule.name(inner, op.inner)

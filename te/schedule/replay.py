@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import schedule as ops
@@ -12,7 +14,7 @@ from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
 from .group import Group
 from .intrin import TensorIntrin
-from .itervar import IterVar, ThreadAxis
+from .itervar import IterVar, Tail, ThreadAxis
 from .schedule import Schedule
 from .stage import Stage
 
@@ -40,6 +42,11 @@ def replay(
             left -= 1
     run.schedule.quiet = False
     return run.schedule
+
+
+def _tail(op: ops.SplitOp | ops.SplitByNPartsOp) -> Tail | None:
+    tail = op.attributes.get("tail")
+    return cast(Tail, tail.data) if isinstance(tail, StringAttr) else None
 
 
 class _Replay:
@@ -86,10 +93,10 @@ class _Replay:
                 axes.update(zip(op.axes, roots, strict=True))
             case ops.SplitOp():
                 axis = axes[op.axis]
-                axes[op.outer], axes[op.inner] = axis.stage.split(axis, op.factor.value.data)
+                axes[op.outer], axes[op.inner] = axis.stage.split(axis, op.factor.value.data, tail=_tail(op))
             case ops.SplitByNPartsOp():
                 axis = axes[op.axis]
-                axes[op.outer], axes[op.inner] = axis.stage.split(axis, nparts=op.nparts.value.data)
+                axes[op.outer], axes[op.inner] = axis.stage.split(axis, nparts=op.nparts.value.data, tail=_tail(op))
             case ops.FuseOp():
                 axes[op.fused] = axes[op.outer].stage.fuse_pair(axes[op.outer], axes[op.inner])
             case ops.FusedOp():

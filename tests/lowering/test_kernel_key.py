@@ -72,7 +72,7 @@ def test_what_is_registered_from_outside_changes_the_key(monkeypatch: pytest.Mon
     func.block.add_op(ReturnOp(func.block.args[0]))
     target = Target("x86_64-unknown-linux-gnu")
     before = key.kernel_key(func, target)
-    monkeypatch.setattr(key, "outside", [lambda: "dense: my_strategy 1"])
+    monkeypatch.setattr(key, "outside_fingerprint", lambda: "dense: my_strategy 1")
     with_one = key.kernel_key(func, target)
-    monkeypatch.setattr(key, "outside", [lambda: "dense: my_strategy 2"])
+    monkeypatch.setattr(key, "outside_fingerprint", lambda: "dense: my_strategy 2")
     assert len({before, with_one, key.kernel_key(func, target)}) == 3

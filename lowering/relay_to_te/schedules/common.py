@@ -50,6 +50,13 @@ class Scheduling:
         self.done: set[Stage] = set()
         """Stages that were scheduled together with another."""
 
+    def loops(self, stage: Stage) -> list[IterVar]:
+        """The loops of a stage, those of one pass brought outside where they would stand between or inside others."""
+        several = [axis for axis in stage.leaf if axis.extent > 1]
+        if several and stage.leaf[-len(several) :] != several:
+            stage.reorder(*(axis for axis in stage.leaf if axis.extent == 1), *several)
+        return list(stage.leaf)
+
     def lanes(self, stage: Stage) -> int:
         """The elements of a full vector; half precision is computed in float32."""
         element: Attribute = stage.compute.result.type.element_type

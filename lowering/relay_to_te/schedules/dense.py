@@ -5,14 +5,17 @@ from __future__ import annotations
 from math import prod
 
 from ....passes.relay.blocking import largest_divisor
+from ....support.machine import Machine
 from ....te.schedule.stage import Stage
-from .common import Scheduling, points, shape_of, tag_of
+from .common import PARTITION_HINT, Scheduling, points, shape_of, tag_of
 from .tiles import product_tile
 
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
 _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
+_LOADS = 1.5
+"""What as many loads as products cost, in products."""
 _VECTORS = 4
 """Vectors of a row of a tile, where no packed weight says how many."""
 
@@ -23,24 +26,36 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
         for parallel n.outer { for m.outer { acc[m.inner, n.inner] in registers; for k { acc += .. }; out = acc } }
 
     A weight packed as (n / block, k, block) sets the width of a panel. A panel that is no whole number of vectors ends
-    with one that is cut off; the rows of its tile lie whole vectors apart, so that each has registers of its own.
+    with one that is cut off; the rows of its tile lie whole vectors apart, so that each has registers of its own. Where
+    panels do not divide the columns, the last is computed whole, of zeros past the end, and stored in part.
     """
     size = points(stage)
     host, inner = work.hosted(stage)
     *batch, rows, columns = host.leaf
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
-    panel = shape_of(inner.compute.reads[1])[2] if packed else _panel(columns.extent, lanes)
+    if packed:
+        panel = shape_of(inner.compute.reads[1])[2]
+    elif columns.extent % lanes and _along_columns(inner):
+        panel = _ragged_panel(rows.extent, columns.extent, lanes, work.machine)
+    else:
+        panel = _panel(columns.extent, lanes)
     whole = panel % lanes == 0
     height, vectors = product_tile(rows.extent, -(-panel // lanes), work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
-    n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel)
-    host.reorder(*batch, n_outer, m_outer, m_inner, n_inner)
+    n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
+    ragged = columns.extent % n_inner.extent > 0
+    if ragged and (prod(axis.extent for axis in batch) >= _PANELS or not work.machine.mask_registers):
+        # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
+        tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if rows.extent % height == 0 else [])]
+        host.pragma(n_outer, PARTITION_HINT, 1)
+    else:
+        tiles, shared = [n_outer, m_outer], [*batch, n_outer]
+        if prod(axis.extent for axis in shared) < _PANELS and rows.extent % height == 0:
+            shared.append(m_outer)
+    host.reorder(*batch, *tiles, m_inner, n_inner)
     host.unroll(m_inner)
-    inner.compute_at(host, m_outer)
-    shared = [*batch, n_outer]
-    if prod(axis.extent for axis in shared) < _PANELS and rows.extent % height == 0:
-        shared.append(m_outer)
+    inner.compute_at(host, tiles[-1])
     work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
     if packed and reduce[-1].extent % _STEPS == 0 and reduce[-1].extent > _STEPS:
@@ -60,9 +75,33 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
             part.vectorize(axis)
 
 
+def _along_columns(stage: Stage) -> bool:
+    """Whether the columns of the second operand lie one after the other in memory."""
+    *_, last = stage.compute.reads
+    column = stage.compute.axes[-1]
+    used = [last.indices[dim] for dim in last.map.data.results[-1].used_dims()]
+    return used == [column]
+
+
 def _panel(columns: int, lanes: int) -> int:
     """The columns of a tile: whole vectors if they divide the columns, else as many as fill vectors best."""
     if columns % lanes == 0:
         return lanes * largest_divisor(columns // lanes, _VECTORS)
     divisors = [width for width in range(1, min(columns, _VECTORS * lanes) + 1) if columns % width == 0]
     return max(divisors, key=lambda width: (width / (-(-width // lanes) * lanes), width))
+
+
+def _ragged_panel(rows: int, columns: int, lanes: int, machine: Machine) -> int:
+    """The columns of a tile, whole vectors of which the last panel wastes little."""
+    if columns <= lanes:
+        return columns
+    least = -(-columns // lanes)
+    counts = range(1, min(_VECTORS, least) + 1)
+    best = min(counts, key=lambda count: (-(-least // count) * count * _tile_cost(rows, count, machine), -count))
+    return lanes * best
+
+
+def _tile_cost(rows: int, vectors: int, machine: Machine) -> float:
+    """How much longer the best tile of a panel of some vectors takes for its loads than for its products."""
+    height, width = product_tile(rows, vectors, machine, False)
+    return max(1.0, _LOADS * (height + width) / (height * width))

@@ -23,7 +23,7 @@ _ROW = 256
 
 def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     """One vector loop inside, the rest shared among threads; a stage whose reads are all alike is one long loop."""
-    axes = list(stage.leaf)
+    axes = work.loops(stage)
     if not axes:
         return
     if (column := _transposed(stage)) is not None:

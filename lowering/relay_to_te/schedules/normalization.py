@@ -32,33 +32,42 @@ def _ending(work: Scheduling, stages: list[Stage]) -> Stage | None:
         return None
     if any(work.schedule.is_output(stage) for stage in others):
         return None
-    width = shape[-1]
-    rows = shape[:-1]
+    column = max((i for i, extent in enumerate(shape) if extent > 1), default=len(shape) - 1)
+    width, rows = shape[column], shape[:column]
     for stage in others:
         mine = stage.compute.shape
         if stage.compute.reducer is None:
             if mine != shape:
                 return None
-        elif along(stage) != 1 or stage.compute.reduce_shape != (width,) or mine not in (rows, (*rows, 1)):
+        elif (
+            along(stage) != 1
+            or stage.compute.reduce_shape != (width,)
+            or mine[:column] != rows
+            or prod(mine[column:]) != 1
+        ):
             return None
     kept = width * element_bytes(last.compute.result.type.element_type)
     return last if kept <= _ROW_BYTES else None
 
 
-def schedule_rows(work: Scheduling, stages: list[Stage]) -> None:
+def schedule_rows(work: Scheduling, stage: Stage) -> None:
     """Row by row, so that a row stays in the cache or in registers: all stages inside the loop of the last one's rows.
+
+    Nothing where the stages of the function around `stage` are no such rows.
 
     for parallel row { max of row; exp of row; sum of exp; out row = exp / sum }
     """
+    stages = [one for one in work.schedule.stages if not one.inlined]
     last = _ending(work, stages)
     if last is None:
         return
-    *rows, column = last.leaf
+    *rows, column = work.loops(last)
     size = prod(last.compute.shape) * len(stages)
     work.done.add(last)
     vectors = -(-column.extent // work.lanes(last))
     kept = vectors <= _VECTORS
     block: IterVar | None = None
+    place = last.axes.index(rows[-1]) if rows else 0
     if kept and rows and (count := largest_divisor(rows[-1].extent, min(_ROWS, _VECTORS // vectors))) > 1:
         rows[-1], block = last.split(rows[-1], count)
         last.unroll(block)
@@ -69,11 +78,11 @@ def schedule_rows(work: Scheduling, stages: list[Stage]) -> None:
         stage.set_scope("local")
         for part in [*made, stage]:
             part.compute_at(last, row)
-            if block is not None and len(rows) <= len(part.axes):
-                part.unroll(part.axes[len(rows) - 1])
+            if block is not None and place < len(part.axes):
+                part.unroll(part.axes[place])
         if made:
             stage.unroll(stage.reduce_axes[-1])
         elif stage.compute.reducer is None:
-            work.vectorize(stage, stage.leaf[-1], unroll=kept)
+            work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
         work.done.add(stage)
     work.parallel(last, [row], size)

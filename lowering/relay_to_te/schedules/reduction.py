@@ -6,7 +6,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, Scheduling, points
+from .common import PARTITION_HINT, Scheduling, points, shape_of
 
 _ACCUMULATORS = 8
 """Vectors that are summed independently, so that an addition need not wait for the one before."""
@@ -29,12 +29,13 @@ def schedule_reduction(work: Scheduling, stage: Stage) -> None:
 
 
 def along(stage: Stage) -> int:
-    """How many of the last reduce axes are the last dimensions of a tensor that the stage reads."""
+    """How many of the last reduce axes are the last dimensions of a tensor that is read, those of 1 left out."""
     reduce = list(stage.compute.reduce_axes)
     best = 0
     for read in stage.compute.reads:
         count = 0
-        for expr, axis in zip(reversed(read.map.data.results), reversed(reduce), strict=False):
+        places = [expr for expr, extent in zip(read.map.data.results, shape_of(read), strict=True) if extent > 1]
+        for expr, axis in zip(reversed(places), reversed(reduce), strict=False):
             if not isinstance(expr, AffineDimExpr) or read.indices[expr.position] is not axis:
                 break
             count += 1

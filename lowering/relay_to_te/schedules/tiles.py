@@ -42,10 +42,11 @@ def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine) ->
     fits = [
         (width, blocks)
         for blocks in _BLOCKS
-        for width in range(min(columns, _FEWEST), min(columns, _PIXELS) + 1)
+        for width in range(1, min(columns, _PIXELS) + 1)
         if channels % blocks == 0 and (width * blocks + blocks) * per_block < machine.vector_registers
     ]
-    return min(fits, key=cost, default=(1, 1))
+    wide = [tile for tile in fits if tile[0] >= min(columns, _FEWEST)]
+    return min(wide or fits, key=cost, default=(1, 1))
 
 
 def row_tile(columns: int, per_pixel: int, machine: Machine) -> int:

@@ -1,0 +1,126 @@
+"""The registry of schedules: rows that say which stages a schedule is for, on which machine, and how much it is wanted.
+
+A kernel engineer adds a row from outside:
+
+    @whence.strategy(tag="dense", when=lambda stage, machine: stage.compute.shape[0] == 1, plevel=15)
+    def schedule_gemv(work, stage): ...
+
+Of the rows whose tag is the stage's and whose predicate holds, that of the highest `plevel` counts; of equals the one
+registered last. Those of the compiler have 10, as TVM's have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from ...provenance.diagnostics import message
+from ...support.errors import ScheduleError
+from ...support.machine import Machine
+from ...te.schedule.stage import Stage
+from .schedules.common import Scheduling
+
+Schedules = Callable[[Scheduling, Stage], None]
+"""Schedules a stage, and puts it, and those it took along, into `Scheduling.done`."""
+When = Callable[[Stage, Machine], bool]
+
+
+def always(stage: Stage, machine: Machine) -> bool:
+    """Whatever the stage and the machine."""
+    return True
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A row of the registry."""
+
+    name: str
+    tag: str
+    """Of the stage: what kind of operator it computes. Empty for stages that no other row is for."""
+    schedule: Schedules
+    when: When = always
+    plevel: int = 10
+    group: bool = False
+    """Whether it schedules all stages of the function of which one, perhaps inlined, has the tag."""
+
+    @property
+    def text(self) -> str:
+        """All that what it does may depend on: names, and hashes of the sources of its two functions."""
+        return f"{self.name} {self.tag} {self.plevel} {self.group} {_hash(self.schedule)} {_hash(self.when)}"
+
+
+_OUTSIDE: dict[str, Strategy] = {}
+"""Rows that users registered, by name, in that order."""
+
+
+def strategy(
+    *, tag: str, when: When = always, plevel: int = 10, name: str | None = None, group: bool = False
+) -> Callable[[Schedules], Schedules]:
+    """A decorator that registers a schedule for stages with a tag: `(work, stage) -> None`.
+
+    work: the schedule in the making (`work.schedule`) and the machine (`work.machine`), with helpers; name: of the row,
+    the function's by default. Returns the function as it is. Raises ScheduleError as `register_schedule` does.
+    """
+
+    def registered(schedule: Schedules) -> Schedules:
+        label = name if name is not None else getattr(schedule, "__name__", "")
+        register_schedule(Strategy(label, tag, schedule, when, plevel, group))
+        return schedule
+
+    return registered
+
+
+def register_schedule(row: Strategy) -> None:
+    """Add a row, in place of one that was registered by its name. Raises ScheduleError for a row that cannot be run."""
+    if not row.name:
+        raise ScheduleError(message("register_schedule", "a row with a name", repr(row.name)))
+    for what, function in (("schedule", row.schedule), ("when", row.when)):
+        try:
+            inspect.signature(function).bind(None, None)
+        except TypeError as error:
+            wanted = f"a function of two arguments for {what} of '{row.name}'"
+            raise ScheduleError(message("register_schedule", wanted, str(error))) from error
+    _OUTSIDE.pop(row.name, None)
+    _OUTSIDE[row.name] = row
+
+
+def unregister_schedule(name: str) -> None:
+    """Take a registered row away. Raises ScheduleError when there is none of that name."""
+    if name not in _OUTSIDE:
+        known = ", ".join(_OUTSIDE) or "none"
+        raise ScheduleError(message("unregister_schedule", f"a registered row ({known})", repr(name)))
+    del _OUTSIDE[name]
+
+
+def outside_fingerprint() -> str:
+    """What kernels depend on besides the compiler's own sources: the registered rows, empty without any."""
+    return "\n".join(row.text for row in _OUTSIDE.values())
+
+
+def all_rows(own: tuple[Strategy, ...]) -> tuple[Strategy, ...]:
+    """The compiler's `own` rows, then those registered."""
+    return (*own, *_OUTSIDE.values())
+
+
+def rows_for(tag: str, own: tuple[Strategy, ...]) -> list[Strategy]:
+    """The compiler's `own` rows and those registered for a tag, the most wanted first."""
+    return sorted((row for row in reversed(all_rows(own)) if row.tag == tag), key=lambda row: -row.plevel)
+
+
+def _hash(function: Callable[..., Any]) -> str:
+    where = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
+    code = getattr(function, "__code__", None)
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    bound = (getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None), cells)
+    body = _spelled(code) if isinstance(code, CodeType) else repr(function)
+    return hashlib.sha256(f"{where}\n{body}\n{bound!r}".encode()).hexdigest()
+
+
+def _spelled(code: CodeType) -> str:
+    """What a code object does; where it was written is no part of it."""
+    constants = [_spelled(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} {code.co_freevars}"
