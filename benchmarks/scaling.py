@@ -81,6 +81,10 @@ def concat(parts: int) -> ModuleOp:
     return module
 
 
+def _silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
 def compile_whole(module: ModuleOp, opt_level: int) -> Times:
     """All kernels at once, by `compile_kernels`; the passes one by one."""
     clock, target = Clock(), Target.native()
@@ -88,7 +92,7 @@ def compile_whole(module: ModuleOp, opt_level: int) -> Times:
     for one in relay_pipeline(opt_level):
         clock(one.name, lambda one=one: run_passes(module, [one], ledger=ledger))
     off = KernelCache(enabled=False)
-    kernels, kernel_of = clock("kernels", lambda: compile_kernels(module, target, off, lambda *_: None))
+    kernels, kernel_of = clock("kernels", lambda: compile_kernels(module, target, off, _silent))
     assembly = clock("assemble", lambda: assemble(module, kernels, kernel_of))
     main = clock("main program", lambda: main_program(assembly))
     text = clock("main text", lambda: emit_module(main, target=target))
