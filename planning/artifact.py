@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from typing import Protocol
@@ -10,6 +10,7 @@ from typing import Protocol
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.printer import Printer
 
+from ..lowering.llvm_to_native.target import Target
 from ..provenance.ledger import Ledger
 from ..runtime import program
 from ..runtime.program import Program
@@ -108,7 +109,9 @@ class Artifact(Assembly):
     """Unique; their symbols differ. In the order of `program.kernels`."""
     main: bytes
     """Object file that defines `whence_main` (see main_program.py)."""
-    ledger: Ledger = field(default_factory=Ledger)
+    target: Target
+    """What the code is for."""
+    ledger: Ledger
     snapshots: tuple[Snapshot, ...] = ()
 
     @staticmethod
@@ -116,8 +119,9 @@ class Artifact(Assembly):
         assembly: Assembly,
         kernels: tuple[KernelCode, ...],
         main: bytes,
-        ledger: Ledger | None = None,
+        target: Target,
+        ledger: Ledger,
         snapshots: tuple[Snapshot, ...] = (),
     ) -> Artifact:
         """The artifact of an assembled program."""
-        return Artifact(**vars(assembly), kernels=kernels, main=main, ledger=ledger or Ledger(), snapshots=snapshots)
+        return Artifact(**vars(assembly), kernels=kernels, main=main, target=target, ledger=ledger, snapshots=snapshots)

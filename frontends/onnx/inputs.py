@@ -39,10 +39,10 @@ def input_types(source: Source, shapes: Mapping[str, Sequence[int]]) -> dict[str
     }
     if dynamic := [name for name, dims in fixed.items() if dims is None or not all(isinstance(d, int) for d in dims)]:
         spelled = ", ".join(f"{name} {_spelled(fixed[name])}" for name in dynamic)
-        example = {dynamic[0]: tuple(d if isinstance(d, int) else 1 for d in fixed[dynamic[0]] or [1])}
+        example = ",".join(str(d if isinstance(d, int) else 1) for d in fixed[dynamic[0]] or [1])
         raise FrontendError(
             f"{source.file}: expected static shapes, got dynamic dimensions in inputs {spelled}; "
-            f"give their shapes, such as shapes={example}"
+            f'give their shapes, such as "{dynamic[0]}:[{example}]" (input_shapes, --input-shapes)'
         )
     return {value.name: _type(value, [d for d in fixed[value.name] or () if isinstance(d, int)]) for value in inputs}
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.build import Progress, build
+from whence.input_shapes import InputShapes, input_shapes_of
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
@@ -18,6 +21,7 @@ from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
+from whence.runtime.executor import Runner
 from whence.runtime.tensors import Tensor, TensorSpec
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
@@ -30,25 +34,33 @@ if TYPE_CHECKING:
     from whence.explorer.why import Why
 
 
-def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None):
+def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None = None) -> ModuleOp:
     """The relay module of a model.
 
     source: an ONNX file or model, an .mlir file with its .params beside it, a module (copied), or the name of a network
     that the onnx package ships (`light_resnet50`).
+    shapes: of inputs whose shape the model leaves open.
 
-    Raises FrontendError when the source is no readable model.
+    Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
+    are none, or given with a module, whose shapes are fixed.
     """
-    if isinstance(source, ModuleOp):
-        return source.clone()
+    given = input_shapes_of(shapes) if shapes is not None else {}
     if isinstance(source, str | PathLike):
-        source = path = model_path(fspath(source))
-        if path.suffix == ".mlir":
-            from whence.textio import read_module
+        source = model_path(fspath(source))
+    if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix == ".mlir"):
+        if given:
+            what = "a module" if isinstance(source, ModuleOp) else str(source)
+            raise PipelineError(
+                f"input shapes: expected none for {what}, whose shapes are fixed, got {', '.join(given)}"
+            )
+        if isinstance(source, ModuleOp):
+            return source.clone()
+        from whence.textio import read_module
 
-            return read_module(path)
+        return read_module(source)
     from whence.frontends.onnx import from_onnx
 
-    return from_onnx(source, shapes=shapes)
+    return from_onnx(source, shapes=given)
 
 
 class Executable:
@@ -58,9 +70,12 @@ class Executable:
 
     def __init__(self, artifact: Artifact, threads: int | None = None):
         self.artifact = artifact
-        self._runner = load_artifact(artifact)
         self._pool = thread_pool(threads)
         self._names = tuple(spec.name for spec in artifact.outputs)
+
+    @cached_property
+    def _runner(self) -> Runner:
+        return load_artifact(self.artifact)
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -92,7 +107,8 @@ class Executable:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
         """Output name -> array, for input name -> array.
 
-        Raises FrontendError when names, shapes or dtypes are not the model's.
+        Raises FrontendError when names, shapes or dtypes are not the model's, PipelineError when it was compiled for
+        another machine.
         """
         results = self._runner.run(inputs, self._pool)
         return dict(zip(self._names, results, strict=True))
@@ -134,18 +150,20 @@ def compile(
     target: str | Target = "native",
     opt_level: int = 3,
     threads: int | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    input_shapes: InputShapes | None = None,
+    shapes: InputShapes | None = None,
     audit: bool = False,
     progress: Progress | None = None,
     workspace_memory_pools: Sequence[PoolInfo] = (),
 ) -> Executable:
-    """Compile a model for this machine.
+    """Compile a model.
 
     source: an ONNX file or model, an .mlir file, or a relay module (left as it is).
-    target: "native", or "llvm -mcpu=.. -mattr=..".
+    target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
     opt_level: 0-3, with TVM's level for each pass.
     threads: how many the model runs on; WHENCE_NUM_THREADS or all cores when None.
-    shapes: input name -> shape, for inputs whose shape the model leaves open.
+    input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
+    `shapes` is another name of it.
     audit: raise LocationError when a pass loses a layer.
     progress: called with a stage's name, steps done and steps in all.
     workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
@@ -155,11 +173,13 @@ def compile(
     """
     if opt_level not in range(4):
         raise PipelineError(f"opt_level: expected 0-3, got {opt_level!r}")
+    if input_shapes is not None and shapes is not None:
+        raise PipelineError("compile: expected input_shapes or shapes, got both")
     machine = target if isinstance(target, Target) else Target.parse(target)
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
-            module = load(source, shapes)
+            module = load(source, shapes if input_shapes is None else input_shapes)
         artifact = build(
             module,
             machine,

@@ -91,7 +91,7 @@ def build(
         kernels, kernel_of = compile_kernels(module, target, cache, tell)
         assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = _compile_main(main_program(assembly), target, cache)
-    return Artifact.of(assembly, tuple(kernels), native, ledger, tuple(snapshots))
+    return Artifact.of(assembly, tuple(kernels), native, target, ledger, tuple(snapshots))
 
 
 def _main(module: ModuleOp) -> FuncOp:

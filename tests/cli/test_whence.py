@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import onnx.parser
 import pytest
 from onnx import numpy_helper
 
@@ -100,6 +101,39 @@ def test_why_and_where(whence: Tool, tiny: Path):
     assert f"in {kernel}" in whence("where", tiny, "--layer", "act").out
 
 
+@pytest.fixture
+def dynamic(tmp_path: Path) -> Path:
+    """relu of a matrix of any size."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 13]> net (float[N, C] data) => (float[N, C] y) { y = Relu (data) }'
+    )
+    (tmp_path / "dynamic.onnx").write_bytes(model.SerializeToString())
+    return tmp_path / "dynamic.onnx"
+
+
+def test_input_shapes(whence: Tool, whence_opt: Tool, dynamic: Path):
+    assert 'such as "data:[1,1]" (input_shapes, --input-shapes)' in whence("run", dynamic).err
+    words = ("--input-shapes", "data:[3, 5]")
+    done = whence("run", dynamic, *words, "--seed", 1)
+    assert done.code == 0, done.err
+    assert "inputs and outputs 120," in done.out
+    (name,) = (row.split()[1] for row in whence("why", dynamic, *words).out.splitlines()[1:])
+    assert "tir.for %i0 in 3" in (code := whence("why", dynamic, *words, "--kernel", name).out) or "3x5xf32" in code
+    assert whence("where", dynamic, *words).out.split() == ["Relu_0", "dynamic.onnx:0"]
+    assert "tensor<3x5xf32>" in whence_opt(dynamic, *words).out
+
+
+def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
+    other = ("--target", "llvm -mcpu=x86-64 -mattr=+nosuch")
+    assert whence("where", tiny, *other, "--layer", "act").code == 0
+    done = whence("run", tiny, *other)
+    assert (done.code, done.out) == (1, "")
+    assert "target: expected code that runs on this machine (" in done.err
+    assert "got code that needs +nosuch; it can be looked at, not run" in done.err
+    done = whence("run", tiny, "--target", "llvm")
+    assert done.code == 0, done.err
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -112,6 +146,11 @@ def test_why_and_where(whence: Tool, tiny: Path):
         (["run", "MODEL", "--workspace-pool", "a:b"], "--workspace-pool: expected NAME or NAME:BYTES, got 'a:b'"),
         (["run", "MODEL", "--threads", "0"], "--threads: expected at least 1, got 0"),
         (["run", "MODEL", "--opt-level", "7"], "argument --opt-level: invalid choice: 7"),
+        (["run", "MODEL", "--input-shapes", "x:[2"], "input shapes: expected text such as "),
+        (["why", "MODEL", "--input-shapes", "z:[2]"], "shape for inputs that weren't found in the graph: z"),
+        (["where", "MODEL", "--input-shapes", "x:[3,32]"], "input 'x': expected a shape that agrees with the model's"),
+        (["run", "MODEL", "--target", "cuda"], 'target: expected "native" or "llvm '),
+        (["run", "MODEL", "--target", "llvm -mcpu=sapphirerapids -mattr=+sse2,+nosuch"], "needs +nosuch; it can be"),
         (["run"], "the following arguments are required: model"),
         (["ruin"], "invalid choice: 'ruin'"),
         (["why", "MODEL", "--kernel", "nope"], "unknown kernel 'nope'"),

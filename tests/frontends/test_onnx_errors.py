@@ -160,7 +160,7 @@ def test_dynamic_dimensions_need_shapes():
     fails(
         model,
         "<memory>: expected static shapes, got dynamic dimensions in inputs x [N, 3], z [?]; "
-        "give their shapes, such as shapes={'x': (1, 3)}",
+        'give their shapes, such as "x:[1,3]" (input_shapes, --input-shapes)',
     )
     fails(model, "got dynamic dimensions in inputs z [?]", {"x": (2, 3)})
 

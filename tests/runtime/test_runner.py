@@ -27,6 +27,7 @@ from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
 from whence.planning.loading import load
 from whence.planning.main_program import main_program
+from whence.provenance.ledger import Ledger
 from whence.provenance.span import fuse, layer_location, layer_names
 from whence.runtime.executor import Runner
 from whence.runtime.program import Call, Slot
@@ -167,7 +168,7 @@ def build(weights: Array) -> Artifact:
     main = main_program(program)
     main.verify()
     snapshots = (Snapshot("fused", module),)
-    return Artifact.of(program, KERNELS, native(main), snapshots=snapshots)
+    return Artifact.of(program, KERNELS, native(main), Target.native(), Ledger(), snapshots=snapshots)
 
 
 @pytest.fixture(scope="module")
@@ -388,7 +389,7 @@ def test_a_program_without_calls():
     main.block.add_op(ReturnOp(main.block.args[0]))
     module.body.block.add_op(main)
     program = assemble(module, (), {})
-    runner = load(Artifact.of(program, (), native(main_program(program))))
+    runner = load(Artifact.of(program, (), native(main_program(program)), Target.native(), Ledger()))
     np.testing.assert_array_equal(runner.run([random()], thread_pool(1))[0], random())
 
 

@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
+from whence.models import model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
     parser.add_argument("model", help="an .onnx or .mlir file, or the name of a shipped model such as light_resnet50")
     parser.add_argument("--opt-level", type=int, default=3, choices=range(4), metavar="L", help="0 to 3 (default 3)")
+    about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
+    parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
+    about = 'what code is made for: "native" (the default) or "llvm -mcpu=.. -mattr=.."'
+    parser.add_argument("--target", default="native", help=about)
 
 
 @dataclass
@@ -87,16 +91,25 @@ def memory_options(args: argparse.Namespace) -> tuple[dict[str, bool | int | str
 
 
 def compile_model(
-    path: Path, opt_level: int, threads: int | None = None, pools: Sequence[PoolInfo] = ()
+    args: argparse.Namespace, threads: int | None = None, pools: Sequence[PoolInfo] = ()
 ) -> tuple[Executable, float]:
-    """The compiled model, and the seconds that took; errors as `whence.compile`."""
+    """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
+
+    Errors as `whence.models.model_path` and `whence.compile`.
+    """
     import whence
 
     progress = Progress()
     start = time.perf_counter()
     try:
         compiled = whence.compile(
-            path, opt_level=opt_level, threads=threads, progress=progress, workspace_memory_pools=pools
+            model_path(args.model),
+            target=args.target,
+            opt_level=args.opt_level,
+            threads=threads,
+            input_shapes=args.input_shapes,
+            progress=progress,
+            workspace_memory_pools=pools,
         )
     finally:
         progress.end()

@@ -53,12 +53,14 @@ def _asm() -> type[Target]:
     return LowerToAssembly
 
 
-def _onnx(stream: IO[bytes]) -> ModuleOp:
+def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     from whence.frontends.onnx import from_onnx
+    from whence.input_shapes import parse_input_shapes
 
+    shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
     # By its path where there is one: weights may lie in files beside it.
     path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
-    return from_onnx(path if path is not None and path.is_file() else stream.read())
+    return from_onnx(path if path is not None and path.is_file() else stream.read(), shapes=shapes)
 
 
 class _Output(StringIO):
@@ -105,7 +107,7 @@ class WhenceOptMain(xDSLOptMain):
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
         self.available_frontends["mlir"] = self._mlir
-        self.available_frontends["onnx"] = _onnx
+        self.available_frontends["onnx"] = lambda stream: _onnx(stream, self.args.input_shapes)
 
     def _mlir(self, stream: IO[bytes]) -> ModuleOp:
         text = stream.read().decode()
@@ -130,6 +132,8 @@ class WhenceOptMain(xDSLOptMain):
         add("-p", "--passes", default="", help="passes separated by commas: name or name{option=value ..}")
         targets = ", ".join(self.available_targets)
         add("-t", "--target", default="mlir", help=f"what to print: {targets}; options as for passes")
+        about = 'of inputs that an ONNX model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
+        add("--input-shapes", metavar="SHAPES", help=f"shapes {about}")
         add("-o", "--output-file", help="file to write: a module with locations, its weights beside it as .params")
         add("--snapshot-dir", metavar="DIR", help="write the module after each pass, with locations, into DIR")
         add("--list-passes", action="store_true", help="print the passes of whence with what they do, and end")

@@ -36,6 +36,8 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.checks import check, reference
     from whence.cli.timing import call_times, run_times
     from whence.explorer.report import count, seconds
+    from whence.lowering.llvm_to_native.target import Target
+    from whence.planning.loading import check_runs_here
     from whence.support.context import PassContext
     from whence.support.errors import PipelineError
 
@@ -43,11 +45,12 @@ def _run(args: argparse.Namespace) -> int:
         raise PipelineError("--seed: expected no --input beside it, got both")
     if args.threads is not None and args.threads < 1:
         raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
+    check_runs_here(Target.parse(args.target))
     path = model_path(args.model)
     given = read_arrays(args.input) if args.input is not None else None
     config, pools = memory_options(args)
     with PassContext(config=config):
-        compiled, took = compile_model(path, args.opt_level, args.threads, pools)
+        compiled, took = compile_model(args, args.threads, pools)
     if given is not None:
         inputs = named(given, compiled.inputs)
     elif args.seed is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.common import Subparsers, add_model, compile_model
-from whence.models import model_path
 
 
 def add(commands: Subparsers) -> None:
@@ -21,7 +20,7 @@ def _where(args: argparse.Namespace) -> int:
     from whence.explorer.layers import layers_of
     from whence.explorer.report import table
 
-    compiled, _ = compile_model(model_path(args.model), args.opt_level)
+    compiled, _ = compile_model(args)
     if args.layer is None:
         print(table([(layer.name, layer.place) for layer in layers_of(compiled.artifact)], indent=""))
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.common import Subparsers, add_model, compile_model
-from whence.models import model_path
 
 
 def add(commands: Subparsers) -> None:
@@ -26,7 +25,7 @@ def _why(args: argparse.Namespace) -> int:
     from whence.explorer.why import why
     from whence.provenance.span import layer_names
 
-    compiled, _ = compile_model(model_path(args.model), args.opt_level)
+    compiled, _ = compile_model(args)
     artifact = compiled.artifact
     if args.kernel is None:
         rows = [(call.kernel, call.name, some(layer_names(call.location), 4)) for call in artifact.calls]

@@ -1,0 +1,144 @@
+"""Seconds of compiling per level, at n, 2n and 4n: of a chain of operators, of many calls, and of one Concat.
+
+chain: relus and additions by turns, fused into few kernels. calls: the same without fusion, one call per operator.
+concat: one Concat of n parts. The last column is the time at 4n over that at n: 4 is linear.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32
+from xdsl.ir import SSAValue
+
+from whence.build import compile_kernels, fewer_collections
+from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.elementwise import AddOp, ReluOp
+from whence.dialects.relay.transform import ConcatenateOp
+from whence.lowering.cache import KernelCache
+from whence.lowering.kernel import anonymous, print_with_lines
+from whence.lowering.llvm_to_native.compile import compile_text
+from whence.lowering.llvm_to_native.emit import emit_module
+from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.relay_to_te.lower import lower_function
+from whence.lowering.relay_to_te.strategy import schedule_function
+from whence.lowering.te_to_tir.lower import lower_schedule
+from whence.lowering.tir_to_llvm.convert import convert
+from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.passes.tir.pipeline import run_tir_passes
+from whence.planning.assemble import assemble
+from whence.planning.main_program import main_program
+from whence.provenance.builder import LocatedBuilder
+from whence.provenance.ledger import Ledger
+from whence.provenance.span import layer_location
+
+T = TypeVar("T")
+Times = dict[str, float]
+
+
+class Clock:
+    """Seconds by level."""
+
+    def __init__(self) -> None:
+        self.seconds: Times = {}
+
+    def __call__(self, level: str, run: Callable[[], T]) -> T:
+        start = time.perf_counter()
+        result = run()
+        self.seconds[level] = self.seconds.get(level, 0.0) + time.perf_counter() - start
+        return result
+
+
+def network(arguments: int, shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[ModuleOp, LocatedBuilder]:
+    """A module with an empty `@main`, and what fills it."""
+    type_ = TensorType(f32, shape)
+    main = FuncOp("main", [type_] * arguments, [TensorType(f32, result)], location=layer_location("main", "net", 0))
+    for argument in main.block.args:
+        argument.location = main.location
+    return ModuleOp([main]), LocatedBuilder(main.block, main.location)
+
+
+def chain(length: int) -> ModuleOp:
+    module, builder = network(1, (1, 16), (1, 16))
+    step = builder.add(ConstantOp.of(np.array(0.001, np.float32), module, "step")).result
+    value: SSAValue = builder.block.args[0]
+    for index in range(length):
+        with builder.located(layer_location(f"layer{index}", "net", index)):
+            value = builder.add(ReluOp(value) if index % 2 else AddOp(value, step)).result
+    builder.add(ReturnOp(value))
+    return module
+
+
+def concat(parts: int) -> ModuleOp:
+    module, builder = network(parts, (4, 3), (4, 3 * parts))
+    with builder.located(layer_location("concat", "net", 0)):
+        value = builder.add(ConcatenateOp(*builder.block.args, axis=1)).result
+    builder.add(ReturnOp(value))
+    return module
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
+def compile_whole(module: ModuleOp, opt_level: int) -> Times:
+    """All kernels at once, by `compile_kernels`; the passes one by one."""
+    clock, target = Clock(), Target.native()
+    ledger = Ledger()
+    for one in relay_pipeline(opt_level):
+        clock(one.name, lambda one=one: run_passes(module, [one], ledger=ledger))
+    off = KernelCache(enabled=False)
+    kernels, kernel_of = clock("kernels", lambda: compile_kernels(module, target, off, _silent))
+    assembly = clock("assemble", lambda: assemble(module, kernels, kernel_of))
+    main = clock("main program", lambda: main_program(assembly))
+    text = clock("main text", lambda: emit_module(main, target=target))
+    clock("main native", lambda: compile_text(text, target, assembly=False))
+    return clock.seconds
+
+
+def compile_kernel(module: ModuleOp) -> Times:
+    """The only kernel of a module, level by level."""
+    clock, target = Clock(), Target.native()
+    clock("relay", lambda: run_passes(module, relay_pipeline(3), ledger=Ledger()))
+    (func,) = (op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None)
+    te_func = clock("relay to te", lambda: lower_function(anonymous(func)))
+    te_func.sym_name = StringAttr("kernel")
+    schedule = clock("schedule", lambda: schedule_function(te_func, target.vector_bits))
+    tir = clock("te to tir", lambda: lower_schedule(schedule))
+    clock("tir passes", lambda: run_tir_passes(tir))
+    _, lines = clock("print", lambda: print_with_lines(tir))
+    low = clock("tir to llvm", lambda: convert(tir, lines))
+    text = clock("llvm text", lambda: emit_module(low.module, lines=low.lines, source="kernel.tir", target=target))
+    clock("native", lambda: compile_text(text, target))
+    return clock.seconds
+
+
+def report(title: str, sizes: list[int], run: Callable[[int], Times]) -> None:
+    with fewer_collections():
+        found = [run(size) for size in sizes]
+    print(f"{title:24}" + "".join(f"{size:>10}" for size in sizes) + f"{'4n / n':>10}")
+    total = [sum(times.values()) for times in found]
+    for level in (*found[0], "all"):
+        row = total if level == "all" else [times[level] for times in found]
+        if level == "all" or row[-1] > 0.02 * total[-1]:
+            print(f"  {level:22}" + "".join(f"{one:10.3f}" for one in row) + f"{row[-1] / max(row[0], 1e-9):10.1f}")
+    print(flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chain", type=int, default=2500, metavar="N", help="operators of the shortest chain")
+    parser.add_argument("--concat", type=int, default=500, metavar="N", help="parts of the smallest Concat")
+    args = parser.parse_args()
+    sizes = [args.chain * factor for factor in (1, 2, 4)]
+    report("chain", sizes, lambda size: compile_whole(chain(size), 3))
+    report("calls", sizes, lambda size: compile_whole(chain(size), 0))
+    report("concat", [args.concat * factor for factor in (1, 2, 4)], lambda size: compile_kernel(concat(size)))
+
+
+if __name__ == "__main__":
+    main()
