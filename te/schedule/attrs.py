@@ -21,6 +21,9 @@ TYPES = {
 """TVM's numbers of what iteration variables are, and of what they are marked as."""
 
 
+_PRAGMA = "pragma_"
+
+
 @dataclass(frozen=True)
 class IterVarAttr:
     """What one iteration variable is marked as; None and () where a primitive said nothing."""
@@ -34,9 +37,9 @@ class IterVarAttr:
 
 def attr_of(sort: str, kind: str, thread: object, intrin: object, hints: dict[str, Attribute]) -> IterVarAttr:
     """The attributes of a variable of a sort that is marked so."""
-    return IterVarAttr(
-        TYPES.get(kind, TYPES[sort]), thread, intrin, tuple(hints), tuple(_value(value) for value in hints.values())
-    )
+    pragmas = {key.removeprefix(_PRAGMA): value for key, value in hints.items() if key.startswith(_PRAGMA)}
+    values = tuple(map(_value, pragmas.values()))
+    return IterVarAttr(TYPES.get(kind, TYPES[sort]), thread, intrin, tuple(pragmas), values)
 
 
 def _value(value: Attribute) -> int | str | None:
