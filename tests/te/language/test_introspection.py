@@ -85,7 +85,8 @@ def test_rfactor_of_a_tuple(dtype: str, extent: int, which: int) -> None:
     factored = s.rfactor(place, loops[which], which)
     assert len(factored.outputs) == 2
     s[place].parallel(s[place].op.axis[0])
-    x = (np.random.default_rng(extent).standard_normal((5, extent)) * 1e6).astype(dtype)
+    # Below 0, so that points past the end would win.
+    x = (-np.abs(np.random.default_rng(extent).standard_normal((5, extent))) * 1e6 - 1).astype(dtype)
     places, values = build_schedule(s, threads=1)(x)
     np.testing.assert_array_equal(places, x.argmax(1))
     np.testing.assert_array_equal(values, x.max(1))
