@@ -87,7 +87,7 @@ class Function:
         self._scratch = address(self._workspace)
         self._pool = thread_pool(threads)
 
-    def __call__(self, *arrays: Array) -> Any:
+    def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
         count = len(self._inputs)
         if len(arrays) != count:
             return self._in_place(arrays)
@@ -110,8 +110,8 @@ class Function:
         self._assertions.check(self.name)
         self._bounds.check(self.name, self._site)
 
-    def _in_place(self, arrays: Sequence[Array]) -> None:
-        """Write the outputs, which are among the arrays."""
+    def _in_place(self, arrays: Sequence[Array]) -> Any:
+        """Write the outputs, which are among the arrays; None."""
         inputs, total = len(self._inputs), len(self._specs)
         if len(arrays) != total:
             several = f", or {total} arguments with outputs to write" if total > inputs else ""
@@ -199,7 +199,7 @@ class OpenFunction(Function):
         self._kernels.move_to_end(key)
         return self._kernels[key]
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
         parameters = self._parameters
         if len(arrays) != len(parameters):
             parameters = [one for one in parameters if one not in self._written]

@@ -97,7 +97,7 @@ def _replaced(expr: AffineExpr, found: dict[int, AffineExpr], ranges: Sequence[R
 def _inverse(indices: Sequence[AffineExpr], rank: int, ranges: Sequence[Range]) -> dict[int, AffineExpr] | None:
     """The axes that a read uses where it is a layout of them: `A[i * 4 + j]`, `A[i floordiv 4, i mod 4]`."""
     used = sorted(set[int]().union(*(expr.used_dims() for expr in indices)))
-    if any(ranges[dim][0] for dim in used):
+    if any(dim < rank or ranges[dim][0] for dim in used):
         return None
     dims: list[AffineExpr] = [AffineDimExpr(used.index(dim) if dim in used else 0) for dim in range(len(ranges))]
     layout = AffineMap(len(used), 0, tuple(substitute(expr, dims) for expr in indices))

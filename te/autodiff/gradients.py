@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,8 @@ from ..language.emit import sorted_operations
 from ..language.expr import Axis, Const, Expr, Read, Reduce, Select, compare, walk
 from ..language.locations import located
 from ..language.math import all as all_of
+from ..language.math import any as any_of
+from ..language.reducers import prod as product_of
 from ..language.reducers import reduce_axis
 from ..language.reducers import sum as sum_of
 from ..language.tensor import ComputeOp, Operation, Tensor, compute, tensor_of
@@ -29,10 +31,11 @@ def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | N
     head: what the result is multiplied with from the left, of shape `(*prefix, *output.shape)`; the adjoints have shape
     `(*prefix, *input.shape)`. Without it, the Jacobians: `(*output.shape, *input.shape)`. Each step back is a compute
     at the location of the one that it goes through. Where several terms are the maximum or minimum of a reduction, all
-    have the same share. An input that `output` does not depend on has zeros.
+    have the same share. An input that `output` does not depend on has zeros. Where indices are computed, as in
+    `A[I[i]]`, each element gets what all places give that read it.
 
     Raises ScheduleError for tensors of integers, for what is no compute on the way (scans, externs, hybrid scripts),
-    reads at indices that are not affine, and reductions other than sum, max and min.
+    and reductions other than sum, prod, max and min.
 
         dA, dB = te.gradient(loss, [A, B])
     """
@@ -121,13 +124,44 @@ class _Gradient:
         body = op.body[tensor.value_index]
         if not isinstance(body, Reduce):
             return self._through(op, adjoint, body, op.axis, None, None)
-        if body.combiner is not None or body.reducer not in ("sum", "max", "min"):
-            fail(f"te.gradient: expected reductions by sum, max and min, got {body.reducer} ('{op.name}')")
+        if body.combiner is not None or body.reducer not in ("sum", "prod", "max", "min"):
+            fail(f"te.gradient: expected reductions by sum, prod, max and min, got {body.reducer} ('{op.name}')")
+        if body.reducer == "prod":
+            return self._back_product(op, body, adjoint)
         share = None if body.reducer == "sum" else self._share(op, body, tensor)
         axes = [*op.axis, *op.reduce_axis]
         self._through(op, adjoint, body.values[0], axes, body.condition, share)
         for start in body.init:
             self._through(op, adjoint, start, op.axis, None, share)
+
+    def _back_product(self, op: ComputeOp, body: Reduce, adjoint: Tensor) -> None:
+        """For each factor, the product of the others, which is right where some are 0."""
+        rank = len(op.axis)
+
+        def product(name: str, axes: Sequence[Axis], but: bool) -> Tensor:
+            def element(*index: Expr) -> Expr:
+                new = {axis: _again(axis) for axis in op.reduce_axis}
+                change = _substitution({**dict(zip(op.axis, index, strict=False)), **new})
+                tests = [] if body.condition is None else [rebuilt(body.condition, change)]
+                if but:
+                    pairs = zip(new.items(), index[rank:], strict=True)
+                    others = [compare("ne", mine, at + number(axis.start)) for (axis, mine), at in pairs]
+                    tests.insert(0, any_of(*others))
+                where = all_of(*tests) if tests else None
+                return product_of(rebuilt(body.values[0], change), axis=[*new.values()], where=where)
+
+            extents = [axis.extent for axis in axes]
+            with located(op.location):
+                return compute(extents, element, name=f"{op.name}.{name}", varargs_names=[axis.name for axis in axes])
+
+        axes = op.root_iter_vars
+        others = product("others", axes, True)
+        place = [*op.axis, *(axis - number(axis.start) for axis in op.reduce_axis)]
+        rest = times(others(*place), body.init[0]) if body.init else others(*place)
+        self._through(op, adjoint, body.values[0], axes, body.condition, lambda _: rest)
+        for start in body.init:
+            factors = product("factors", op.axis, False)
+            self._through(op, adjoint, start, op.axis, None, lambda _, all=factors: all(*op.axis))
 
     def _share(self, op: ComputeOp, body: Reduce, tensor: Tensor) -> Callable[[Expr], Expr]:
         """For a term of a maximum or minimum: 1 over how many of them are it, 0 for those that are not."""
@@ -160,22 +194,18 @@ class _Gradient:
         share: Callable[[Expr], Expr] | None,
     ) -> None:
         """Add what `root`, computed at each point of `axes` where the condition holds, gives."""
-        known: dict[tuple[Tensor, tuple[AffineExpr, ...]], Expr] = {}
+        known: dict[tuple[Tensor, tuple[AffineExpr | Expr, ...]], Expr] = {}
         for read, derivative in derivatives(root, lambda read: read.tensor in self.live):
-            key = tensor_of(read), self._indices(op, read, axes)
+            key = tensor_of(read), _indices(read, axes)
             known[key] = known[key] + derivative if key in known else derivative
         for (tensor, indices), derivative in known.items():
-            site = solve(indices, [number(extent) for extent in tensor.shape], axes)
+            # A computed index says nothing of where it is read: it is compared at each point.
+            known_at = [AffineDimExpr(i) if isinstance(index, Expr) else index for i, index in enumerate(indices)]
+            computed = {i: index for i, index in enumerate(indices) if isinstance(index, Expr)}
+            site = solve(known_at, [number(extent) for extent in tensor.shape], axes)
             factor = derivative if share is None else times(share(root), derivative)
-            part = self._part(op, adjoint, tensor, site, factor, axes, condition)
+            part = self._part(op, adjoint, tensor, site, computed, factor, axes, condition)
             self.parts.setdefault(tensor, []).append(part)
-
-    def _indices(self, op: ComputeOp, read: Read, axes: Sequence[Axis]) -> tuple[AffineExpr, ...]:
-        dims: dict[Axis, AffineExpr] = {axis: AffineDimExpr(read.tensor.ndim + i) for i, axis in enumerate(axes)}
-        try:
-            return tuple(affine_expr(index, dims) for index in read.indices)
-        except ScheduleError as error:
-            fail(f"te.gradient: {error} (a read of '{read.tensor.name}' in '{op.name}')")
 
     def _part(
         self,
@@ -183,6 +213,7 @@ class _Gradient:
         adjoint: Tensor,
         tensor: Tensor,
         site: Site,
+        computed: Mapping[int, Expr],
         factor: Expr,
         axes: Sequence[Axis],
         condition: Expr | None,
@@ -199,8 +230,9 @@ class _Gradient:
             here = adjoint(*index[:rank], *(values[axis] for axis in op.axis))
             value = times(rebuilt(factor, change), here)
             tests = conditions(site, dims)
-            if condition is not None:
-                test = rebuilt(condition, change)
+            at = [compare("eq", rebuilt(index, change), dims[i]) for i, index in computed.items()]
+            if condition is not None or at:
+                test = all_of(*at, *(() if condition is None else (rebuilt(condition, change),)))
                 # It may read outside where the element has no such point.
                 reads = tests and any(isinstance(node, Read) for node in walk([test]))
                 tests.append(Select(all_of(*tests), test, Const(False, "bool"), True) if reads else test)
@@ -210,6 +242,18 @@ class _Gradient:
             return value if where is None else Select(where, value, Const(0.0, tensor.dtype), True)
 
         return self._tensor(tensor, element, op)
+
+
+def _indices(read: Read, axes: Sequence[Axis]) -> tuple[AffineExpr | Expr, ...]:
+    """The indices of a read by the dims of `Site`; those that are computed as they are."""
+    dims: dict[Axis, AffineExpr] = {axis: AffineDimExpr(read.tensor.ndim + i) for i, axis in enumerate(axes)}
+    found: list[AffineExpr | Expr] = []
+    for index in read.indices:
+        try:
+            found.append(affine_expr(index, dims))
+        except ScheduleError:
+            found.append(index)
+    return tuple(found)
 
 
 def _again(axis: Axis) -> Axis:

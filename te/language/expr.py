@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -113,6 +113,13 @@ Extent: TypeAlias = int | Expr
 """How long something is: a number, or an expression of size variables that are given when a schedule is made."""
 
 
+class Range(NamedTuple):
+    """What an iteration variable runs over, as TVM says it."""
+
+    min: Extent
+    extent: Extent
+
+
 class Axis(Expr):
     """An iteration variable: `extent` values from `start`; equal only to itself."""
 
@@ -124,6 +131,24 @@ class Axis(Expr):
         self.start = start
         self.extent = extent
         self.reduce = reduce
+
+    @property
+    def dom(self) -> Range:
+        return Range(self.start, self.extent)
+
+    @property
+    def var(self) -> Axis:
+        """What stands for it in expressions: itself."""
+        return self
+
+    @property
+    def iter_type(self) -> int:
+        """TVM's number of what it runs over: 0 elements, 2 terms of a reduction."""
+        return 2 if self.reduce else 0
+
+    @property
+    def thread_tag(self) -> str:
+        return ""
 
     def __repr__(self) -> str:
         return f"iter_var({self.name}, range(min={self.start}, ext={self.extent}))"

@@ -10,11 +10,13 @@
 
     C = outer(A, B)
 
-The function is read, not run. It consists of `output_tensor(shape, dtype)` and `allocate(shape, dtype)`, loops over
-`range(n)` or `range(a, b)`, `serial`, `parallel`, `vectorize` and `unroll`, `if` / `else`, assignments to elements and
-scalar names (also `+=` and the like), and `return` of the outputs at the end. Expressions are those of the te language:
-elements of tensors, loop variables, the names of the function's surroundings, arithmetic, comparisons, `and`, `or`,
-`not`, `a if c else b`, `len(t)`, `t.shape[i]`, dtype names as casts, and the functions of `te`.
+The function is read, not run. It consists of `output_tensor(shape, dtype)` and `allocate(shape, dtype, scope)`, loops
+over `range(n)` or `range(a, b)`, `serial`, `parallel`, `vectorize` and `unroll`, whose bounds may be those of other
+loops, and `const_range`, which repeats its statements for each number, `if` / `else`, assignments to elements and
+scalar names (also `+=` and the like), of what other scripts give, and `return` of the outputs at the end.
+Expressions are those of the te language: elements of tensors, loop variables, the names of the function's surroundings,
+arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `len(t)`, `t.shape[i]`, `t.dtype`, dtype names as casts,
+and the functions of `te`.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
-from ...support.dtypes import fail
+from ...support.dtypes import check_dtype, fail
 from .expr import Expr, Extent
-from .tensor import Operation, Tensor, current_tag
+from .tensor import Operation, Tensor, check_shape, current_tag
 
 KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
 """Loops by the function that they iterate over."""
@@ -56,15 +60,26 @@ class HybridOp(Operation):
         self.attrs: dict[str, Any] = {}
         self.script = script
         self.arguments = list(inputs)
-        """What the function was called with: tensors, numbers and sizes."""
+        """What the function was called with: tensors, lists of them, numbers and sizes."""
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        return list(dict.fromkeys(value for value in self.arguments if isinstance(value, Tensor)))
+        return list(dict.fromkeys(tensors_in(self.arguments)))
+
+
+def tensors_in(values: Sequence[object]) -> list[Tensor]:
+    """The tensors among arguments, those in lists and tuples too."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += tensors_in(cast(Sequence[object], value))
+    return found
 
 
 @dataclass
-class _Outputs:
+class Outputs:
     """What a script's `output_tensor`s and `return` say."""
 
     declared: dict[str, tuple[tuple[Extent, ...], str]] = field(default_factory=dict[str, Any])
@@ -87,12 +102,21 @@ def script(function: Callable[..., Any]) -> Callable[..., Any]:
         parameters = [argument.arg for argument in tree.args.args]
         if len(parameters) != len(arguments):
             fail(f"te.hybrid '{tree.name}': expected {len(parameters)} arguments, got {len(arguments)}")
-        outputs = _outputs(parsed, dict(zip(parameters, arguments, strict=True)))
+        outputs = outputs_of(parsed, dict(zip(parameters, arguments, strict=True)))
         op = HybridOp(tree.name, parsed, arguments, [outputs.declared[name] for name in outputs.returned])
         return op.output(0) if op.num_outputs == 1 else op.outputs
 
     call.__name__ = tree.name
+    _parsed[call] = parsed
     return call
+
+
+_parsed: WeakKeyDictionary[Callable[..., Any], Script] = WeakKeyDictionary()
+
+
+def script_of(value: object) -> Script | None:
+    """The script that a name stands for; None for anything else."""
+    return _parsed.get(value) if isinstance(value, FunctionType) else None
 
 
 def script_error(script: Script, node: ast.AST, text: str) -> str:
@@ -116,8 +140,9 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
             return values.get(name, script.names.get(name))
         case ast.Tuple(elts=parts):
             return tuple(static(script, part, values) for part in parts)
-        case ast.Attribute(value=owner, attr="shape"):
-            return static(script, owner, values).shape
+        case ast.Attribute(value=owner, attr="shape" | "dtype" | "ndim" as attribute):
+            if isinstance(found := static(script, owner, values), Tensor | Expr) and hasattr(found, attribute):
+                return getattr(found, attribute)
         case ast.Subscript(value=owner, slice=index):
             return static(script, owner, values)[static(script, index, values)]
         case ast.Call(args=[one]) if called(node) == "len":
@@ -142,16 +167,32 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
 
 
 def allocation(script: Script, node: ast.Call, values: dict[str, Any]) -> tuple[tuple[Extent, ...], str]:
-    """Shape and dtype of `output_tensor(shape, dtype)` or `allocate(shape, dtype)`."""
-    if not 1 <= len(node.args) <= 2:
-        fail(script_error(script, node, f"expected a shape and a dtype, got '{ast.unparse(node)}'"))
-    shape = static(script, node.args[0], values)
-    dtype = static(script, node.args[1], values) if len(node.args) == 2 else "float32"
-    return (shape,) if isinstance(shape, int | Expr) else tuple(shape), dtype
+    """Shape and dtype of `output_tensor(shape, dtype)` or `allocate(shape, dtype, scope)`."""
+    given = _given(script, node, values, 2 if called(node) == "output_tensor" else 3)
+    dtype = check_dtype(given.get("dtype", "float32"), f"te.hybrid '{script.tree.name}'")
+    return check_shape(given["shape"], f"te.hybrid '{script.tree.name}'"), dtype
 
 
-def _outputs(script: Script, values: dict[str, Any]) -> _Outputs:
-    found = _Outputs()
+def scope_of(script: Script, node: ast.Call, values: dict[str, Any]) -> str | None:
+    """The scope of an `allocate`; None where it says none."""
+    scope = _given(script, node, values, 3).get("scope")
+    if scope not in (None, "global", "shared", "local"):
+        fail(script_error(script, node, f"expected a scope among global, shared and local, got {scope!r}"))
+    return scope
+
+
+def _given(script: Script, node: ast.Call, values: dict[str, Any], count: int) -> dict[str, Any]:
+    """The arguments of an allocation by name."""
+    names = ("shape", "dtype", "scope")[:count]
+    given = dict(zip(names, node.args, strict=False)) | {word.arg or "": word.value for word in node.keywords}
+    if len(node.args) > count or "shape" not in given or not set(given) <= set(names):
+        fail(script_error(script, node, f"expected {', '.join(names)}, got '{ast.unparse(node)}'"))
+    return {name: static(script, value, values) for name, value in given.items()}
+
+
+def outputs_of(script: Script, values: dict[str, Any]) -> Outputs:
+    """The outputs of a script for its arguments; raises ScheduleError unless it returns all that it declares."""
+    found = Outputs()
     for statement in script.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if called(call) == "output_tensor":

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
+import numpy as np
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects import tir
+from ...dialects.affine import bounds as bounds_of_map
 from ...dialects.element_types import DTYPES
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import layer_location
 from ...support.errors import ScheduleError
 from . import math as functions
-from .expr import Axis, Binary, Compare, Expr, Read, Select, binary, compare, convert
-from .hybrid import KINDS, HybridOp, allocation, called, script_error, static
+from .expr import Axis, Binary, Compare, Expr, Extent, Read, Select, binary, compare, convert, walk
+from .hybrid import (
+    KINDS,
+    HybridOp,
+    Script,
+    allocation,
+    called,
+    outputs_of,
+    scope_of,
+    script_error,
+    script_of,
+    static,
+    tensors_in,
+)
 from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type
 from .tensor import PlaceholderOp, Tensor, tensor_of
 
@@ -84,6 +98,14 @@ def _guards(emitter: ScalarEmitter, test: Expr) -> list[AffineExpr] | None:
     return {"le": [below], "lt": [below - 1], "ge": [above], "gt": [above - 1], "eq": [below, above]}[test.op]
 
 
+def _named(script: Script, outputs: Sequence[Tensor]) -> dict[str, Tensor]:
+    """The outputs of a script by their names in it."""
+    last = script.tree.body[-1]
+    assert isinstance(last, ast.Return)
+    returned = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+    return dict(zip((part.id for part in returned if isinstance(part, ast.Name)), outputs, strict=True))
+
+
 def hybrid_body(op: HybridOp, sizes: Sizes) -> Block:
     """A block of tir on the buffers of the inputs and then of the outputs.
 
@@ -107,6 +129,9 @@ class _Body:
             argument.name_hint = tensor.name if SSAValue.is_valid_name(tensor.name) else None
         parameters = [argument.arg for argument in self.script.tree.args.args]
         self.values: dict[str, Any] = dict(zip(parameters, op.arguments, strict=True))
+        self.outputs = _named(self.script, op.outputs)
+        self.fixed: set[Tensor] = set(op.input_tensors)
+        """The tensors that the script may not write."""
         self.axes: list[Axis] = []
         self.indices: list[SSAValue] = []
         # Whether the current statement runs, where that is no question of loop variables alone.
@@ -114,6 +139,8 @@ class _Body:
         self.scalars: dict[Tensor, int] = {}
         """Scalars, and how many parallel loops they were made in."""
         self.parallel = 0
+        self.inner = False
+        """Whether this is a script that another one calls."""
 
     def _fail(self, node: ast.AST, text: str) -> NoReturn:
         raise ScheduleError(script_error(self.script, node, text))
@@ -135,6 +162,8 @@ class _Body:
                 "allocate",
             ):
                 self._allocate(name, call)
+            case ast.Assign(targets=[target], value=ast.Call() as call) if (inner := self._script(call)) is not None:
+                self._inner(inner, call, target)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._name(node, name, self._expr(value))
             case ast.Assign(targets=[ast.Subscript() as target], value=value):
@@ -143,6 +172,8 @@ class _Body:
                 self._store(target, _BINARY[type(op)](self._expr(target), self._expr(value)))
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value) if type(op) in _BINARY:
                 self._name(node, name, _BINARY[type(op)](self._expr(target), self._expr(value)))
+            case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, orelse=[]) if called(call) == "const_range":
+                self._repeat(name, call, node.body)
             case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, orelse=[]) if called(call) in KINDS:
                 self._loop(name, call, node.body)
             case ast.If(test=test):
@@ -157,26 +188,61 @@ class _Body:
     def _allocate(self, name: str, call: ast.Call) -> None:
         shape, dtype = allocation(self.script, call, self.values)
         if called(call) == "output_tensor":
-            if self.axes or self.condition is not None:
+            if (self.axes and not self.inner) or self.condition is not None:
                 self._fail(call, "expected output_tensor outside of loops and branches")
-            self.values[name] = self._output(name)
+            self.values[name] = self.outputs[name]
             return
+        scope = scope_of(self.script, call, self.values)
+        if scope in ("global", "shared") and self.parallel:
+            self._fail(call, f"expected a local tensor in a parallel loop, got one in scope {scope}")
+        self.values[name] = self._tensor(call, name, shape, dtype, scope or "local")
+
+    def _tensor(self, node: ast.AST, name: str, shape: Sequence[Extent], dtype: str, scope: str) -> Tensor:
+        """A tensor of the script's own."""
         tensor = PlaceholderOp(name, [shape], [dtype]).output(0)
         extents = [extent_value(extent, self.sizes) for extent in shape]
-        type_ = tir.BufferType.of(extents, DTYPES[dtype], "local")
-        if type_.nbytes > _STACK_LIMIT:
-            self._fail(call, f"expected an allocated tensor of at most {_STACK_LIMIT} bytes, got {type_.nbytes}")
+        type_ = tir.BufferType.of(extents, DTYPES[dtype], scope)
+        if scope == "local" and type_.nbytes > _STACK_LIMIT:
+            self._fail(node, f"expected an allocated tensor of at most {_STACK_LIMIT} bytes, got {type_.nbytes}")
         alloc = tir.AllocOp(type_)
         alloc.result.name_hint = name
         self.buffers[tensor] = self.builder.add(alloc).result
-        self.values[name] = tensor
+        return tensor
 
-    def _output(self, name: str) -> Tensor:
-        last = self.script.tree.body[-1]
-        assert isinstance(last, ast.Return)
-        returned = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
-        names = [part.id for part in returned if isinstance(part, ast.Name)]
-        return self.op.outputs[names.index(name)]
+    # Scripts in scripts
+
+    def _script(self, call: ast.Call) -> Script | None:
+        """The script that is called."""
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        return script_of(self.script.names.get(name)) if name not in self.values else None
+
+    def _inner(self, inner: Script, call: ast.Call, target: ast.expr) -> None:
+        """`c = script(a, b)`: its statements, on a tensor of this script's own for each output."""
+        if self.condition is not None:
+            self._fail(call, "expected scripts called outside of branches on values")
+        names = [one for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        parameters = [argument.arg for argument in inner.tree.args.args]
+        if len(parameters) != len(call.args):
+            self._fail(call, f"expected {len(parameters)} arguments of '{inner.tree.name}', got {len(call.args)}")
+        given = [self._any(argument) for argument in call.args]
+        values: dict[str, Any] = dict(zip(parameters, given, strict=True))
+        found = outputs_of(inner, values)
+        if len(names) != len(found.returned) or not all(isinstance(one, ast.Name) for one in names):
+            self._fail(call, f"expected {len(found.returned)} names for what '{inner.tree.name}' gives")
+        made: list[Tensor] = []
+        for name in found.returned:
+            shape, dtype = found.declared[name]
+            scope = "local" if self.parallel else "global"
+            made.append(self._tensor(call, name, shape, dtype, scope))
+        kept = self.script, self.values, self.outputs, self.fixed
+        self.script, self.values = inner, values
+        self.outputs = dict(zip(found.returned, made, strict=True))
+        self.fixed = set(tensors_in(given))
+        axes, self.inner = self.inner, True
+        self._statements(inner.tree.body)
+        self.inner = axes
+        self.script, self.values, self.outputs, self.fixed = kept
+        self.values |= {cast(ast.Name, one).id: tensor for one, tensor in zip(names, made, strict=True)}
 
     def _name(self, node: ast.AST, name: str, value: Expr) -> None:
         """A scalar under a name: a buffer of one element, made where the name is new."""
@@ -209,7 +275,7 @@ class _Body:
 
     def _store(self, target: ast.Subscript, value: Expr) -> None:
         element = self._expr(target)
-        if not isinstance(element, Read) or element.tensor in self.op.input_tensors:
+        if not isinstance(element, Read) or element.tensor in self.fixed:
             self._fail(target, f"expected an element of an output or allocated tensor, got '{ast.unparse(target)}'")
         self._set(element, value)
 
@@ -232,11 +298,8 @@ class _Body:
             self.builder.add(tir.StoreOp.make(result, buffer, map, operands))
 
     def _loop(self, name: str, call: ast.Call, body: list[ast.stmt]) -> None:
-        bounds = [static(self.script, argument, self.values) for argument in call.args]
-        if len(bounds) not in (1, 2) or any(not isinstance(bound, int | Expr) for bound in bounds):
-            self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
-        numbers = [extent_value(bound, self.sizes) for bound in bounds]
-        begin, end = (0, numbers[0]) if len(numbers) == 1 else numbers
+        ends = self._ends(call)
+        (begin, _), (_, end) = (self._range(call, bound) for bound in ends)
         axis = Axis(name, max(0, end - begin), start=begin)
         loop = self.builder.add(tir.ForOp.make(max(0, end - begin), KINDS[called(call) or ""], name))
         before = dict(self.values)
@@ -245,11 +308,47 @@ class _Body:
         self.indices.append(loop.var)
         self.parallel += called(call) == "parallel"
         with self.builder.at(loop.block):
-            self._statements(body)
+            tests = [compare("ge", axis, ends[0]), compare("lt", axis, ends[1])]
+            # A bound that is no number is that of the widest loop, and a condition inside.
+            tests = [test for test, bound in zip(tests, ends, strict=True) if self._moves(bound)]
+            if tests:
+                self._branch(functions.all(*tests), body, [])
+            else:
+                self._statements(body)
         self.parallel -= called(call) == "parallel"
         self.axes.pop()
         self.indices.pop()
         self.values = before
+
+    def _ends(self, call: ast.Call) -> tuple[Any, Any]:
+        """Begin and end of what a loop runs over."""
+        bounds = [static(self.script, argument, self.values) for argument in call.args]
+        if len(bounds) not in (1, 2) or any(not isinstance(bound, int | np.integer | Expr) for bound in bounds):
+            self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
+        return (0, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
+
+    def _moves(self, bound: int | Expr) -> bool:
+        """Whether a bound depends on loops."""
+        return isinstance(bound, Expr) and any(isinstance(node, Axis) for node in walk([bound]))
+
+    def _range(self, call: ast.Call, bound: int | Expr) -> tuple[int, int]:
+        """The least and the greatest value of a loop's bound."""
+        if not self._moves(bound):
+            value = extent_value(bound, self.sizes)
+            return value, value
+        found = self._emitter().affine(convert(bound))
+        if found is None:
+            self._fail(call, f"expected bounds of numbers and loop variables, got '{ast.unparse(call)}'")
+        return bounds_of_map(found, [(0, extent_value(axis.extent, self.sizes) - 1) for axis in self.axes])
+
+    def _repeat(self, name: str, call: ast.Call, body: list[ast.stmt]) -> None:
+        """The statements for each number of a `const_range`."""
+        numbers = [bound if isinstance(bound, int) else extent_value(bound, self.sizes) for bound in self._ends(call)]
+        for number in range(*numbers):
+            before = dict(self.values)
+            self.values[name] = number
+            self._statements(body)
+            self.values = before
 
     def _branch(self, test: Expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         """A condition on loop variables alone becomes a `tir.if`; of any other one, each store knows it."""

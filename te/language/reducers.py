@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from ...support.dtypes import BOOL, fail
-from .expr import Axis, Combiner, Const, Expr, ExprLike, Extent, Read, Reduce, Var, binary, convert, walk
+from .expr import NUMERIC, Axis, Combiner, Const, Expr, ExprLike, Extent, Read, Reduce, Var, binary, convert, walk
 from .tensor import check_extent
 
 Values: TypeAlias = ExprLike | Sequence[ExprLike]
@@ -101,7 +101,8 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
 
     fcombine: two operands (of a tuple reduction: two lists) -> the combination. fidentity: a dtype per operand -> the
     constants it starts from. The result is called as `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it
-    gives a tuple, which is the whole body of a compute. Raises ScheduleError when the parts do not fit together.
+    gives a tuple, which is the whole body of a compute; with expressions in place of axes it combines them at once.
+    Raises ScheduleError when the parts do not fit together.
 
         argmax = te.comm_reducer(
             lambda x, y: (te.select(x[1] >= y[1], x[0], y[0]), te.select(x[1] >= y[1], x[1], y[1])),
@@ -109,8 +110,18 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
     """
 
     def reduce(
-        expr: Values, axis: Axis | Sequence[Axis], where: ExprLike | None = None, init: Values | None = None
+        expr: Values,
+        axis: Axis | Sequence[Axis] | ExprLike,
+        where: ExprLike | None = None,
+        init: Values | None = None,
+        *more: ExprLike,
     ) -> Any:
+        if isinstance(axis, NUMERIC) and not (isinstance(axis, Axis) and axis.reduce):
+            operands = (axis, *(one for one in (where, init) if one is not None), *more)
+            result: Any = convert(cast(ExprLike, expr))
+            for operand in operands:
+                result = convert(fcombine(result, convert(cast(ExprLike, operand))))
+            return result
         several = isinstance(expr, tuple | list)
         values = tuple(convert(e) for e in (cast(Sequence[ExprLike], expr) if several else (cast(ExprLike, expr),)))
         axes, condition = _reduce_axes(name, axis), _where(name, where)

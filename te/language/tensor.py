@@ -56,6 +56,10 @@ class Operation:
     def num_outputs(self) -> int:
         return len(self.outputs)
 
+    @property
+    def root_iter_vars(self) -> list[Axis]:
+        return [*self.axis, *self.reduce_axis]
+
     def output(self, index: int) -> Tensor:
         return self.outputs[index]
 

@@ -116,10 +116,9 @@ def pairwise(function: Callable[[ExprLike, ExprLike], Expr]) -> Pairwise:
 
     @wraps(function)
     def apply(x: Any, y: Any) -> Any:
-        for whole in (x, y):
-            if isinstance(whole, WholeTensor):
-                return whole.broadcast(name, function, x, y)
-        return function(x, y)
+        if isinstance(x, WholeTensor):
+            return x.broadcast(name, function, x, y)
+        return y.broadcast(name, function, x, y) if isinstance(y, WholeTensor) else function(x, y)
 
     return apply
 

@@ -15,7 +15,7 @@ from .open_sizes import OpenSizes
 from .replay import replay
 from .schedule import Schedule
 
-_NOMINAL = 64
+_NOMINAL = 256
 """What an open size is while primitives are chosen: where loops end is said again for every size."""
 
 

@@ -175,7 +175,7 @@ def _relayout(stage: Stage) -> _Relayout | None:
         [output.type.element_type for output in original.outputs],
         reduce_extents=original.reduce_shape,
         reducer=original.reducer.data if original.reducer is not None else None,
-        identity=list(original.identity) if original.identity is not None else None,
+        identity=_identity_of(original),
         names=[*(f"{axis.name}.c" for axis in data), *(axis.name for axis in stage.reduce_axes)],
     )
     made.attributes |= original.attributes
@@ -187,11 +187,7 @@ def _relayout(stage: Stage) -> _Relayout | None:
     }
     points |= {argument: AffineDimExpr(rank + i) for i, argument in enumerate(original.reduce_axes)}
     _body(original, made, points, (), original.inits)
-    if original.combiner is not None and made.combiner is not None:
-        same = dict[SSAValue, SSAValue](zip(original.combiner.block.args, made.combiner.block.args, strict=True))
-        for mine, theirs in zip(made.combiner.block.args, original.combiner.block.args, strict=True):
-            mine.name_hint = theirs.name_hint
-        made.combiner.block.add_ops([op.clone(same) for op in original.combiner.block.ops])
+    _copy_combiner(original, made)
     below = {axis: AffineDimExpr(i) for i, axis in enumerate(stage.axes)}
     down = loop_values(stage, extents, below)
     rooms = [
@@ -255,10 +251,8 @@ def check_rfactor(stage: Stage, axis: IterVar, factor_axis: int) -> None:
     """Raise ScheduleError when the stage cannot be factored so."""
     original, rank = stage.compute, len(stage.compute.shape)
     _check_free("rfactor", stage)
-    if len(original.outputs) > 1:
-        stage.fail("rfactor", f"expected a stage of one tensor, got {len(original.outputs)}")
-    if original.reducer is None or original.reducer.data not in _IDENTITY:
-        stage.fail("rfactor", f"expected a reduction by {', '.join(_IDENTITY)}, got none of these")
+    if original.reducer is None:
+        stage.fail("rfactor", "expected a reduction, got none")
     if axis.stage is not stage or axis not in stage.leaf:
         stage.fail("rfactor", f"Operate on iter var {axis.name} that is no loop of the stage")
     if not axis.reduce:
@@ -273,14 +267,15 @@ def rfactor(schedule: Schedule, stage: Stage, axis: IterVar, factor_axis: int) -
     assert original.reducer is not None
     position = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
     extents = loop_extents(stage, full_region(original.shape))
-    label, element = original.label.data, original.result.type.element_type
+    label = original.label.data
     factored = _factored(stage, axis, position, extents)
     again = te.ComputeOp.make(
         f"{label}.repl",
         original.shape,
-        element,
+        [output.type.element_type for output in original.outputs],
         reduce_extents=[extents[axis]],
         reducer=original.reducer.data,
+        identity=_identity_of(original),
         names=[*(a.name for a in stage.axes), f"{axis.name}.v"],
     )
     again.attributes |= original.attributes
@@ -288,15 +283,17 @@ def rfactor(schedule: Schedule, stage: Stage, axis: IterVar, factor_axis: int) -
     dims: list[AffineExpr] = [AffineDimExpr(i) for i in range(rank)]
     dims.insert(position, AffineDimExpr(rank))
     map = AffineMap(rank + 1, 0, tuple(dims))
-    read = builder.add(te.ReadOp.make(factored.result, map, list(again.block.args)))
+    reads = [builder.add(te.ReadOp.make(part, map, list(again.block.args))) for part in factored.results]
     points: dict[SSAValue, AffineExpr] = {argument: AffineDimExpr(i) for i, argument in enumerate(original.axes)}
     starts = _copied(builder, original, original.inits, points, ())
-    builder.add(te.YieldOp(read.result, *starts))
+    builder.add(te.YieldOp(*(read.result for read in reads), *starts))
+    _copy_combiner(original, again)
     factored.location = again.location = original.location
     block = cast(Block, original.parent)
     block.insert_op_before(factored, original)
     block.insert_op_before(again, original)
-    original.result.replace_all_uses_with(again.result)
+    for result, mine in zip(original.results, again.results, strict=True):
+        result.replace_all_uses_with(mine)
     original.detach()
     original.erase()
     made = Stage(schedule, factored)
@@ -317,11 +314,13 @@ def _factored(stage: Stage, axis: IterVar, position: int, extents: dict[IterVar,
     made = te.ComputeOp.make(
         f"{original.label.data}.rf",
         shape,
-        original.result.type.element_type,
+        [output.type.element_type for output in original.outputs],
         reduce_extents=[extents[a] for a in left],
         reducer=original.reducer.data if left and original.reducer is not None else None,
+        identity=_identity_of(original) if left else None,
         names=[*names, *(a.name for a in left)],
     )
+    _copy_combiner(original, made)
     leaves: dict[IterVar, AffineExpr] = {a: AffineDimExpr(0) for a in stage.leaf if not a.reduce}
     leaves |= {a: AffineDimExpr(rank + 1 + i) for i, a in enumerate(left)}
     leaves[axis] = AffineDimExpr(position)
@@ -352,7 +351,6 @@ def _body(
     if not guards:
         builder.add(te.YieldOp(*results))
         return
-    result = results[0]
     inside: SSAValue | None = None
     for value, limit in guards:
         index = builder.add(te.IndexOp.make(*_over([value], arguments)))
@@ -360,10 +358,29 @@ def _body(
         test = builder.add(CmpiOp(index.result, end.result, "slt")).result
         inside = test if inside is None else builder.add(AndIOp(inside, test)).result
     if inside is not None and original.reducer is not None:
-        neutral = _IDENTITY[original.reducer.data](result.type, is_unsigned(original.result.type.element_type))
-        constant = ConstantOp.create(properties={"value": neutral}, result_types=[result.type])
-        result = builder.add(SelectOp(inside, result, builder.add(constant).results[0])).result
-    builder.add(te.YieldOp(result))
+        for i, (result, output) in enumerate(zip(results, original.outputs, strict=True)):
+            if original.identity is not None:
+                neutral = list(original.identity)[i]
+            else:
+                neutral = _IDENTITY[original.reducer.data](result.type, is_unsigned(output.type.element_type))
+            constant = ConstantOp.create(properties={"value": neutral}, result_types=[result.type])
+            results[i] = builder.add(SelectOp(inside, result, builder.add(constant).results[0])).result
+    builder.add(te.YieldOp(*results))
+
+
+def _identity_of(compute: te.ComputeOp) -> list[Attribute] | None:
+    """What a custom reduction starts from; None for a known one."""
+    return list(compute.identity) if compute.identity is not None else None
+
+
+def _copy_combiner(original: te.ComputeOp, made: te.ComputeOp) -> None:
+    """Give a compute the combiner of another, if both have one."""
+    if original.combiner is None or made.combiner is None:
+        return
+    same = dict[SSAValue, SSAValue](zip(original.combiner.block.args, made.combiner.block.args, strict=True))
+    for mine, theirs in zip(made.combiner.block.args, original.combiner.block.args, strict=True):
+        mine.name_hint = theirs.name_hint
+    made.combiner.block.add_ops([op.clone(same) for op in original.combiner.block.ops])
 
 
 def _over(exprs: Sequence[AffineExpr], used: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:

@@ -11,6 +11,8 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import bounds
 from ...support.errors import ScheduleError
+from ..language.expr import Range
+from .attrs import TYPES as ITER_TYPES
 
 if TYPE_CHECKING:
     from .intrin import TensorIntrin
@@ -78,6 +80,24 @@ class IterVar:
         """What computes this loop and those inside it."""
         self.hints: dict[str, Attribute] = {}
         """Attributes of the loop: pragmas and prefetches."""
+
+    @property
+    def var(self) -> IterVar:
+        """What stands for it in expressions: itself."""
+        return self
+
+    @property
+    def dom(self) -> Range:
+        return Range(0, self.extent)
+
+    @property
+    def iter_type(self) -> int:
+        """TVM's number of what it runs over; what it is marked as is in the stage's `iter_var_attrs`."""
+        return ITER_TYPES[self.sort]
+
+    @property
+    def thread_tag(self) -> str:
+        return self.thread.tag if self.sort == "thread" and self.thread is not None else ""
 
     def __repr__(self) -> str:
         return f"{self.name} in {self.extent}" + ("" if self.kind == "serial" else f" # {self.kind}")

@@ -14,6 +14,7 @@ from xdsl.irdl import IRDLOperation
 
 from ...dialects import schedule as ops
 from ...dialects import te
+from ...support.dtypes import python_number
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.layouts import inverse_layout
@@ -86,6 +87,7 @@ class LoopPrimitives(StageState):
         an unknown tail, to round up a reduction, and unless exactly one of factor and nparts is given.
         """
         axis = self.axis_of(axis)
+        factor, nparts = python_number(factor), python_number(nparts)
         position = self._serial("split", axis)
         if (factor is None) == (nparts is None):
             self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
@@ -207,6 +209,7 @@ class LoopPrimitives(StageState):
         Recorded as split, split, reorder. Raises ScheduleError as they do.
         """
         x, y = self.axis_of(x), self.axis_of(y)
+        x_factor, y_factor = python_number(x_factor), python_number(y_factor)
         for axis, factor in ((x, x_factor), (y, y_factor)):
             self._serial("split", axis)
             if factor < 1:
@@ -362,7 +365,7 @@ class LoopPrimitives(StageState):
 
         Raises ScheduleError for a tensor that is none of the function's, or an axis that is no loop of this stage.
         """
-        axis = self._looped("prefetch", axis)
+        axis, offset = self._looped("prefetch", axis), python_number(offset)
         source = self.schedule.tensor_of(tensor)
         known = axis.hints.get("prefetch")
         entry = ArrayAttr[Attribute]([StringAttr(self.schedule.tensor_name(source)), IntegerAttr(offset, i64)])

@@ -21,6 +21,7 @@ from ...dialects import schedule as ops
 from ...dialects import te
 from ...provenance.builder import LocatedBuilder
 from ...support.context import PassContext
+from ...support.dtypes import python_number
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.tensor import Operation as TeOperation
@@ -273,7 +274,7 @@ class Schedule:
         """
         stage = self[tensor]
         stage.the_compute("rfactor")
-        axis = stage.axis_of(axis)
+        axis, factor_axis = stage.axis_of(axis), python_number(factor_axis)
         dataflow.check_rfactor(stage, axis, factor_axis)
         handle = self.handle(axis)
         factored = dataflow.rfactor(self, stage, axis, factor_axis)
@@ -296,6 +297,17 @@ class Schedule:
         made.name_hint = "group"
         self._groups[group] = made
         return group
+
+    @property
+    def outputs(self) -> list[TeOperation]:
+        """The operations of the te language whose tensors are used as a whole."""
+        return [operation for operation, stage in self.operations.items() if stage.is_output]
+
+    @property
+    def stage_map(self) -> dict[TeOperation, Stage]:
+        """The stages of the te language's operations, those of placeholders among them."""
+        operations = (*(tensor.op for tensor in self.arguments), *self.operations)
+        return {operation: self[operation.output(0)] for operation in operations}
 
     @property
     def groups(self) -> list[Group]:

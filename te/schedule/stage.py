@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import schedule as ops
 from ...dialects import te
 from ...dialects.schedule.base import SCOPES
+from ...support.dtypes import python_number
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
@@ -119,7 +120,7 @@ class Stage(LoopPrimitives):
         an output, an axis that is no data axis of the stage, and unless 0 <= offset < factor.
         """
         self.the_compute("storage_align")
-        axis = self.axis_of(axis)
+        axis, factor, offset = self.axis_of(axis), python_number(factor), python_number(offset)
         if axis not in self.axes:
             self.fail("storage_align", f"expected a data axis of the stage, got {axis.name}")
         if factor < 1 or not 0 <= offset < factor:

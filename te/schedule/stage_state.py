@@ -13,6 +13,7 @@ from ...dialects import te
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
+from .attrs import IterVarAttr, attr_of
 from .itervar import Attach, IterVar, Relation
 from .opaque import opaque_axes
 
@@ -156,6 +157,20 @@ class StageState:
     def leaf_iter_vars(self) -> list[IterVar]:
         """The loops, outermost first."""
         return list(self.leaf)
+
+    @property
+    def iter_var_attrs(self) -> dict[IterVar | Axis, IterVarAttr]:
+        """What primitives said of the iteration variables: those that are marked; also by the language's axes."""
+        found: dict[IterVar | Axis, IterVarAttr] = {
+            axis: attr_of(axis.sort, axis.kind, axis.thread, axis.intrin, axis.hints)
+            for axis in self.all_iter_vars
+            if axis.kind != "serial" or axis.thread is not None or axis.intrin is not None or axis.hints
+        }
+        for operation, stage in self.schedule.operations.items():
+            if stage is self:
+                pairs = zip(operation.root_iter_vars, [*self.axes, *self.reduce_axes], strict=False)
+                found |= {axis: found[mine] for axis, mine in pairs if mine in found}
+        return found
 
     @property
     def attach_type(self) -> int:

@@ -297,11 +297,6 @@ def _scan() -> Tensor:
     return te.scan(first, step, state, inputs=[x])
 
 
-def _gathered() -> Case:
-    x, at = _input(6), te.placeholder((4,), "int32", name="at")
-    return te.compute((4,), lambda i: x[at[i]], name="gathered"), [x]
-
-
 def _first_input(tensor: Tensor) -> Tensor:
     while tensor.op.input_tensors:
         tensor = tensor.op.input_tensors[0]
@@ -309,6 +304,7 @@ def _first_input(tensor: Tensor) -> Tensor:
 
 
 X = _input(4)
+_latest = te.comm_reducer(lambda _, y: y, lambda dtype: te.const(0.0, dtype), name="latest")
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "scan": (
         lambda: te.gradient(t := _scan(), _first_input(t)),
@@ -318,11 +314,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: te.gradient(te.extern((4,), [X], lambda i, o: te.call_packed("f", i[0], o[0]), name="called"), X),
         r"te.gradient: expected computes from 'called' to the inputs, got ExternOp\(called\)",
     ),
-    "gather": (
-        lambda: te.gradient(*_gathered()),
-        r"te.gradient: expected an affine expression of the stage's axes, .* \(a read of 'x' in 'gathered'\)",
+    "reducer": (
+        lambda: te.gradient(_sum((1,), (4,), lambda _, k: X[k], _latest), X),
+        "by sum, prod, max and min, got latest",
     ),
-    "prod": (lambda: te.gradient(_sum((1,), (4,), lambda _, k: X[k], te.prod), X), "by sum, max and min, got prod"),
     "integers": (
         lambda: te.gradient(te.compute((4,), lambda i: X[i].astype("int32"), name="whole"), X),
         "expected tensors of floats, got int32 .'whole'.",
