@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
 
 from ..dialects.relay.core import FuncOp
+from ..planning.artifact import Artifact
 from ..provenance.lost import is_lost
 from ..provenance.span import leaf_name, leaves
-from ..runtime.artifact import Artifact
 from ..support.errors import FrontendError
 
 

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ..dialects.relay.core import CallOp, ConstantOp
 from ..dialects.relay.operator import Operator
+from ..planning.artifact import Artifact
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
-from ..runtime.artifact import Artifact
 from .code import kernel_of, llvm_lines, machine_lines, stages_of
 from .history import told
 from .layers import Layer, all_leaves, find_layers, functions, snapshot

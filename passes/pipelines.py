@@ -7,6 +7,7 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 from ..support.context import PassContext
+from ..support.machine import Machine
 from .registry import PASSES, Row, own_names, row_of
 from .runner import run_passes as run_passes
 
@@ -28,16 +29,26 @@ PIPELINE: tuple[Row, ...] = tuple(
 )
 
 
+OPTIONS: dict[str, Callable[[Machine], dict[str, int]]] = {
+    "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block},
+}
+"""The options that passes of the pipeline have for a machine."""
+
+
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Pass name -> a function that loads its class."""
     return {row.name: row.load for row in PASSES}
 
 
-def relay_pipeline(opt_level: int) -> tuple[ModulePass, ...]:
-    """The passes of `opt_level`, as the required and disabled passes of the current PassContext have it.
+def relay_pipeline(opt_level: int, machine: Machine | None = None) -> tuple[ModulePass, ...]:
+    """The passes of `opt_level` for a machine, as the required and disabled passes of the current PassContext have it.
 
     Those may be given by our names or by TVM's. Raises PipelineError for an opt level outside 0-4.
     """
     current = PassContext.current()
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
-    return tuple(row.load()() for row in PIPELINE if context.enables(row.name, row.level))
+    rows = [row for row in PIPELINE if context.enables(row.name, row.level)]
+    return tuple(
+        row.load()(**(OPTIONS[row.name](machine) if machine is not None and row.name in OPTIONS else {}))
+        for row in rows
+    )

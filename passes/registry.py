@@ -90,7 +90,7 @@ PASSES: tuple[Row, ...] = (
     _tir("TransposeLoads", "", "vectors across memory are loaded along it, and transposed in registers"),
     _tir("Unroll", "UnrollLoop", "loops are written out, by LLVM or here"),
     _tir("Vectorize", "VectorizeLoop", "vectorized loops become vector ops"),
-    _tir("VerifyMemory", "", "fails where a buffer is read before it is written, or out of its bounds"),
+    _tir("VerifyMemory", "VerifyMemory", "fails where a buffer is read before it is written, or out of its bounds"),
 )
 """The passes of this folder, by name."""
 
