@@ -6,7 +6,7 @@ SEED ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-SOURCES := $(wildcard provenance dialects frontends passes te lowering runtime explorer src tests benchmarks)
+SOURCES := $(wildcard support runtime provenance dialects frontends passes te lowering planning explorer src tests benchmarks)
 
 .PHONY: run test check bench fuzz clean
 
