@@ -161,7 +161,7 @@ def compile(
     source: an ONNX file or model, an .mlir file, or a relay module (left as it is).
     target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
     opt_level: 0-3, with TVM's level for each pass.
-    threads: how many the model runs on; WHENCE_NUM_THREADS or all cores when None.
+    threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
     `shapes` is another name of it.
     audit: raise LocationError when a pass loses a layer.
