@@ -26,7 +26,7 @@ from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
-from .blocking import PLAIN, blocked_source, moved, nchw, vector_block
+from .blocking import PLAIN, blocked_source, moved, nchw, product_block, vector_block
 from .sink_transforms import SINKING, SMALLEST_BLOCK
 
 _PANELS = (4, 3, 2, 1)
@@ -60,7 +60,7 @@ class BlockConv2D(RewritePattern):
             kernel, new = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         else:
             block_in = self._input_block(op.data, channels // groups)
-            block_out = vector_block(outputs // groups, self.lanes)
+            block_out = product_block(outputs // groups, self.lanes)
             kernel, new = f"OIHW{block_in}i{block_out}o", ContribConv2DNCHWcOp
         data = LayoutTransformOp(op.data, src_layout=PLAIN, dst_layout=nchw(block_in))
         weight = LayoutTransformOp(op.weight, src_layout="OIHW", dst_layout=kernel)
@@ -74,7 +74,7 @@ class BlockConv2D(RewritePattern):
         source = blocked_source(data)
         if source is not None and source.block >= SMALLEST_BLOCK and channels % source.block == 0:
             return source.block
-        return vector_block(channels, self.lanes)
+        return product_block(channels, self.lanes)
 
 
 def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:

@@ -35,6 +35,17 @@ def vector_block(extent: int, limit: int) -> int:
     return min(power, limit) if power >= 4 else largest_divisor(extent, limit)
 
 
+def product_block(extent: int, limit: int) -> int:
+    """As `vector_block`, for blocks that a convolution sums in registers: where that gives a quarter of a vector or
+    less, the divisor of up to three whole ones that fills them best.
+    """
+    block = vector_block(extent, limit)
+    if block * 4 > limit:
+        return block
+    divisors = [width for width in range(1, min(extent, 3 * limit) + 1) if extent % width == 0]
+    return max(divisors, key=lambda width: (width / (-(-width // limit) * limit), width))
+
+
 def nchw(block: int) -> str:
     """The layout with channels in blocks: `NCHW16c`."""
     return f"{PLAIN}{block}c"
