@@ -14,6 +14,7 @@ from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, Stor
 from ...dialects.tir.index_maps import Ranges
 from ...provenance.span import fuse
 from .analysis.elementwise import same_elements
+from .flatten_buffer import flatten
 from .rewriting.ops import record
 
 
@@ -38,7 +39,7 @@ def run(func: PrimFuncOp) -> None:
                 slot.buffers.append(buffer)
         for slot in slots:
             if len(slot.buffers) > 1:
-                _share(slot, order)
+                _share(func, slot, order)
 
 
 @dataclass(eq=False)
@@ -120,9 +121,7 @@ def _find(slots: Iterable[_Slot], buffer: _Buffer, ranges: Ranges) -> _Slot | No
 
 
 def _compatible(a: BufferType, b: BufferType) -> bool:
-    """Whether elements are alike and indices mean the same in both."""
-    alike = (a.element_type, a.scope) == (b.element_type, b.scope)
-    return alike and (a.shape == b.shape or len(a.shape) == len(b.shape) == 1)
+    return (a.element_type, a.scope) == (b.element_type, b.scope)
 
 
 def _is_free(slot: _Slot, buffer: _Buffer, ranges: Ranges) -> bool:
@@ -151,9 +150,12 @@ def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
     return ordered and same_elements(accesses, nest, ranges)
 
 
-def _share(slot: _Slot, order: dict[Operation, int]) -> None:
-    """One alloc for all buffers of a slot, in the innermost block that holds all of them."""
+def _share(func: PrimFuncOp, slot: _Slot, order: dict[Operation, int]) -> None:
+    """One alloc for all buffers of a slot, in the innermost block that holds all of them; flat if shapes differ."""
     allocs = [buffer.alloc for buffer in sorted(slot.buffers, key=lambda b: order[b.alloc])]
+    if len({alloc.result.type.shape for alloc in allocs}) > 1:
+        flat = [value.owner for value in flatten(func, [], allocs)]
+        allocs = [op for op in flat if isinstance(op, AllocOp)]
     block = _common([alloc.parent for alloc in allocs if alloc.parent is not None])
     largest = max(allocs, key=lambda alloc: alloc.result.type.size)
     shared = AllocOp.create(result_types=[largest.result.type], location=fuse([alloc.location for alloc in allocs]))
@@ -188,11 +190,11 @@ def _chain(block: Block) -> list[Block]:
 class TirStorageRewritePass(ModulePass):
     """Lets buffers of one scope and element type share memory when they are not in use at the same time.
 
-    Before: any kernels; flat buffers share freely, others only with those of their shape. After: there are as few
-    buffers as a best fit in the order of first use needs, each as large as the largest of those it stands for. A
-    buffer also takes over that of an elementwise loop nest's input which is not used later. Each starts where a buffer
-    starts, so that vectors stay as aligned as they were. Local ones stay inside their parallel loop; ones with
-    attributes of their own share nothing.
+    Before: any kernels. After: buffers of different shapes that share are flat, and there are as few buffers as a best
+    fit in the order of first use needs, each as large as the largest of those it stands for. A buffer also takes over
+    that of an elementwise loop nest's input which is not used later. Each starts where a buffer starts, so that vectors
+    stay as aligned as they were. Local ones stay inside their parallel loop; ones with attributes of their own share
+    nothing.
     Locations: the alloc that stays is located at all it stands for.
 
     ```mlir
