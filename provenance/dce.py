@@ -15,7 +15,10 @@ def is_trivially_dead_when_unused(op: Operation) -> bool:
 
 
 def eliminate_dead_code(region: Region) -> bool:
-    """Erase pure ops whose results nobody reads, users first. Returns whether any went."""
+    """Erase ops whose results nobody reads and which write nothing, by xDSL's traits, users first.
+
+    Returns whether any went.
+    """
     ledger = current_ledger()
     changed = False
     for block in reversed(list(region.blocks)):
@@ -25,7 +28,8 @@ def eliminate_dead_code(region: Region) -> bool:
             if not is_trivially_dead(op):
                 continue
             if ledger is not None:
-                ledger.record("DeadCode", removed=[op.name], before=[op.location], reason="nobody reads its result")
+                reason = "nobody reads its result" if op.results else "it has no effect"
+                ledger.record("DeadCode", removed=[op.name], before=[op.location], reason=reason)
             op.detach()
             op.erase()
             changed = True

@@ -15,6 +15,7 @@ tir.prim_func @relu(%p0: !tir.buffer<4x64xf32>, %out: !tir.buffer<4x64xf32>) out
 
 from xdsl.ir import Dialect
 
+from . import canonicalization as canonicalization
 from .access import UNBOUNDED as UNBOUNDED
 from .access import AllocOp as AllocOp
 from .access import CallExternOp as CallExternOp
@@ -28,6 +29,7 @@ from .buffer import SCOPES as SCOPES
 from .buffer import BufferType as BufferType
 from .buffer import buffer_of as buffer_of
 from .buffer import element_bytes as element_bytes
+from .canonicalization import TirConstants as TirConstants
 from .control import INDEX as INDEX
 from .control import KINDS as KINDS
 from .control import ForOp as ForOp
@@ -74,4 +76,5 @@ Tir = Dialect(
         CastOp,
     ],
     [BufferType],
+    [TirConstants()],
 )

@@ -41,6 +41,7 @@ from ..element_types import stored_type
 from ..format import join_indices, parse_attributes, parse_indices, print_indices
 from .buffer import BufferType, buffer_of
 from .control import INDEX, ForOp, IfOp, PrimFuncOp
+from .effects import AllocatesBuffer, ReadsAndWritesAll, ReadsBuffer, WritesBuffer
 from .lanes import lanes, scalar_type
 from .statements import WhileOp
 from .text import parse_end, parse_not_negative, parse_point, parse_stride, parse_values, print_end, print_point
@@ -55,6 +56,7 @@ class AllocOp(IRDLOperation):
 
     name = "tir.alloc"
     result = result_def(BufferType)
+    traits = traits_def(AllocatesBuffer())
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, type: BufferType):
@@ -104,6 +106,7 @@ class LoadOp(IRDLOperation):
     otherwise = opt_prop_def(Attribute)
     stride = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
     result = result_def(Attribute)
+    traits = traits_def(ReadsBuffer())
 
     @staticmethod
     def make(
@@ -170,6 +173,7 @@ class StoreOp(IRDLOperation):
     indices = var_operand_def(IndexType)
     map = prop_def(AffineMapAttr)
     stride = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+    traits = traits_def(WritesBuffer())
 
     @staticmethod
     def make(
@@ -265,6 +269,7 @@ class CallExternOp(IRDLOperation):
     callee = prop_def(StringAttr)
     arguments = var_operand_def(Attribute)
     outputs = var_result_def(Attribute)
+    traits = traits_def(ReadsAndWritesAll())
     assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
 
     def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):

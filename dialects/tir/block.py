@@ -19,7 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, NoTerminator
+from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect
 
 from ...provenance.diagnostics import fail
 from ..checks import check_map, plural
@@ -56,7 +56,7 @@ class BlockOp(IRDLOperation):
     map = prop_def(AffineMapAttr)
     guard = opt_prop_def(AffineMapAttr)
     body = region_def("single_block")
-    traits = traits_def(NoTerminator())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     @staticmethod
     def make(
@@ -161,7 +161,7 @@ class InitOp(IRDLOperation):
 
     name = "tir.init"
     body = region_def("single_block")
-    traits = traits_def(NoTerminator(), HasParent(BlockOp))
+    traits = traits_def(NoTerminator(), HasParent(BlockOp), RecursiveMemoryEffect())
 
     @staticmethod
     def make() -> InitOp:

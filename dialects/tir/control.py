@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, NoTerminator, RecursiveMemoryEffect, SymbolOpInterface
 
 from ...provenance.diagnostics import fail
 from ..affine import Range
@@ -111,7 +111,7 @@ class ForOp(IRDLOperation):
     extent = prop_def(IntegerAttr)
     kind = prop_def(StringAttr, default_value=StringAttr("serial"))
     body = region_def("single_block")
-    traits = traits_def(NoTerminator())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     @staticmethod
     def make(extent: int, kind: str = "serial", hint: str | None = None) -> ForOp:
@@ -179,7 +179,7 @@ class IfOp(IRDLOperation):
     likely = opt_prop_def(UnitAttr)
     body = region_def("single_block")
     orelse = opt_region_def("single_block")
-    traits = traits_def(NoTerminator())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     @staticmethod
     def make(guard: AffineMap, indices: Sequence[SSAValue], *, likely: bool = False, orelse: bool = False) -> IfOp:

@@ -34,6 +34,7 @@ from ..checks import check_else, check_map, check_value, plural
 from ..element_types import stored_type
 from ..format import parse_indices, print_indices
 from .buffer import BufferType, buffer_of
+from .effects import ReadsBuffer, WritesBuffer
 from .lanes import lanes, scalar_type
 from .text import parse_end, parse_not_negative, parse_point, parse_stride, parse_values, print_end, print_point
 
@@ -108,6 +109,7 @@ class MaskedLoadOp(IRDLOperation):
     otherwise = prop_def(Attribute)
     stride = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
     result = result_def(VectorType)
+    traits = traits_def(ReadsBuffer())
 
     @staticmethod
     def make(
@@ -171,6 +173,7 @@ class MaskedStoreOp(IRDLOperation):
     indices = var_operand_def(IndexType)
     map = prop_def(AffineMapAttr)
     stride = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+    traits = traits_def(WritesBuffer())
 
     @staticmethod
     def make(

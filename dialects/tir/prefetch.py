@@ -8,13 +8,14 @@ from typing import Self
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...provenance.diagnostics import fail
 from ..checks import check_map
 from .buffer import BufferType, buffer_of
+from .effects import ActsBesideMemory
 from .text import parse_end, parse_point, print_end, print_point
 
 LOCALITIES = range(4)
@@ -35,6 +36,7 @@ class PrefetchOp(IRDLOperation):
     indices = var_operand_def(IndexType)
     map = prop_def(AffineMapAttr)
     locality = prop_def(IntegerAttr, default_value=IntegerAttr(3, i64))
+    traits = traits_def(ActsBesideMemory())
 
     @staticmethod
     def make(buffer: SSAValue, map: AffineMap, indices: Sequence[SSAValue], locality: int = 3) -> PrefetchOp:

@@ -30,7 +30,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, NoTerminator
+from xdsl.traits import HasParent, IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
 from ...provenance.diagnostics import fail
 from ..affine import bounds
@@ -38,6 +38,7 @@ from ..checks import check_map, plural
 from ..element_types import stored_type
 from ..format import parse_attributes, parse_body
 from .buffer import BufferType, buffer_of
+from .effects import ActsBesideMemory
 from .text import parse_end, parse_point, print_end, print_point
 
 
@@ -53,6 +54,7 @@ class AssertOp(IRDLOperation):
     name = "tir.assert"
     condition = operand_def(i1)
     message = prop_def(StringAttr)
+    traits = traits_def(ActsBesideMemory())
     assembly_format = "$condition `,` $message attr-dict"
 
     @staticmethod
@@ -78,7 +80,7 @@ class WhileOp(IRDLOperation):
     name = "tir.while"
     before = region_def("single_block")
     body = region_def("single_block")
-    traits = traits_def(NoTerminator())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     @staticmethod
     def make() -> WhileOp:
@@ -117,7 +119,7 @@ class ConditionOp(IRDLOperation):
 
     name = "tir.condition"
     condition = operand_def(i1)
-    traits = traits_def(IsTerminator(), HasParent(WhileOp))
+    traits = traits_def(IsTerminator(), HasParent(WhileOp), Pure())
     assembly_format = "$condition attr-dict"
 
 
@@ -133,6 +135,7 @@ class AllocConstOp(IRDLOperation):
     name = "tir.alloc_const"
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(BufferType)
+    traits = traits_def(Pure())
     assembly_format = "$value attr-dict `:` type($result)"
 
     @staticmethod
@@ -169,6 +172,7 @@ class DeclBufferOp(IRDLOperation):
     map = prop_def(AffineMapAttr)
     strides = opt_prop_def(ArrayAttr[IntAttr])
     result = result_def(BufferType)
+    traits = traits_def(Pure())
 
     @staticmethod
     def make(

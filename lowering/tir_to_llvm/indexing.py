@@ -25,6 +25,7 @@ from xdsl.ir.affine import (
 
 from ...dialects.affine import Linear, Range, bounds, linear, linear_bounds
 from ...dialects.tir import BufferType, index_ranges
+from ...dialects.tir.index_maps import flat_index
 from .context import Lowering
 from .frame import Scope
 
@@ -45,10 +46,7 @@ class Indices:
 
     def offset(self, type_: BufferType, map: AffineMap) -> Linear:
         """The number of the element at the point `map` of a buffer."""
-        total = Linear((), 0)
-        for expr, stride in zip(map.results, type_.strides, strict=True):
-            total = total.plus(self.form(expr), stride)
-        return total
+        return self.form(flat_index(map.results, type_.strides))
 
     def value(self, form: Linear) -> SSAValue:
         """The value of a linear form."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,12 +21,22 @@ def flat_type(type: BufferType) -> BufferType:
 
 def run(func: PrimFuncOp) -> None:
     """Flatten the buffers of one kernel, in place."""
-    flat: dict[SSAValue, SSAValue] = {}
     block = func.block
-    for argument in block.args:
-        type_ = buffer_of(argument)
-        if len(type_.shape) != 1:
-            flat[argument] = block.insert_arg(flat_type(type_), argument.index, argument.location)
+    arguments = [argument for argument in block.args if len(buffer_of(argument).shape) != 1]
+    allocs = [op for op in func.walk() if isinstance(op, AllocOp | AllocConstOp) and len(op.result.type.shape) != 1]
+    flatten(func, arguments, allocs)
+
+
+def flatten(
+    func: PrimFuncOp, arguments: Sequence[BlockArgument], allocs: Sequence[AllocOp | AllocConstOp]
+) -> list[SSAValue]:
+    """Flatten some buffers of a kernel, in place; returns those of the allocs, in order."""
+    block = func.block
+    flat: dict[SSAValue, SSAValue] = {}
+    for argument in arguments:
+        flat[argument] = block.insert_arg(flat_type(buffer_of(argument)), argument.index, argument.location)
+    for op in allocs:
+        flat[op.result] = _flat(op)
     _block(block, {}, flat)
     for old, new in flat.items():
         old.replace_all_uses_with(new)
@@ -34,6 +45,22 @@ def run(func: PrimFuncOp) -> None:
         elif isinstance(old.owner, Operation):
             old.owner.detach()
             old.owner.erase()
+    return [flat[op.result] for op in allocs]
+
+
+def _flat(op: AllocOp | AllocConstOp) -> SSAValue:
+    """The result of a flat copy of `op`, before it."""
+    properties = {"value": _flat_numbers(op)} if isinstance(op, AllocConstOp) else {}
+    new = type(op).create(
+        result_types=[flat_type(op.result.type)],
+        properties=properties,
+        attributes=op.attributes,
+        location=op.location,
+    )
+    new.results[0].name_hint = op.result.name_hint
+    assert op.parent is not None
+    op.parent.insert_op_before(new, op)
+    return new.results[0]
 
 
 def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None:
@@ -41,21 +68,6 @@ def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None
         match op:
             case _ if isinstance(op, Touch):
                 _access(op, ranges, flat)
-            case AllocOp() if len(op.result.type.shape) != 1:
-                new = AllocOp.create(
-                    result_types=[flat_type(op.result.type)], attributes=op.attributes, location=op.location
-                )
-                block.insert_op_before(new, op)
-                flat[op.result] = new.results[0]
-            case AllocConstOp() if len(op.result.type.shape) != 1:
-                made = AllocConstOp.create(
-                    result_types=[flat_type(op.result.type)],
-                    properties={"value": _flat_numbers(op)},
-                    attributes=op.attributes,
-                    location=op.location,
-                )
-                block.insert_op_before(made, op)
-                flat[op.result] = made.results[0]
             case _:
                 for inner, known in blocks_of(op, ranges):
                     _block(inner, known, flat)

@@ -2,8 +2,8 @@
 
 The order is that of TVM's `lower`, but
 
-- vectors come before flat buffers, while indices say which dimension a lane moves along, and double buffers, too, while
-  a buffer can get one more dimension;
+- buffers keep their shapes, so that the text of a kernel reads as it was written: conversion to LLVM makes one index of
+  them (`tir-flatten-buffer` is there for other uses), and storage that buffers of different shapes share is flat;
 - prefetches are put in after vectors: one per vector, not one per lane;
 - bound checks are put in, and bounds are verified, first, while indices are those of the source;
 - loops that are to be unrolled stay rolled (`tir.UnrollLoop.explicit_unroll` is off): LLVM unrolls them, and a kernel
@@ -30,7 +30,6 @@ from ..registry import own_names, row_of
 from ..runner import run_passes, run_under_instruments
 from . import (
     common_subexpr_elimination,
-    flatten_buffer,
     hoist_if_then_else,
     inject_double_buffer,
     inject_prefetch,
@@ -132,10 +131,7 @@ PHASES: tuple[tuple[Step, ...], ...] = (
         Step("tir-vectorize", _vectorize),
         Step("tir-inject-double-buffer", _double_buffer),
         Step("tir-inject-prefetch", inject_prefetch.run),
-        Step("tir-flatten-buffer", flatten_buffer.run),
-        # Strides are of the memory now.
         Step("tir-transpose-loads", transpose_loads.run),
-        # Flat buffers of different shapes can share memory.
         Step("tir-storage-rewrite", _unless("disable_storage_rewrite", storage_rewrite.run)),
         Step("tir-unroll", _unroll),
     ),

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import Pure
 
-from ...dialects.tir import AllocConstOp, AllocOp, DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, prim_funcs
-from ...dialects.tir.index_maps import Reader
+from ...dialects.tir import DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, prim_funcs
+from ...provenance.dce import eliminate_dead_code
 from .analysis.effects import writes
 from .analysis.elementwise import point
 from .rewriting.ops import drop
@@ -19,32 +18,18 @@ from .rewriting.ops import drop
 
 def run(func: PrimFuncOp) -> None:
     """Remove what has no effect from one kernel, in place."""
-    _block(func.block)
-
-
-def _block(block: Block) -> None:
-    for op in reversed(list(block.ops)):
+    for op in list(func.walk()):
         match op:
-            case ForOp():
-                _block(op.block)
-                if op.block.is_empty or not op.trip_count:
-                    drop(op, "NoOp", "an empty loop")
-            case IfOp():
-                _block(op.block)
-                if op.orelse is not None:
-                    _block(op.orelse.block)
-                    if op.orelse.block.is_empty:
-                        _without_else(op)
-                if op.block.is_empty and op.orelse is None:
-                    drop(op, "NoOp", "an empty if")
-            case StoreOp() if _changes_nothing(op):
+            case ForOp() if not op.trip_count and func.is_ancestor(op):
+                drop(op, "NoOp", "a loop of extent 0")
+            case StoreOp() if func.is_ancestor(op) and _changes_nothing(op):
                 drop(op, "NoOp", "stores what is there")
             case _:
-                for region in op.regions:
-                    _block(region.block)
-                if isinstance(op, Reader | AllocOp | AllocConstOp) or op.has_trait(Pure):
-                    if all(result.first_use is None for result in op.results):
-                        drop(op, "NoOp", "nobody reads its result")
+                pass
+    eliminate_dead_code(func.body)
+    for op in func.walk():
+        if isinstance(op, IfOp) and op.orelse is not None and op.orelse.block.is_empty:
+            _without_else(op)
 
 
 def _changes_nothing(op: StoreOp) -> bool:

@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from ...dialects.affine import bounds
 from ...dialects.tir import CallExternOp, IndexOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir import lanes as tir_lanes
-from ...dialects.tir.index_maps import Ranges, Writer, blocks_of, simplify_maps, view
+from ...dialects.tir.index_maps import Ranges, Writer, blocks_of, flat_index, simplify_maps, view
 from ...dialects.tir.lanes import scalar_type
 from .analysis.effects import DIVISIONS
 from .rewriting.constants import constant, zero
@@ -100,10 +100,10 @@ def _is_unsafe(op: Operation, ranges: Ranges) -> bool:
     if isinstance(op, LoadOp):
         seen = view(op, ranges)
         simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
-        extents = buffer_of(op.buffer).get_shape()
-        indices = [bounds(expr, simplified.ranges) for expr in seen.map]
-        outside = any(low < 0 or high >= extent for (low, high), extent in zip(indices, extents, strict=True))
-        return outside and not simplified.never
+        type_ = buffer_of(op.buffer)
+        # Any element of the buffer may be read, if not used.
+        low, high = bounds(flat_index(seen.map, type_.strides), simplified.ranges)
+        return (low < 0 or high >= type_.size) and not simplified.never
     return isinstance(op, DIVISIONS) and _may_be_zero(op.operands[1], ranges)
 
 

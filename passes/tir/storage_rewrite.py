@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -14,6 +16,7 @@ from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, Stor
 from ...dialects.tir.index_maps import Ranges
 from ...provenance.span import fuse
 from .analysis.elementwise import same_elements
+from .flatten_buffer import flatten
 from .rewriting.ops import record
 
 
@@ -29,16 +32,9 @@ def run(func: PrimFuncOp) -> None:
         homes.setdefault(_home(op), []).append(_buffer(op, order, last))
     ranges: Ranges = {op.var: op.bounds for op in func.walk() if isinstance(op, ForOp)}
     for buffers in homes.values():
-        slots: list[_Slot] = []
-        for buffer in sorted(buffers, key=lambda b: b.begin):
-            slot = _find(slots, buffer, ranges)
-            if slot is None:
-                slots.append(_Slot([buffer]))
-            else:
-                slot.buffers.append(buffer)
-        for slot in slots:
+        for slot in _assigned(buffers, ranges):
             if len(slot.buffers) > 1:
-                _share(slot, order)
+                _share(func, slot, order)
 
 
 @dataclass(eq=False)
@@ -65,9 +61,12 @@ class _Slot:
 
     buffers: list[_Buffer] = field(default_factory=lambda: list[_Buffer]())
 
-    @property
-    def size(self) -> int:
-        return max(buffer.type.size for buffer in self.buffers)
+    size: int = 0
+    """Elements of the largest."""
+
+    def add(self, buffer: _Buffer) -> None:
+        self.buffers.append(buffer)
+        self.size = max(self.size, buffer.type.size)
 
 
 def _number(func: PrimFuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
@@ -109,25 +108,49 @@ def _buffer(alloc: AllocOp, order: dict[Operation, int], last: dict[Operation, i
     return _Buffer(alloc, users, begin, end, order[begin], last[end])
 
 
-def _find(slots: Iterable[_Slot], buffer: _Buffer, ranges: Ranges) -> _Slot | None:
-    """The slot that fits best: the smallest one that is large enough, else the largest."""
-    type_ = buffer.type
-    fitting = [slot for slot in slots if _compatible(slot.buffers[0].type, type_) and _is_free(slot, buffer, ranges)]
-    enough = [slot for slot in fitting if slot.size >= type_.size]
-    if enough:
-        return min(enough, key=lambda slot: slot.size)
-    return max(fitting, key=lambda slot: slot.size, default=None)
+def _assigned(buffers: Sequence[_Buffer], ranges: Ranges) -> list[_Slot]:
+    """The memory of buffers of one block. Each gets what fits best of what is free: the smallest slot that is large
+    enough, else the largest."""
+    slots: list[_Slot] = []
+    free: dict[Hashable, list[tuple[int, int]]] = {}
+    """Size and number of the slots that are free, in order, by what their elements are."""
+    busy: list[tuple[int, int]] = []
+    """End and number of the slots in use, as a heap."""
+    ending: dict[Operation, list[int]] = {}
+    """The slots in use, by the op that uses them last."""
+    for buffer in sorted(buffers, key=lambda b: b.begin):
+        while busy and busy[0][0] < buffer.begin:
+            end, number = heappop(busy)
+            if end == slots[number].buffers[-1].end:
+                insort(free.setdefault(_elements(slots[number].buffers[0]), []), (slots[number].size, number))
+        size, mine = buffer.type.size, free.setdefault(_elements(buffer), [])
+        fitting = [mine[place] for place in {bisect_left(mine, (size, 0)), len(mine) - 1} if 0 <= place < len(mine)]
+        for number in ending.get(buffer.first, ()):
+            if _may_take_over(slots[number], buffer, ranges):
+                fitting.append((slots[number].size, number))
+        if fitting:
+            found = min((one for one in fitting if one[0] >= size), default=max(fitting))
+            if found in mine:
+                mine.remove(found)
+            number = found[1]
+        else:
+            number = len(slots)
+            slots.append(_Slot())
+        slots[number].add(buffer)
+        heappush(busy, (buffer.end, number))
+        ending.setdefault(buffer.last, []).append(number)
+    return slots
 
 
-def _compatible(a: BufferType, b: BufferType) -> bool:
-    """Whether elements are alike and indices mean the same in both."""
-    alike = (a.element_type, a.scope) == (b.element_type, b.scope)
-    return alike and (a.shape == b.shape or len(a.shape) == len(b.shape) == 1)
+def _elements(buffer: _Buffer) -> Hashable:
+    """What buffers that share memory have in common."""
+    return buffer.type.element_type, buffer.type.scope
 
 
-def _is_free(slot: _Slot, buffer: _Buffer, ranges: Ranges) -> bool:
-    busy = [other for other in slot.buffers if other.begin <= buffer.end and buffer.begin <= other.end]
-    return not busy or (len(busy) == 1 and _in_place(busy[0], buffer, ranges))
+def _may_take_over(slot: _Slot, buffer: _Buffer, ranges: Ranges) -> bool:
+    """Whether the one buffer that uses `slot` leaves its elements to `buffer`, one by one."""
+    users = [other for other in slot.buffers[-2:] if other.end >= buffer.begin]
+    return len(users) == 1 and _elements(users[0]) == _elements(buffer) and _in_place(users[0], buffer, ranges)
 
 
 def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
@@ -151,9 +174,12 @@ def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
     return ordered and same_elements(accesses, nest, ranges)
 
 
-def _share(slot: _Slot, order: dict[Operation, int]) -> None:
-    """One alloc for all buffers of a slot, in the innermost block that holds all of them."""
+def _share(func: PrimFuncOp, slot: _Slot, order: dict[Operation, int]) -> None:
+    """One alloc for all buffers of a slot, in the innermost block that holds all of them; flat if shapes differ."""
     allocs = [buffer.alloc for buffer in sorted(slot.buffers, key=lambda b: order[b.alloc])]
+    if len({alloc.result.type.shape for alloc in allocs}) > 1:
+        flat = [value.owner for value in flatten(func, [], allocs)]
+        allocs = [op for op in flat if isinstance(op, AllocOp)]
     block = _common([alloc.parent for alloc in allocs if alloc.parent is not None])
     largest = max(allocs, key=lambda alloc: alloc.result.type.size)
     shared = AllocOp.create(result_types=[largest.result.type], location=fuse([alloc.location for alloc in allocs]))
@@ -188,11 +214,11 @@ def _chain(block: Block) -> list[Block]:
 class TirStorageRewritePass(ModulePass):
     """Lets buffers of one scope and element type share memory when they are not in use at the same time.
 
-    Before: any kernels; flat buffers share freely, others only with those of their shape. After: there are as few
-    buffers as a best fit in the order of first use needs, each as large as the largest of those it stands for. A
-    buffer also takes over that of an elementwise loop nest's input which is not used later. Each starts where a buffer
-    starts, so that vectors stay as aligned as they were. Local ones stay inside their parallel loop; ones with
-    attributes of their own share nothing.
+    Before: any kernels. After: buffers of different shapes that share are flat, and there are as few buffers as a best
+    fit in the order of first use needs, each as large as the largest of those it stands for. A buffer also takes over
+    that of an elementwise loop nest's input which is not used later. Each starts where a buffer starts, so that vectors
+    stay as aligned as they were. Local ones stay inside their parallel loop; ones with attributes of their own share
+    nothing.
     Locations: the alloc that stays is located at all it stands for.
 
     ```mlir

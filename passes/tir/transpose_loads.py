@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import linear
-from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, prim_funcs
-from ...dialects.tir.index_maps import Ranges, Reader, Writer, view
+from ...dialects.affine import bounds, linear
+from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, index_ranges, prim_funcs
+from ...dialects.tir.index_maps import Ranges, Reader, Writer, flat_index, view
 from ...dialects.tir.masked import MaskedLoadOp, MaskOp
 from .rewriting.constants import constant, vector_type
 from .rewriting.index_set_splitting import strided, subrange
@@ -65,12 +65,27 @@ def _across(op: Reader, var: SSAValue, ranges: Ranges) -> bool:
     """Whether a load's lanes lie apart, and the next iteration reads what lies beside them."""
     if _lanes(op)[1] not in _LANES or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
         return False
-    if element_bytes(buffer_of(op.buffer).element_type) != _ELEMENT or len(op.map.data.results) != 1:
-        return False
-    if (isinstance(op, LoadOp) and op.guard is not None) or _lanes_read(op) is None:
+    type_ = buffer_of(op.buffer)
+    if element_bytes(type_.element_type) != _ELEMENT or (isinstance(op, LoadOp) and op.guard is not None):
         return False
     seen = view(op, ranges)
-    return var in seen.values and linear(seen.map[0], seen.ranges).coefficient(seen.values.index(var)) == 1
+    if _lanes_read(op) is None or _lane_dim(op) is None or var not in seen.values:
+        return False
+    flat = linear(flat_index(seen.map, type_.strides), seen.ranges)
+    return flat.coefficient(seen.values.index(var)) == 1
+
+
+def _lane_dim(op: Reader) -> int | None:
+    """The dimension along which the lanes of a load lie, if they all lie along one."""
+    type_, inside = buffer_of(op.buffer), _lanes_read(op)
+    assert inside is not None
+    ranges = index_ranges(op.indices)
+    for dim, (expr, stride, extent) in enumerate(
+        zip(op.map.data.results, type_.strides, type_.get_shape(), strict=True)
+    ):
+        if op.step % stride == 0 and bounds(expr, ranges)[1] + op.step // stride * (inside - 1) < extent:
+            return dim
+    return None
 
 
 def _lanes(op: Reader) -> tuple[Attribute, int]:
@@ -141,12 +156,15 @@ def _columns(op: Reader) -> list[SSAValue]:
         return put(vector.ShuffleOp.create(operands=[first, second], result_types=[made], properties={"mask": mask}))
 
     row_type = vector_type(element, _SIDE)
-    (start,), inside = op.map.data.results, _lanes_read(op)
+    dim, inside = _lane_dim(op), _lanes_read(op)
+    assert dim is not None
     assert inside is not None
+    start, apart = op.map.data.results, op.step // buffer_of(op.buffer).strides[dim]
     rows: list[SSAValue] = []
     for lane in range(width):
         if lane < inside:
-            map_ = AffineMap(op.map.data.num_dims, 0, (start + lane * op.step,))
+            place = (*start[:dim], start[dim] + lane * apart, *start[dim + 1 :])
+            map_ = AffineMap(op.map.data.num_dims, 0, place)
             rows.append(put(LoadOp.make(op.buffer, map_, op.indices, type=row_type)))
         else:
             rows.append(put(constant(_number(op), row_type, location)))
@@ -185,7 +203,7 @@ def _interleaved(width: int, run: int, first: int) -> list[int]:
 class TirTransposeLoadsPass(ModulePass):
     """Reads rows and transposes them in registers, where a loop reads vectors that lie across the memory's order.
 
-    Before: kernels with vectors and flat buffers. After: an innermost loop, in which a load of 4, 8 or 16 lanes of 4
+    Before: kernels with vectors. After: an innermost loop, in which a load of 4, 8 or 16 lanes of 4
     bytes has a stride of at least 4 and the next iteration reads the elements beside, does 4 iterations in one: it
     loads 4 elements for each lane and shuffles them into what the 4 iterations read, with a fraction of the
     instructions. A loop of the iterations that are left, fewer than 4, follows. Loads with guards, with masks other

@@ -18,7 +18,9 @@ from .rewriting.ops import record
 
 STEPS = "pragma_auto_unroll_max_step"
 EXPLICIT = "pragma_unroll_explicit"
-_UNROLLED = StringAttr("unrolled")
+_UNROLLED, _SERIAL = StringAttr("unrolled"), StringAttr("serial")
+MOST_OPS = 4096
+"""Ops that an unrolled loop may come to, with those of unrolled loops inside: code that LLVM takes seconds for."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,27 @@ class Limits:
 
 def run(func: PrimFuncOp, limits: Limits = Limits()) -> bool:
     """Unroll the loops of one kernel, in place, and say whether there was a reason to look at them."""
-    if limits == Limits() and not any(STEPS in op.attributes or EXPLICIT in op.attributes for op in func.walk()):
-        return False
-    _block(func.block, {}, limits)
-    return True
+    asked = limits != Limits() or any(STEPS in op.attributes or EXPLICIT in op.attributes for op in func.walk())
+    if asked:
+        _block(func.block, {}, limits)
+    _bounded(func.block)
+    return asked
+
+
+def _bounded(block: Block) -> int:
+    """How many ops a block comes to, unrolled loops written out; those that come to too many are serial from here
+    on."""
+    total = 0
+    for op in block.ops:
+        size = 1 + sum(_bounded(inner) for region in op.regions for inner in region.blocks)
+        if isinstance(op, ForOp) and op.kind.data == "unrolled":
+            if size * op.trip_count > MOST_OPS:
+                op.properties["kind"] = _SERIAL
+                record("StaysRolled", op, f"{op.trip_count} iterations of {size} ops are too much code", gone=False)
+            else:
+                size *= op.trip_count
+        total += size
+    return total
 
 
 class _Size(NamedTuple):
@@ -147,6 +166,7 @@ class TirUnrollPass(ModulePass):
     `auto_max_extent` passes. With `explicit`, no loop is `unrolled`: each stands as one copy of its body per pass, its
     variable a number. Without it LLVM unrolls such loops, at less cost. The attributes `pragma_auto_unroll_max_step`
     and `pragma_unroll_explicit` of a loop count in place of these options, for it and what it holds; they are gone.
+    A loop left to LLVM that would come to more than 4096 ops, inner ones first, is serial.
     Locations: copies keep those of what they copy.
 
     ```mlir

@@ -43,7 +43,7 @@ def test_prefetch_is_an_instruction_one_per_vector():
     schedule[c].prefetch(a, c.op.axis[0], 2)
     function = build_schedule(schedule, threads=1)
     hints = re.findall(r"tir\.prefetch .*", function.tir)
-    assert hints == ["tir.prefetch %A[%i * 256 + %j.outer * 16 + 512] locality 2 : !tir.buffer<8192xf32>"]
+    assert hints == ["tir.prefetch %A[%i + 2, %j.outer * 16] locality 2 : !tir.buffer<32x256xf32>"]
     assert "prefetch" in function.assembly
     check(function)
 
@@ -68,7 +68,7 @@ def double(split: int = 1) -> Function:
 def test_double_buffer_has_two_halves(split: int):
     function = double(split)
     allocs = re.findall(r"tir\.alloc.*", function.tir)
-    assert allocs == ["tir.alloc : !tir.buffer<512xf32>"]
+    assert allocs == ["tir.alloc : !tir.buffer<2x1x256xf32>"]
     # The turn is an index, unless the loop is written out.
     assert ("mod 2" in function.tir) == (split == 1)
     check(function)
@@ -80,8 +80,7 @@ def test_storage_align_moves_rows_apart():
     schedule[b].storage_align(b.op.axis[0], 64, 8)
     function = build_schedule(schedule, threads=1)
     # Rows of 256 elements start 264 apart, which is 8 modulo 64.
-    assert f"tir.alloc : !tir.buffer<{ROWS * 264}xf32>" in function.tir
-    assert "%i * 264" in function.tir
+    assert f"tir.alloc : !tir.buffer<{ROWS}x264xf32>" in function.tir
     check(function)
 
 

@@ -124,8 +124,8 @@ def test_ledger_says_why() -> None:
         ("tir-simplify", "NeverRead", "its guard never holds"),
         ("tir-vectorize", "Vectorize", "16 lanes"),
         ("tir-vectorize", "Serialize", "it stores nothing"),
-        ("tir-remove-no-op", "NoOp", "nobody reads its result"),
-        ("tir-remove-no-op", "NoOp", "an empty loop"),
+        ("tir-remove-no-op", "DeadCode", "nobody reads its result"),
+        ("tir-remove-no-op", "DeadCode", "it has no effect"),
     }
 
 

@@ -130,9 +130,9 @@ def test_ledger_says_why() -> None:
     assert said >= {
         ("tir-common-subexpr-elimination", "CommonSubexpression", "equal ops merged"),
         ("tir-hoist-if-then-else", "Hoist", "its guard does not depend on the loop"),
-        ("tir-loop-partition", "Partition", "no guard in passes 1 to 15 of 16"),
-        ("tir-loop-partition", "Partition", "no guard in passes 0 to 14 of 16"),
-        ("tir-inject-double-buffer", "DoubleBuffer", "computed one pass ahead, in turns into two copies"),
+        ("tir-loop-partition", "Partition", "no guard in iterations 1 to 15 of 16"),
+        ("tir-loop-partition", "Partition", "no guard in iterations 0 to 14 of 16"),
+        ("tir-inject-double-buffer", "DoubleBuffer", "computed one iteration ahead, in turns into two copies"),
         ("tir-rewrite-unsafe-select", "UnsafeSelect", "it is guarded by the condition of its select"),
         ("tir-narrow-datatype", "Narrow", "32 bits are enough"),
         ("tir-lower-intrin", "ExpandIntrin", "LLVM has no vector form of it"),
