@@ -23,9 +23,7 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("--input", type=Path, metavar="FILE", help=".npz with the inputs by name (default: a ramp)")
     parser.add_argument("--seed", type=int, metavar="N", help="random inputs from this seed instead")
     parser.add_argument("--check", type=Path, metavar="FILE", help=".npz or .pb with the expected outputs")
-    parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads to run on (default: all CPUs that may be used)"
-    )
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all usable CPUs)")
     parser.add_argument("--profile", action="store_true", help="the time of every kernel call, too")
     add_memory(parser)
     parser.set_defaults(command=_run)
