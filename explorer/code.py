@@ -15,8 +15,8 @@ from ..dialects.te import ComputeOp
 from ..lowering.kernel import Kernel, anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import instructions
 from ..lowering.relay_to_te.lower import lower_function
+from ..planning.artifact import Artifact
 from ..provenance.span import fuse
-from ..runtime.artifact import Artifact
 
 _ATTACHED = re.compile(r", !dbg !(\d+)$", re.MULTILINE)
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)

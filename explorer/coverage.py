@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..lowering.kernel import Kernel
+from ..planning.artifact import Artifact
 from ..provenance import audit
 from ..provenance.span import is_known
-from ..runtime.artifact import Artifact
 from .code import kernel_of, machine_lines
 from .layers import snapshot
 

@@ -14,18 +14,18 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import FuncOp
+from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.kernel import Kernel, anonymous, draft_kernel, kernel_key
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
 from whence.planning.main_program import main_program
 from whence.planning.pools import Pools
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger
-from whence.runtime.artifact import Artifact, Snapshot
-from whence.runtime.cache import KernelCache, decode, encode
 from whence.support.errors import PipelineError, ScheduleError
 
 Progress = Callable[[str, int, int], None]
@@ -69,7 +69,7 @@ def build(
         snapshots = [Snapshot("relay", module.clone())]
         main = _main(module)
         inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
-        passes = relay_pipeline(opt_level)
+        passes = relay_pipeline(opt_level, target.hardware)
         done = 0
 
         def count(*_: object) -> None:
@@ -80,9 +80,9 @@ def build(
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         snapshots.append(Snapshot("fused", module))
         kernels, kernel_of = compile_kernels(module, target, cache, tell)
-        program = assemble(module, kernels, kernel_of, inputs, outputs, pools)
-        native = _compile_main(main_program(program, [kernel.symbol for kernel in kernels]), target, cache)
-    return Artifact.of(program, tuple(kernels), native, ledger, tuple(snapshots))
+        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+        native = _compile_main(main_program(assembly), target, cache)
+    return Artifact.of(assembly, tuple(kernels), native, ledger, tuple(snapshots))
 
 
 def _main(module: ModuleOp) -> FuncOp:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
 
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.te import ExternOp
@@ -16,19 +15,20 @@ from whence.dialects.tir import PrimFuncOp, buffer_of
 from whence.lowering.kernel import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
+from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
+from whence.lowering.packed_calls import packed_call
 from whence.lowering.tir_to_llvm.constants import ASSERT_FAILED
 from whence.lowering.tir_to_llvm.convert import convert
 from whence.passes.tir.instrument_bound_checkers import CALLBACK, sites_of
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import message
-from whence.provenance.span import fuse
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
-from whence.runtime.jit import link
 from whence.runtime.packed import PackedFunctions
+from whence.runtime.program import PARALLEL_FOR
 from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
-from whence.runtime.threads import ThreadPool, pool_library
 from whence.support.dtypes import Array, is_float, python_number
 from whence.support.errors import FrontendError
 from whence.te.language.expr import Expr, Var
@@ -71,12 +71,11 @@ class Function:
         self.llvm = emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target)
         native = compile_text(self.llvm, target)
         self.assembly = native.assembly
-        self._library = pool_library()
-        self._packed = PackedFunctions(calls)
+        self._packed = PackedFunctions(map(packed_call, calls))
         self._sites = sites_of(func)
         self._bounds, self._assertions = BoundErrors(), FailedAssertions()
         imports = {
-            "whence_parallel_for": self._library["whence_parallel_for"],
+            PARALLEL_FOR: pool_code().parallel_for,
             CALLBACK: self._bounds.address,
             ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
@@ -86,7 +85,7 @@ class Function:
         self._call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self._code[symbol])
         self._workspace = aligned_empty((low.workspace,), np.uint8)
         self._scratch = address(self._workspace)
-        self._pool = ThreadPool(threads)
+        self._pool = thread_pool(threads)
 
     def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
         count = len(self._inputs)
@@ -159,9 +158,9 @@ class Function:
         expected = f"{what} {place} '{name}' of {_spelled(shape, dtype)}"
         raise FrontendError(message(f"function '{self.name}'", expected, found, location))
 
-    def _site(self, number: int) -> tuple[str, LocationAttr]:
+    def _site(self, number: int) -> tuple[str, list[str]]:
         site = self._sites[number]
-        return site.buffer, fuse([NameLoc(StringAttr(layer), NoneAttr()) for layer in site.layers])
+        return site.buffer, [f"layer '{layer}'" for layer in site.layers]
 
 
 def _spelled(shape: Sequence[object], dtype: object) -> str:

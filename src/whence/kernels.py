@@ -10,13 +10,13 @@ from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin, StringAttr
 from xdsl.dialects.math import Math
 from xdsl.dialects.vector import Vector
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import DTYPES
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import BufferType, PrimFuncOp, Tir
 from whence.functions import Function, OpenFunction
+from whence.located_parser import LocatedParser
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.passes.tir.pipeline import run_tir_passes
@@ -214,7 +214,7 @@ def _parsed(text: str) -> PrimFuncOp:
     for dialect in (Builtin, Tir, Arith, Math, Vector):
         context.load_dialect(dialect)
     try:
-        module = Parser(context, text, "<text>").parse_module()
+        module = LocatedParser(context, text, "<text>").parse_module()
     except ParseError as error:
         raise FrontendError(f"build_prim_func: {one_line(error)}") from error
     found = [op for op in module.ops if isinstance(op, PrimFuncOp)]

@@ -5,26 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from ..lowering.llvm_to_native.target import Target, binding
+from ...runtime.program import Code
+from .target import Target, binding
 
 _names = itertools.count()
 
 
-class Library:
-    """Linked objects. Their code is mapped as long as this object lives: whoever keeps an address keeps it too."""
-
-    addresses: dict[str, int]
-    _alive: tuple[object, ...]
-
-    def __init__(self, addresses: dict[str, int], *alive: object):
-        self.addresses = addresses
-        self._alive = alive
-
-    def __getitem__(self, symbol: str) -> int:
-        return self.addresses[symbol]
-
-
-def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str, int] | None = None) -> Library:
+def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str, int] | None = None) -> Code:
     """Link object bytes with each other, with the symbols in `imports` (name -> address) and with this process (libc).
 
     Returns the addresses of `exports`. Raises RuntimeError when a symbol is missing or defined twice.
@@ -42,4 +29,4 @@ def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str,
     # Not JITLink: only the older linker tells gdb about the code.
     compiler = llvm.create_lljit_compiler(Target.native().machine())
     tracker = builder.link(compiler, f"whence{next(_names)}")
-    return Library({name: int(tracker[name]) for name in wanted}, compiler, tracker)
+    return Code({name: int(tracker[name]) for name in wanted}, (compiler, tracker))
