@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.build import Progress, build
+from whence.building import Progress, build
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
