@@ -18,7 +18,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 import whence
-from whence.build import fewer_collections
+from whence.building import fewer_collections
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import NegativeOp
 from whence.passes.pipelines import relay_pipeline, run_passes

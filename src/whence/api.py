@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.build import Progress, build
+from whence.building import Progress, build
 from whence.input_shapes import InputShapes, input_shapes_of
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
