@@ -107,6 +107,8 @@ class Artifact(Program):
     """Object file that defines `whence_main` (see main_program.py)."""
     ledger: Ledger = field(default_factory=Ledger)
     snapshots: tuple[Snapshot, ...] = ()
+    main_assembly: str = ""
+    """What `main` was assembled from; its `.loc` lines number the calls, then the copies, from 1."""
 
     @staticmethod
     def of(
@@ -115,6 +117,14 @@ class Artifact(Program):
         main: bytes,
         ledger: Ledger | None = None,
         snapshots: tuple[Snapshot, ...] = (),
+        main_assembly: str = "",
     ) -> Artifact:
         """The artifact of an assembled program."""
-        return Artifact(**vars(program), kernels=kernels, main=main, ledger=ledger or Ledger(), snapshots=snapshots)
+        return Artifact(
+            **vars(program),
+            kernels=kernels,
+            main=main,
+            ledger=ledger or Ledger(),
+            snapshots=snapshots,
+            main_assembly=main_assembly,
+        )

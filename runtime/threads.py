@@ -55,7 +55,7 @@ def _library() -> Library:
     key = hashlib.sha256(f"{target.key}\n{text}".encode()).hexdigest()
     code = store.get(key)
     if code is None:
-        code = compile_text(text, target, assembly=False).object
+        code = compile_text(text, target).object
         store.put(key, code)
     exports = ("whence_parallel_for", *(("whence_pool_start", "whence_pool_stop") if has_workers() else ()))
     return link([code], (*exports, "whence_pool_spin"))

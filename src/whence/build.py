@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import FuncOp
@@ -84,7 +86,7 @@ def build(
         kernels, kernel_of = compile_kernels(module, target, cache, tell)
         program = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = _compile_main(main_program(program, [kernel.symbol for kernel in kernels]), target, cache)
-    return Artifact.of(program, tuple(kernels), native, ledger, tuple(snapshots))
+    return Artifact.of(program, tuple(kernels), native.object, ledger, tuple(snapshots), native.assembly)
 
 
 def _main(module: ModuleOp) -> FuncOp:
@@ -118,13 +120,13 @@ def compile_kernels(
     jobs: list[_Job] = []
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
-    with ThreadPoolExecutor(1) as llvm:
+    with ThreadPoolExecutor(1) as workers:
         for done, func in enumerate(functions):
             copy = anonymous(func)
             key = kernel_key(copy, target)
             if key not in index:
                 index[key] = len(jobs)
-                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, llvm)))
+                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers)))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.future.result() for job in jobs]
@@ -132,7 +134,7 @@ def compile_kernels(
 
 
 def _kernel(
-    func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, llvm: ThreadPoolExecutor
+    func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, workers: ThreadPoolExecutor
 ) -> Future[Kernel]:
     """The kernel of an anonymous function; `original` is the one that knows its layers."""
     if (data := cache.get(key)) is not None:
@@ -151,14 +153,36 @@ def _kernel(
         cache.put(key, encode(vars(kernel)))
         return kernel
 
-    return llvm.submit(finish)
+    return workers.submit(finish)
 
 
-def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> bytes:
-    text = emit_module(module, target=target)
+def _callee(op: Operation) -> str | None:
+    return op.callee.string_value() if isinstance(op, llvm.CallOp) and op.callee is not None else None
+
+
+def _main_lines(module: ModuleOp) -> dict[Operation, int]:
+    """The line of each op of the main program: k for the call or copy number k, one more for what serves them all."""
+    lines: dict[Operation, int] = {}
+    shared: list[Operation] = []
+    line = 1
+    parts = {op.sym_name.data for op in module.ops if isinstance(op, llvm.FuncOp) and op.body.blocks}
+    for function in module.ops:
+        if isinstance(function, llvm.FuncOp) and function.body.blocks:
+            shared.append(function)
+            for op in function.body.block.ops:
+                if isinstance(op, llvm.ReturnOp) or _callee(op) in parts:
+                    shared.append(op)
+                    continue
+                lines[op] = line
+                line += isinstance(op, llvm.CallOp | llvm.CallIntrinsicOp)
+    return lines | dict.fromkeys(shared, line)
+
+
+def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native:
+    text = emit_module(module, lines=_main_lines(module), source="whence_main", target=target)
     key = code_key(target, f"main\n{text}")
-    if (data := cache.get(key)) is None:
-        native: Native = compile_text(text, target, assembly=False)
-        data = native.object
-        cache.put(key, data)
-    return data
+    if (data := cache.get(key)) is not None:
+        return Native(**cast(dict[str, Any], decode(data)))
+    native = compile_text(text, target)
+    cache.put(key, encode(vars(native)))
+    return native
