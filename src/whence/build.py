@@ -30,6 +30,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger
 from whence.runtime.artifact import Artifact, Snapshot
 from whence.runtime.cache import KernelCache, decode, encode
+from whence.sources import source_folder, write_source
 from whence.support.errors import PipelineError, ScheduleError
 
 Progress = Callable[[str, int, int], None]
@@ -137,12 +138,15 @@ def _kernel(
     func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, workers: ThreadPoolExecutor
 ) -> Future[Kernel]:
     """The kernel of an anonymous function; `original` is the one that knows its layers."""
+    sources = source_folder(cache.folder)
     if (data := cache.get(key)) is not None:
         done: Future[Kernel] = Future()
-        done.set_result(Kernel(**cast(dict[str, Any], decode(data))))
+        found = Kernel(**cast(dict[str, Any], decode(data)))
+        write_source(found, sources)
+        done.set_result(found)
         return done
     try:
-        draft = draft_kernel(func, target, key)
+        draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):
         # Once more, for an error that names layers instead of slots.
         draft_kernel(original, target, key)
@@ -151,6 +155,7 @@ def _kernel(
     def finish() -> Kernel:
         kernel = draft.finish(compile_text(draft.llvm, target))
         cache.put(key, encode(vars(kernel)))
+        write_source(kernel, sources)
         return kernel
 
     return workers.submit(finish)
