@@ -1,14 +1,19 @@
 # make run    compile and run the example model      make test   every check and every test
 # make check  static checks only                     make bench  every benchmark
-# make fuzz   2,000 random schedules, seeds from SEED
+# make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
 PYTHON ?= python3
 SEED ?= 0
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-SOURCES := $(wildcard provenance dialects frontends passes te lowering runtime explorer src tests benchmarks)
+SOURCES := $(wildcard support provenance dialects frontends passes te lowering planning runtime explorer src tests benchmarks)
+# Of each version that we support the interpreter on the path, else pyenv's, if there is one.
+VERSIONS := 3.11 3.12 3.13
+PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
+	$$(pyenv root 2>/dev/null)/versions/$(version).*/bin/python; do \
+	$$python -c '' 2>/dev/null && echo $$python && break; done))
 
-.PHONY: run test check bench fuzz clean
+.PHONY: run test test-all check bench fuzz clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -16,10 +21,16 @@ run: $(INSTALLED)
 test: check
 	$(BIN)/pytest -q
 
+test-all:
+	@set -e; for python in $(PYTHONS); do \
+		version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); echo "== Python $$version"; \
+		$(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version; \
+	done
+
 check: $(INSTALLED)
 	$(BIN)/ruff check -q .
 	$(BIN)/ruff format -q --check .
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 bench: $(INSTALLED)
 	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 import whence
+from whence.planning.artifact import Artifact
 from whence.planning.lifetimes import Lifetimes, Step
 from whence.planning.plan import plan_lifetimes
 from whence.planning.pools import place
 from whence.planning.usmp import ALGORITHMS
-from whence.runtime.artifact import Artifact
 
 NETWORKS = (
     *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50"),
@@ -21,7 +21,7 @@ def lifetimes(artifact: Artifact) -> Lifetimes:
     """Of the intermediate tensors of a compiled model; a place in its arena may hold several, one after the other."""
     written: dict[int, int] = {}
     steps: list[Step] = []
-    for call in artifact.calls:
+    for call in artifact.program.calls:
         inputs = tuple(written[slot.at] for slot in call.inputs if slot.kind == "arena")
         outputs: list[tuple[int, int]] = []
         for slot, spec in zip(call.outputs, call.results, strict=True):

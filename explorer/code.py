@@ -17,8 +17,8 @@ from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import Instruction, instructions
 from ..lowering.relay_to_te.lower import lower_function
+from ..planning.artifact import Artifact
 from ..provenance.span import fuse, is_known
-from ..runtime.artifact import Artifact
 
 _ATTACHED = re.compile(r", !dbg !(\d+)$", re.MULTILINE)
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
@@ -54,7 +54,8 @@ class MainCode:
     @staticmethod
     def of(artifact: Artifact) -> MainCode:
         """A line per call and copy, and a last one for what serves them all."""
-        locations = [item.location for item in (*artifact.calls, *artifact.copies)]
+        locations = [call.location for call in artifact.calls]
+        locations += [artifact.returned] * len(artifact.program.copies)
         locations.append(fuse(locations))
         code = instructions(artifact.main_assembly, lambda line: locations[line - 1])
         return MainCode(tuple(code), tuple(locations))

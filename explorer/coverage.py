@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ..lowering.kernel.record import Kernel
+from ..planning.artifact import Artifact
 from ..provenance import audit
 from ..provenance.span import is_known
-from ..runtime.artifact import Artifact
 from .code import MainCode, kernel_of, machine_code
 from .layers import snapshot
 

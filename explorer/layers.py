@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
 
 from ..dialects.relay.core import FuncOp
+from ..planning.artifact import Artifact
 from ..provenance.span import leaf_name, leaves
-from ..runtime.artifact import Artifact
 from ..support.errors import FrontendError
 
 
@@ -30,6 +30,11 @@ class Layer:
         if isinstance(place, FileLineColLoc):
             return Layer(leaf_name(leaf), place.filename.data, place.line.data, leaf)
         return Layer(leaf_name(leaf), "", -1, leaf)
+
+    def owns(self, leaf: LocationAttr) -> bool:
+        """Whether `leaf` is a tensor of this layer: its weight or bias, named `<layer>.<tensor>` at the same node."""
+        other = Layer.of(leaf)
+        return (other.file, other.node) == (self.file, self.node) and other.name.startswith(f"{self.name}.")
 
     @property
     def place(self) -> str:

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ..dialects.relay.core import CallOp, ConstantOp
 from ..dialects.relay.operator import Operator
+from ..planning.artifact import Artifact
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
-from ..runtime.artifact import Artifact
 from .code import kernel_of, llvm_lines, machine_lines, stages_of
 from .history import told
-from .layers import Layer, find_layers, functions, snapshot
+from .layers import Layer, all_leaves, find_layers, functions, snapshot
 from .report import count, some, table
 
 _LINES = 12
@@ -110,6 +110,7 @@ def where(artifact: Artifact, layer: str) -> Where:
     """
     layers = find_layers(artifact, layer)
     wanted = {found.leaf for found in layers}
+    wanted |= {leaf for leaf in all_leaves(artifact) if any(one.owns(leaf) for one in layers)}
     module = snapshot(artifact, "fused")
     entries = dict.fromkeys(entry for one in layers for entry in artifact.ledger.fate(one.leaf))
     names = {one.name for one in layers}

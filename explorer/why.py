@@ -11,9 +11,9 @@ from xdsl.ir import Operation
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
+from ..planning.artifact import Artifact, Call
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
-from ..runtime.artifact import Artifact, Call
 from ..support.errors import FrontendError
 from .code import kernel_of, line_location, machine_code, stages_of
 from .history import history, told

@@ -20,8 +20,13 @@ from xdsl.passes import ModulePass
 from ..provenance.audit import check_explained, check_located, surviving_leaves
 from ..provenance.ledger import Ledger, current_ledger, recording
 from ..support.context import PassContext
+from ..support.machine import Machine
 
 OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, float], None]
+
+
+def _none(machine: Machine) -> dict[str, int]:
+    return {}
 
 
 def _words(name: str) -> str:
@@ -36,6 +41,8 @@ class Row:
     tvm: str
     """TVM's name of the pass: our class without its `Pass`."""
     level: int
+    options: Callable[[Machine], dict[str, int]] = _none
+    """The pass's options for a machine."""
 
     @property
     def module(self) -> str:
@@ -60,7 +67,7 @@ PIPELINE: tuple[Row, ...] = (
     Row("FoldScaleAxis", 3),
     Row("SimplifyExpr", 0),
     Row("CanonicalizeOps", 3),
-    Row("AlterOpLayout", 3),
+    Row("AlterOpLayout", 3, lambda machine: {"lanes": machine.channel_block}),
     Row("FoldConstant", 2),
     Row("DeadCodeElimination", 1),
     Row("FuseOps", 0),
@@ -103,8 +110,8 @@ def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {row.name: row.load for row in PIPELINE} | tir
 
 
-def relay_pipeline(opt_level: int) -> tuple[ModulePass, ...]:
-    """The passes of `opt_level`, as the required and disabled passes of the current PassContext have it.
+def relay_pipeline(opt_level: int, machine: Machine | None = None) -> tuple[ModulePass, ...]:
+    """The passes of `opt_level` for a machine, as the required and disabled passes of the current PassContext have it.
 
     Those may be given by our names or by TVM's. Raises PipelineError for an opt level outside 0-4.
     """
@@ -113,7 +120,8 @@ def relay_pipeline(opt_level: int) -> tuple[ModulePass, ...]:
     required = tuple(names.get(name, name) for name in current.required_pass)
     disabled = tuple(names.get(name, name) for name in current.disabled_pass)
     context = PassContext(opt_level, required, disabled)
-    return tuple(row.load()() for row in PIPELINE if context.enables(row.name, row.level))
+    rows = [row for row in PIPELINE if context.enables(row.name, row.level)]
+    return tuple(row.load()(**(row.options(machine) if machine is not None else {})) for row in rows)
 
 
 def run_passes(

@@ -1,4 +1,4 @@
-"""From the fused relay module to a Program: every tensor of `@main` gets its place."""
+"""From the fused relay module to a program: every tensor of `@main` gets its place."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
-from ..provenance.diagnostics import message
-from ..runtime.artifact import Call, Copy, KernelCode, Program, Slot
+from ..provenance.diagnostics import message, places
+from ..provenance.span import layer_names
+from ..runtime import program
+from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
 from ..runtime.tensors import TensorSpec, aligned
 from ..support.dtypes import Array
 from ..support.errors import PipelineError
+from .artifact import Assembly, Call, KernelCode
 from .lifetimes import Lifetimes, Step
 from .plan import plan_lifetimes
 from .pools import Pools, plan_in_pools
@@ -27,7 +30,7 @@ def assemble(
     input_names: Sequence[str] = (),
     output_names: Sequence[str] = (),
     pools: Pools | None = None,
-) -> Program:
+) -> Assembly:
     """The program of `@main`, which must hold constants, calls of primitive functions and a return, with static shapes.
 
     `kernel_of` maps a primitive function's name to an index into `kernels`. Inputs without a name in `input_names` are
@@ -77,20 +80,19 @@ def assemble(
                 slots[value] = Slot("arena", placed.offsets[id(value)])
 
     layers = {name: tuple(op.location for op in function.block.ops) for name, function in functions.items()}
-    return Program(
-        tuple(
-            _call(op, _kernel(op, kernel_of), slots, workspace, specs, layers)
-            for op, workspace in zip(calls, placed.workspaces, strict=True)
-        ),
-        tuple(
-            Copy(slots[value], target, outputs[target.at - len(inputs)].nbytes, main.return_op.location)
-            for value, target in copied
-        ),
-        tuple(params.arrays),
+    known = tuple(
+        _call(op, _kernel(op, kernel_of), kernels, slots, workspace, specs, layers)
+        for op, workspace in zip(calls, placed.workspaces, strict=True)
+    )
+    done = Program(
+        tuple(call.run for call in known),
+        tuple(Copy(slots[value], target, outputs[target.at - len(inputs)].nbytes) for value, target in copied),
+        tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels),
         inputs,
         outputs,
-        placed,
+        placed.arena_bytes,
     )
+    return Assembly(done, tuple(params.arrays), known, placed, main.return_op.location)
 
 
 def _at(names: Sequence[str], k: int) -> str:
@@ -117,22 +119,25 @@ def _step(op: CallOp, kernel: KernelCode, specs: _Specs) -> Step:
 def _call(
     op: CallOp,
     kernel: int,
+    kernels: Sequence[KernelCode],
     slots: Mapping[SSAValue, Slot],
     workspace: int,
     specs: _Specs,
     layers: Mapping[str, tuple[LocationAttr, ...]],
 ) -> Call:
     name = op.callee.string_value()
-    return Call(
+    locations = layers.get(name, ())
+    run = program.Call(
         kernel,
         tuple(slots[value] for value in op.arguments),
         tuple(slots[value] for value in op.outputs),
         Slot("arena", workspace) if workspace >= 0 else None,
         tuple(specs.of(value, value.name_hint or "") for value in op.outputs),
-        layers.get(name, ()),
-        op.location,
         name,
+        layer_names(op.location),
+        tuple(map(places, locations)) if kernels[kernel].sites else (),
     )
+    return Call(run, locations, op.location)
 
 
 class _Specs:

@@ -1,7 +1,6 @@
 """The ahead-of-time main program as llvm dialect: one native call per inference.
 
-`void @whence_main(ptr io, ptr params, ptr arena, ptr pool)`: `io` is an array of pointers, inputs then outputs;
-`params` one of parameters; `arena` a 64-byte aligned block of `plan.arena_bytes`. It calls the kernels in order:
+It calls the kernels in order, with pointers into what `runtime/program.py` says of its arguments:
 
     %0 = llvm.getelementptr %io[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr       loc("conv1"("resnet.onnx":4:0))
     %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr                                 loc("conv1"("resnet.onnx":4:0))
@@ -14,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -32,10 +32,9 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..provenance.builder import LocatedBuilder
 from ..provenance.span import fuse
-from ..runtime.artifact import Call, Copy, Program, Slot
+from ..runtime.program import ENTRY, Call, Copy, Slot
 from ..runtime.tensors import ALIGNMENT
-
-ENTRY = "whence_main"
+from .artifact import Assembly
 
 CALLS_PER_FUNCTION = 2000
 """A longer program is cut into parts, since some of LLVM's passes are not linear in the length of a function."""
@@ -47,31 +46,41 @@ _GRANULE = llvm.LLVMArrayType(ALIGNMENT, i8)
 _UNITS: dict[str, tuple[Attribute, int]] = {"io": (_PTR, 1), "param": (_PTR, 1), "arena": (_GRANULE, ALIGNMENT)}
 
 
-def main_program(program: Program, symbols: Sequence[str]) -> ModuleOp:
-    """The module with `@whence_main`, and declarations of the kernels, whose names are `symbols`.
+class _Work(NamedTuple):
+    """A call or copy, and for whose sake it is done."""
+
+    item: Call | Copy
+    location: LocationAttr
+
+
+def main_program(assembly: Assembly) -> ModuleOp:
+    """The module with `@whence_main`, and declarations of the kernels.
 
     Locations: the ops of a call have the call's; a function has the fuse of what it holds, a declaration that of the
     calls which use it. Functions of parts are marked `no_inline`.
     """
     module = ModuleOp([])
     top = LocatedBuilder(module.body.block)
-    users: dict[int, list[Call]] = {}
-    for call in program.calls:
-        users.setdefault(call.kernel, []).append(call)
-    for kernel, calls in sorted(users.items()):
-        type_ = llvm.LLVMFunctionType([_PTR] * (len(calls[0].inputs) + len(calls[0].outputs) + 2))
-        with top.located(fuse(call.location for call in calls)):
+    symbols = [kernel.symbol for kernel in assembly.program.kernels]
+    work = [_Work(call.run, call.location) for call in assembly.calls]
+    users: dict[int, list[LocationAttr]] = {}
+    for call in assembly.calls:
+        users.setdefault(call.kernel, []).append(call.location)
+    counts = {call.kernel: len(call.inputs) + len(call.outputs) for call in assembly.program.calls}
+    for kernel, locations in sorted(users.items()):
+        type_ = llvm.LLVMFunctionType([_PTR] * (counts[kernel] + 2))
+        with top.located(fuse(locations)):
             top.add(llvm.FuncOp(symbols[kernel], type_, llvm.LinkageAttr("external")))
 
-    work: list[Call | Copy] = [*program.calls, *program.copies]
+    work += [_Work(copy, assembly.returned) for copy in assembly.program.copies]
     cuts = range(0, max(len(work), 1), CALLS_PER_FUNCTION)
     if len(cuts) == 1:
-        _Function(top, ENTRY, fuse(item.location for item in work)).run(work, symbols)
+        _Function(top, ENTRY, fuse(one.location for one in work)).run(work, symbols)
         return module
     parts: list[tuple[str, LocationAttr]] = []
     for start in cuts:
         part = work[start : start + CALLS_PER_FUNCTION]
-        name, location = f"{ENTRY}_{len(parts)}", fuse(item.location for item in part)
+        name, location = f"{ENTRY}_{len(parts)}", fuse(one.location for one in part)
         _Function(top, name, location, internal=True).run(part, symbols)
         parts.append((name, location))
     _Function(top, ENTRY, fuse(location for _, location in parts)).run_parts(parts)
@@ -108,10 +117,10 @@ class _Function:
         self.load = dict(llvm.LoadOp(io, _PTR).properties)
         self.calls: dict[str, dict[str, Attribute]] = {}
 
-    def run(self, work: Sequence[Call | Copy], symbols: Sequence[str]) -> None:
+    def run(self, work: Sequence[_Work], symbols: Sequence[str]) -> None:
         """The calls and copies, in order, and the return."""
-        for item in work:
-            with self.builder.located(item.location):
+        for item, location in work:
+            with self.builder.located(location):
                 if isinstance(item, Call):
                     self._call(item, symbols[item.kernel])
                 else:

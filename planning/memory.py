@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..runtime.artifact import Program
+from .artifact import Assembly
 from .lifetimes import PoolUse
 
 
@@ -26,14 +26,14 @@ class MemoryInfo:
     """What the plan takes of each pool."""
 
     @staticmethod
-    def of(program: Program) -> MemoryInfo:
+    def of(assembly: Assembly) -> MemoryInfo:
         """What a program takes."""
-        plan = program.plan
+        plan = assembly.plan
         return MemoryInfo(
             plan.arena_bytes,
             plan.peak_bytes,
-            sum(spec.nbytes for spec in (*program.inputs, *program.outputs)),
-            sum(array.nbytes for array in program.params),
+            sum(spec.nbytes for spec in (*assembly.inputs, *assembly.outputs)),
+            sum(array.nbytes for array in assembly.params),
             plan.algorithm,
             plan.pools,
         )

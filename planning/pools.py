@@ -1,6 +1,6 @@
 """Unified static memory planning of a program: its buffers and workspaces in pools of memory, by one algorithm.
 
-The algorithms and the options are those of TVM's USMP; `passes/tir/usmp.py` holds the algorithms.
+The algorithms and the options are those of TVM's USMP; `usmp.py` holds the algorithms.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from ..support.errors import enumerated, expectation
 from .span import leaves
 
 
@@ -18,30 +19,32 @@ class LocationError(VerifyException):
     """An invariant of provenance broke: a pass left an op without a location or lost a layer unexplained."""
 
 
+def places(location: LocationAttr) -> tuple[str, ...]:
+    """`layer 'conv1', model.onnx node 4` per layer of a location."""
+    return tuple(map(_place, leaves(location)))
+
+
+def _place(leaf: LocationAttr) -> str:
+    match leaf:
+        case NameLoc(desc=name, location=FileLineColLoc() as at):
+            place = "line" if at.filename.data.endswith(".py") else "node"
+            return f"layer '{name.data}', {at.filename.data} {place} {at.line.data}"
+        case NameLoc(desc=name):
+            return f"layer '{name.data}'"
+        case FileLineColLoc():
+            return f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}"
+        case _:
+            return str(leaf)
+
+
 def describe(location: LocationAttr, limit: int = 3) -> str:
-    """`layer 'conv1', model.onnx node 4` for a location, "" for an unknown one; at most `limit` layers are spelled."""
-    found = leaves(location)
-    parts: list[str] = []
-    for leaf in found[:limit]:
-        match leaf:
-            case NameLoc(desc=name, location=FileLineColLoc() as at):
-                place = "line" if at.filename.data.endswith(".py") else "node"
-                parts.append(f"layer '{name.data}', {at.filename.data} {place} {at.line.data}")
-            case NameLoc(desc=name):
-                parts.append(f"layer '{name.data}'")
-            case FileLineColLoc():
-                parts.append(f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}")
-            case _:
-                parts.append(str(leaf))
-    if len(found) > limit:
-        parts.append(f"and {len(found) - limit} more")
-    return "; ".join(parts)
+    """The layers of a location in one text, "" for an unknown one; at most `limit` layers are spelled."""
+    return enumerated(places(location), limit)
 
 
 def message(op: str, expected: str, found: str, location: LocationAttr | None = None) -> str:
     """The one form of an error text: `conv2d: expected .., got .. (layer 'x', model.onnx node 3)`."""
-    where = describe(location) if location is not None else ""
-    return f"{op}: expected {expected}, got {found}" + (f" ({where})" if where else "")
+    return expectation(op, expected, found, describe(location) if location is not None else "")
 
 
 def fail(op: Operation, expected: str, found: str) -> NoReturn:

@@ -1,173 +1,53 @@
 """The one rewrite driver: every pattern of every pass runs under it, and none of them mentions a location.
 
-Around each match the driver watches what the pattern inserts, replaces, changes and erases, and then
-- gives new ops the location of what they stand for: the matched op first, then the ops the match consumed;
-- keeps layers of ops that died with the match (operands nobody else uses);
-- lets an op that was changed in place absorb the ops erased in its favour;
-- writes one entry into the open ledger.
+Around each match the driver watches what the pattern inserts, replaces, changes and erases (match.py), and then
 
-Locations are per match, not per result: a pattern that replaces unrelated ops in one match fuses them all.
+- gives a new op the location of what it stands for: the replaced op whose results it computes, and the erased ops that
+  this one read, or that only those read. An inserted op that feeds one replacement belongs to that, one that feeds
+  several to all of them; replacements of one match that have nothing to do with each other stay apart. An op for which
+  data flow does not tell stands for all that the match erased, the matched op first;
+- lets an op that was changed in place absorb the ops erased in its favour, and an op whose twin went take in the twin;
+  one that was merely the input of an identity stays as it is;
+- writes an entry per replacement into the open ledger.
+
+Where data flow tells the wrong thing, as when a factor moves from the data to the weights, a pattern says so by
+`stands_for`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
-from xdsl.traits import ConstantLike, IsTerminator, Pure, SymbolOpInterface
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from .builder import fill, locate_arguments
-from .ledger import current_ledger
+from .match import Match
 from .span import fuse, is_known
 
-_DEAD_OPERANDS_LIMIT = 256
+OpT = TypeVar("OpT", bound=Operation)
+
+_current: ContextVar[Match] = ContextVar("match")
 
 
-class _Erased(NamedTuple):
-    """An op that a match erased; only its identity, name and location outlive it."""
+def stands_for(new: OpT, *old: Operation) -> OpT:
+    """Within a match: say that the new op does the work of these old ones, and of no others; return it.
 
-    op: Operation
-    location: LocationAttr
-    operands: tuple[SSAValue, ...]
+    Old ops may be erased before or after. Ops that feed `new` alone follow it. Raises LookupError outside of patterns.
 
-
-@dataclass(eq=False, slots=True)
-class _Match:
-    """What one match did so far. Ops are keyed by identity, in the order of the events."""
-
-    inserted: dict[int, Operation] = field(default_factory=lambda: dict[int, Operation]())
-    modified: dict[int, Operation] = field(default_factory=lambda: dict[int, Operation]())
-    erased: dict[int, _Erased] = field(default_factory=lambda: dict[int, _Erased]())
-    dropped: list[LocationAttr] = field(default_factory=lambda: list[LocationAttr]())
-    """Locations of ops that went because they were nested in an erased op."""
-    stand_ins: list[Operation] = field(default_factory=lambda: list[Operation]())
-    """Ops whose results took the place of a replaced op's."""
-    replacing: Operation | None = None
-    nested: frozenset[int] = frozenset()
-    """The ops inside the root when the match began (an `if` and the like only)."""
-
-    def begin(self, root: Operation) -> None:
-        self.nested = frozenset(map(id, root.walk())) if root.regions and root.results else frozenset()
-
-    def on_insertion(self, op: Operation) -> None:
-        self.inserted[id(op)] = op
-
-    def on_modification(self, op: Operation) -> None:
-        # Users of a replaced value change without taking over any work.
-        if self.replacing is None:
-            self.modified[id(op)] = op
-
-    def on_replacement(self, op: Operation, new_results: Sequence[SSAValue | None]) -> None:
-        self.replacing = op
-        for value in new_results:
-            if value is not None and isinstance(owner := value.owner, Operation):
-                self.stand_ins.append(owner)
-
-    def on_removal(self, op: Operation) -> None:
-        self.replacing = None
-        if self.inserted.pop(id(op), None) is not None:
-            return
-        self.erased[id(op)] = _Erased(op, op.location, tuple(op.operands))
-        if op.regions:
-            self.dropped.extend(inner.location for inner in op.walk() if inner is not op)
-
-    def clear(self) -> None:
-        self.inserted.clear()
-        self.modified.clear()
-        self.erased.clear()
-        self.dropped.clear()
-        self.stand_ins.clear()
-        self.replacing = None
-
-    def _root_first(self, root: Operation) -> list[_Erased]:
-        """The erased ops, the root before all others."""
-        erased = list(self.erased.values())
-        if len(erased) > 1 and (first := self.erased.get(id(root))) is not None:
-            erased.remove(first)
-            erased.insert(0, first)
-        return erased
-
-    def _died(self, erased: Sequence[_Erased]) -> list[LocationAttr]:
-        """Locations of operands' owners that only the erased ops used, pre-order: they were consumed by the match."""
-        dead: dict[int, Operation] = {}
-        stack = [value for gone in reversed(erased) for value in reversed(gone.operands)]
-        while stack and len(dead) < _DEAD_OPERANDS_LIMIT:
-            value = stack.pop()
-            if (use := value.first_use) is not None and id(use.operation) not in dead:
-                continue  # the usual case, told apart without a look at all users
-            owner = value.owner
-            known = id(owner)
-            if not isinstance(owner, Operation) or known in dead or known in self.inserted or owner.parent is None:
-                continue
-            users = (use.operation for result in owner.results for use in result.uses)
-            if all(id(user) in dead for user in users) and is_trivially_dead_when_unused(owner):
-                dead[known] = owner
-                stack.extend(reversed(owner.operands))
-        return [op.location for op in dead.values()]
-
-    def _absorb(self, root: Operation, gone: Sequence[LocationAttr]) -> list[Operation]:
-        """Locate the ops that now do the work of the erased ones, and return them.
-
-        An op changed in place takes in all that was erased; an op that came out of the root (a branch taken at
-        compile time) takes in the root.
-        """
-        absorbing: dict[int, Operation] = {}
-        for op in [*self.stand_ins, root]:
-            key = id(op)
-            if key in self.erased or key in absorbing:
-                continue
-            if key in self.modified:
-                op.location = fuse([*gone, op.location] if id(root) in self.erased else [op.location, *gone])
-            elif key in self.nested:
-                op.location = fuse([op.location, gone[0]])
-            else:
-                continue
-            absorbing[key] = op
-        return list(absorbing.values())
-
-    def finish(self, root: Operation, root_location: LocationAttr, pattern: str, reason: str) -> None:
-        """Locate what the match made and record it."""
-        erased = self._root_first(root)
-        # The pattern may have located the root anew on its way.
-        gone = [root_location if one.op is root else one.location for one in erased]
-        before = gone or [root_location]
-        made = list(self.inserted.values())
-        if made:
-            before += self._died(erased)
-            location = fuse(before) if len(before) > 1 else before[0]
-            block = None
-            for op in made:
-                fill(op, location)
-                if op.successors or op.parent is not block:
-                    block = op.parent
-                    locate_arguments(op, location)
-        elif gone:
-            made = self._absorb(root, gone)
-        if (ledger := current_ledger()) is not None:
-            ledger.record(
-                pattern,
-                removed=[one.op.name for one in erased],
-                created=[op.name for op in self.inserted.values()],
-                before=before + self.dropped,
-                after=[op.location for op in made] or ([] if gone else [root_location]),
-                reason=reason or ("" if made or not self.stand_ins else f"users now read {self.stand_ins[-1].name}"),
-            )
-
-
-def is_trivially_dead_when_unused(op: Operation) -> bool:
-    """Whether `op` may be dropped once nobody reads its results."""
-    return op.has_trait(Pure) and not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface)
+    >>> product = stands_for(MultiplyOp(weight, factor), scaling, conv)
+    """
+    _current.get().claimed[new] = old
+    return new
 
 
 @dataclass
 class _Applier(RewritePattern):
     patterns: Sequence[RewritePattern]
-    match: _Match
+    match: Match
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match, location = self.match, op.location
@@ -198,7 +78,7 @@ def rewrite(
     reverse: users before producers.
     Returns whether anything changed.
     """
-    match = _Match()
+    match = Match()
     walker = PatternRewriteWalker(
         _Applier(patterns, match),
         apply_recursively=recursive,
@@ -210,84 +90,11 @@ def rewrite(
             operation_removal_handler=[match.on_removal],
         ),
     )
-    return walker.rewrite_region(target.body if isinstance(target, ModuleOp) else target)
-
-
-def _name(item: tuple[str, Attribute]) -> str:
-    return item[0]
-
-
-def _value_number(op: Operation, skipped: tuple[type[Operation], ...]) -> tuple[object, ...]:
-    attributes = tuple(sorted(op.properties.items(), key=_name)) + tuple(sorted(op.attributes.items(), key=_name))
-    operands: list[object] = []
-    for operand in op.operands:
-        owner = operand.owner
-        # Constants that are not merged are still the same operand when they are equal.
-        if isinstance(owner, skipped) and is_constant(owner):
-            operands.append(_value_number(owner, ()))
-        else:
-            operands.append(id(operand))
-    return (type(op), tuple(operands), tuple(op.result_types), attributes)
-
-
-def eliminate_common_subexpressions(region: Region, skip: Iterable[type[Operation]] = ()) -> bool:
-    """Merge equal pure ops of each block of `region`, nested ones included. The survivor is located at all of them.
-
-    Two ops are equal when class, operands, properties, attributes and result types are. Ops of a class in `skip` are
-    not merged; constants among them count as equal operands. Returns whether any merged.
-    """
-    ledger = current_ledger()
-    skipped = tuple(skip)
-    changed = False
-    for block in region.blocks:
-        known: dict[tuple[object, ...], Operation] = {}
-        twins: dict[Operation, list[Operation]] = {}
-        for op in list(block.ops):
-            for inner in op.regions:
-                changed |= eliminate_common_subexpressions(inner, skipped)
-            if op.regions or not op.has_trait(Pure) or op.has_trait(IsTerminator) or isinstance(op, skipped):
-                continue
-            survivor = known.setdefault(_value_number(op, skipped), op)
-            if survivor is op:
-                continue
-            for mine, twin in zip(survivor.results, op.results, strict=True):
-                twin.replace_all_uses_with(mine)
-            twins.setdefault(survivor, []).append(op)
-            op.detach()
-        for survivor, merged in twins.items():
-            before = (survivor.location, *(op.location for op in merged))
-            survivor.location = fuse(before)
-            if ledger is not None:
-                ledger.record(
-                    "CommonSubexpression",
-                    removed=[op.name for op in merged],
-                    created=[survivor.name],
-                    before=before,
-                    after=[survivor.location],
-                    reason="equal ops merged",
-                )
-            for op in merged:
-                op.erase()
-            changed = True
-    return changed
-
-
-def eliminate_dead_code(region: Region) -> bool:
-    """Erase pure ops whose results nobody reads, users first. Returns whether any went."""
-    ledger = current_ledger()
-    changed = False
-    for block in reversed(list(region.blocks)):
-        for op in reversed(list(block.ops)):
-            for inner in op.regions:
-                changed |= eliminate_dead_code(inner)
-            if not is_trivially_dead(op):
-                continue
-            if ledger is not None:
-                ledger.record("DeadCode", removed=[op.name], before=[op.location], reason="nobody reads its result")
-            op.detach()
-            op.erase()
-            changed = True
-    return changed
+    token = _current.set(match)
+    try:
+        return walker.rewrite_region(target.body if isinstance(target, ModuleOp) else target)
+    finally:
+        _current.reset(token)
 
 
 def replace_with_constant(
@@ -304,7 +111,3 @@ def replace_with_constant(
         if is_known(location):
             constant.location = location
     rewriter.replace(op, constants, [constant.results[0] for constant in constants])
-
-
-def is_constant(op: Operation | object) -> bool:
-    return isinstance(op, Operation) and op.has_trait(ConstantLike)

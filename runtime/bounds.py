@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Protocol, runtime_checkable
 
-from xdsl.dialects.builtin import LocationAttr
-
-from ..provenance.diagnostics import message
-from ..provenance.span import fuse
-from ..support.errors import WhenceError
-from .artifact import Artifact, Call
+from ..support.errors import WhenceError, enumerated, expectation
+from .program import Call, KernelEntry
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-
-
-@runtime_checkable
-class CheckedCode(Protocol):
-    """A kernel whose accesses are tested."""
-
-    @property
-    def sites(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Per number that the kernel reports: the buffer, and the slots of the ops that access it."""
-        ...
 
 
 class BoundErrors:
@@ -46,29 +31,24 @@ class BoundErrors:
         if self._first is None:
             self._first = (site, dimension, index)
 
-    def check(self, name: str, where: Callable[[int], tuple[str, LocationAttr]]) -> None:
+    def check(self, name: str, where: Callable[[int], tuple[str, Sequence[str]]]) -> None:
         """Raise WhenceError when a kernel reported something since the last time; forget it.
 
-        name: of the kernel; where: the buffer that an access is of, and its location, by the number of the access.
+        name: of the kernel; where: the buffer that an access is of, and its layers, by the number of the access.
         """
         if self._first is None:
             return
         (site, dimension, index), self._first = self._first, None
-        buffer, location = where(site)
+        buffer, layers = where(site)
         inside = f"dimension {dimension} of buffer '{buffer}'" if dimension >= 0 else f"buffer '{buffer}'"
-        raise WhenceError(message(name, f"an index inside {inside}", str(index), location))
+        raise WhenceError(expectation(name, f"an index inside {inside}", str(index), enumerated(layers)))
 
 
-def checked_access(call: Call, code: object) -> Callable[[int], tuple[str, LocationAttr]]:
+def checked_access(call: Call, kernel: KernelEntry) -> Callable[[int], tuple[str, Sequence[str]]]:
     """The buffer and the layers of an access of the kernel that `call` runs, by its number."""
 
-    def where(site: int) -> tuple[str, LocationAttr]:
-        buffer, slots = code.sites[site] if isinstance(code, CheckedCode) else ("?", ())
-        return buffer, fuse([call.layers[slot] for slot in slots])
+    def where(number: int) -> tuple[str, Sequence[str]]:
+        site = kernel.sites[number]
+        return site.buffer, tuple(dict.fromkeys(layer for slot in site.slots for layer in call.places[slot]))
 
     return where
-
-
-def has_checks(artifact: Artifact) -> bool:
-    """Whether some kernel tests its accesses."""
-    return any(isinstance(kernel, CheckedCode) and kernel.sites for kernel in artifact.kernels)

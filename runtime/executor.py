@@ -1,4 +1,4 @@
-"""Runs an artifact: one native call per inference, or kernel by kernel with times and tensors."""
+"""Runs a program: one native call per inference, or kernel by kernel with times and tensors."""
 
 from __future__ import annotations
 
@@ -11,46 +11,42 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..passes.tir.instrument_bound_checkers import CALLBACK
-from ..planning.main_program import ENTRY
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
-from .artifact import Artifact, Call, Slot
-from .bounds import BoundErrors, checked_access, has_checks
-from .jit import link
+from .bounds import BoundErrors, checked_access
+from .program import ENTRY, Call, Code, Program, Slot
 from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
-from .threads import ThreadPool, pool_library
+from .threads import ThreadPool
 
 Visit = Callable[[Call, float, list[Tensor]], None]
 """What `Runner.walk` calls after each kernel: the call, seconds, its outputs (views, gone after the visit)."""
 
 
 class Runner:
-    """A loaded artifact. Safe to use from several threads at once: every run has an arena of its own.
+    """A loaded program. Safe to use from several threads at once: every run has an arena of its own.
 
-    Linking takes about 0.2 ms per kernel; code and parameters live as long as the runner.
+    params: the parameters in order, C-contiguous at 64-byte boundaries.
+    code: the linked `ENTRY` and kernels by their symbols; kept, as the parameters are, as long as the runner.
+    bounds: what the kernels report to, if the program tests its accesses.
     """
 
-    artifact: Artifact
+    program: Program
+    params: tuple[Array, ...]
 
-    def __init__(self, artifact: Artifact):
-        self.artifact = artifact
-        self._pool_code = pool_library()
-        self._bounds = BoundErrors() if has_checks(artifact) else None
-        imports = {"whence_parallel_for": self._pool_code["whence_parallel_for"]}
-        if self._bounds is not None:
-            imports[CALLBACK] = self._bounds.address
-        symbols = [kernel.symbol for kernel in artifact.kernels]
-        self._code = link([*(kernel.object for kernel in artifact.kernels), artifact.main], [ENTRY, *symbols], imports)
+    def __init__(self, program: Program, params: Sequence[Array], code: Code, bounds: BoundErrors | None = None):
+        self.program = program
+        self.params = tuple(params)
+        self._code = code
+        self._bounds = bounds
         # The program only reads its first argument, an array of pointers: bytes are the cheapest way to pass them.
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)
         self._main = prototype(self._code[ENTRY])
-        self._pack = struct.Struct(f"{len(artifact.inputs) + len(artifact.outputs)}P").pack
-        self._params = np.array([address(array) for array in artifact.params], np.uint64)
+        self._pack = struct.Struct(f"{len(program.inputs) + len(program.outputs)}P").pack
+        self._params = np.array([address(array) for array in self.params], np.uint64)
         self._params_address = address(self._params)
-        self._names = tuple(spec.name for spec in artifact.inputs)
+        self._names = tuple(spec.name for spec in program.inputs)
         self._arguments = Arguments(
-            *([(s.shape, s.dtype) for s in specs] for specs in (artifact.inputs, artifact.outputs))
+            *([(s.shape, s.dtype) for s in specs] for specs in (program.inputs, program.outputs))
         )
         self._arenas: list[tuple[Tensor, int]] = []
 
@@ -80,19 +76,19 @@ class Runner:
         io, taken = [*arrays, *outputs], self._take_arena()
         arena = taken[0]
         handle = pool.handle or None
-        for call in self.artifact.calls:
+        for call in self.program.calls:
             function, arguments = self._native(call, io, arena, handle)
             start = time.perf_counter()
             function(*arguments)
             seconds = time.perf_counter() - start
             if self._bounds is not None:
-                self._bounds.check(call.name, checked_access(call, self.artifact.kernels[call.kernel]))
+                self._bounds.check(call.name, checked_access(call, self.program.kernels[call.kernel]))
             views: list[Tensor] = []
             for slot, spec in zip(call.outputs, call.results, strict=True):
                 memory = io[slot.at] if slot.kind == "io" else arena[slot.at : slot.at + spec.nbytes]
                 views.append(memory.view(spec.dtype).reshape(spec.shape))
             visit(call, seconds, views)
-        for copy in self.artifact.copies:
+        for copy in self.program.copies:
             ctypes.memmove(self._address(copy.target, io, arena), self._address(copy.source, io, arena), copy.nbytes)
         self._arenas.append(taken)
         return outputs
@@ -105,7 +101,7 @@ class Runner:
         io, taken = [*arrays, *outputs], self._take_arena()
         arena = taken[0]
         handle = pool.handle or None
-        natives = [self._native(call, io, arena, handle) for call in self.artifact.calls]
+        natives = [self._native(call, io, arena, handle) for call in self.program.calls]
         seconds = np.zeros((repeat, len(natives)))
         for row in seconds:
             for column, (function, arguments) in enumerate(natives):
@@ -138,7 +134,7 @@ class Runner:
 
         Raises FrontendError when they are not what the model takes.
         """
-        specs = self.artifact.inputs
+        specs = self.program.inputs
         if not isinstance(inputs, Mapping):
             if len(inputs) != len(specs):
                 expected = ", ".join(map(str, specs)) or "none"
@@ -153,7 +149,7 @@ class Runner:
             return self._arenas.pop()
         except IndexError:
             # Not empty, as only the address of what holds something is found fast.
-            arena = aligned_empty((max(1, self.artifact.plan.arena_bytes),), np.uint8)
+            arena = aligned_empty((max(1, self.program.arena_bytes),), np.uint8)
             return arena, address(arena)
 
     def _address(self, slot: Slot, io: Sequence[Array], arena: Array) -> int:
@@ -161,7 +157,7 @@ class Runner:
             case "io":
                 return address(io[slot.at])
             case "param":
-                return address(self.artifact.params[slot.at])
+                return address(self.params[slot.at])
             case "arena":
                 return address(arena) + slot.at
 
@@ -171,7 +167,7 @@ class Runner:
         arguments: list[int | None] = [self._address(slot, io, arena) for slot in (*call.inputs, *call.outputs)]
         arguments.append(self._address(call.workspace, io, arena) if call.workspace is not None else None)
         arguments.append(handle)
-        symbol = self.artifact.kernels[call.kernel].symbol
+        symbol = self.program.kernels[call.kernel].symbol
         prototype: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arguments))
         return prototype(self._code[symbol]), arguments
 

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from math import prod
-from typing import Any, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
 
-from ..dialects.element_types import numpy_dtype
-from ..dialects.te import ExternOp
-from ..dialects.te.stages import tensor_number
-from ..provenance.diagnostics import message
-from ..support.errors import FrontendError
-from ..te.language.externs import PackedFunction, packed_function
-from .tensors import Tensor
+from ..support.errors import FrontendError, expectation
+from .tensors import Kind, Tensor
+
+
+class TensorArgument(NamedTuple):
+    """An argument that is a tensor, passed by its address."""
+
+    kind: Kind
+    writable: bool
+
+
+Argument: TypeAlias = TensorArgument | type[int] | type[float]
+
+
+@dataclass(frozen=True)
+class PackedCall:
+    """A call of a Python function from a kernel."""
+
+    symbol: str
+    """The C function that the kernel calls."""
+    callee: str
+    function: Callable[..., object]
+    arguments: tuple[Argument, ...]
+    op: str
+    """The op that calls, and its layers: what an error is about."""
+    layers: str
 
 
 class PackedFunctions:
@@ -26,37 +44,33 @@ class PackedFunctions:
     An exception of a Python function cannot pass through native code: it is kept, and raised by `check`.
     """
 
-    def __init__(self, calls: Iterable[ExternOp]):
+    def __init__(self, calls: Iterable[PackedCall]):
         self.symbols: dict[str, int] = {}
         """Symbol -> address, to link the kernel with."""
         self._alive: list[Any] = []
         self._errors: list[Exception] = []
         for call in calls:
-            entry = self._entry(call, packed_function(call.callee.data))
+            entry = self._entry(call)
             self._alive.append(entry)
             self.symbols[call.symbol] = cast(int, ctypes.cast(entry, ctypes.c_void_p).value)
 
-    def _entry(self, call: ExternOp, function: PackedFunction) -> Any:
-        tensors: list[SSAValue] = [*call.inputs, *call.outputs]
-        views: list[_View | None] = []
-        for argument in call.arguments:
-            number = tensor_number(argument)
-            views.append(_View(number, tensors, len(call.inputs)) if number is not None else None)
-        types = [_c_type(argument) for argument in call.arguments]
+    def _entry(self, call: PackedCall) -> Any:
+        views = [_View(*one) if isinstance(one, TensorArgument) else None for one in call.arguments]
 
         def enter(*given: Any) -> None:
             if self._errors:
                 return
             try:
-                function(*(value if view is None else view(value) for value, view in zip(given, views, strict=True)))
+                arguments = (value if view is None else view(value) for value, view in zip(given, views, strict=True))
+                call.function(*arguments)
             except Exception as error:
-                expected = f"packed function '{call.callee.data}' to succeed"
-                text = message(call.name, expected, f"{type(error).__name__}: {error}", call.location)
-                failure = FrontendError(text)
+                expected = f"packed function '{call.callee}' to succeed"
+                found = f"{type(error).__name__}: {error}"
+                failure = FrontendError(expectation(call.op, expected, found, call.layers))
                 failure.__cause__ = error
                 self._errors.append(failure)
 
-        return ctypes.CFUNCTYPE(None, *types)(enter)
+        return ctypes.CFUNCTYPE(None, *map(_c_type, call.arguments))(enter)
 
     def check(self) -> None:
         """Raise what a function raised since the last check."""
@@ -66,20 +80,18 @@ class PackedFunctions:
             raise error
 
 
-def _c_type(argument: Attribute) -> type[Any]:
-    if isinstance(argument, IntAttr):
+def _c_type(argument: Argument) -> type[Any]:
+    if isinstance(argument, TensorArgument):
         return ctypes.c_void_p
-    return ctypes.c_double if isinstance(argument, FloatAttr) else ctypes.c_int64
+    return ctypes.c_double if argument is float else ctypes.c_int64
 
 
 class _View:
     """Makes arrays of the addresses of one tensor."""
 
-    def __init__(self, argument: int, tensors: list[SSAValue], inputs: int):
-        type_ = cast(TensorType[Attribute], tensors[argument].type)
-        self.shape = type_.get_shape()
-        self.dtype = numpy_dtype(type_.element_type)
-        self.writable = argument >= inputs
+    def __init__(self, kind: Kind, writable: bool):
+        self.shape, self.dtype = kind
+        self.writable = writable
 
     def __call__(self, pointer: int | None) -> Tensor:
         size = prod(self.shape)

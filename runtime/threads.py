@@ -1,77 +1,78 @@
 """The thread pool: native workers that kernels reach through `whence_parallel_for`.
 
 Kernels call it from native code, so a parallel loop costs well under a microsecond and never enters Python. The code
-of the pool is in threads_ir.py; here are its life (start, stop, fork, exit) and its size.
+of the pool is compiled elsewhere; here are its life (start, stop, fork, exit) and its size.
 """
 
 from __future__ import annotations
 
 import atexit
 import ctypes
-import hashlib
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
-from ..lowering.llvm_to_native.compile import compile_text
-from ..lowering.llvm_to_native.target import Target
-from ..provenance.diagnostics import message
-from ..support.errors import PipelineError
-from .cache import KernelCache
-from .jit import Library, link
+from ..support.errors import PipelineError, expectation
+from .cpus import available_cpus
 from .tensors import address, aligned_empty
-from .threads_ir import SPIN, STATE, STOPPED, WORDS, has_workers, pool_text
 
 MAX_THREADS = 1024
 _SPIN_SECONDS = 40e-6
 
 
 def thread_count(threads: int | None = None) -> int:
-    """How many threads to use: `threads`, else the environment's WHENCE_NUM_THREADS, else the number of CPUs.
+    """How many threads to use: `threads`, else WHENCE_NUM_THREADS of the environment, else all CPUs that may be used.
 
     Raises PipelineError when that is not a whole number from 1 to 1024.
     """
     expected = f"a whole number from 1 to {MAX_THREADS}"
     if threads is not None:
         if not 1 <= threads <= MAX_THREADS:
-            raise PipelineError(message("threads", expected, str(threads)))
+            raise PipelineError(expectation("threads", expected, str(threads)))
         return threads
     text = os.environ.get("WHENCE_NUM_THREADS", "").strip()
     if not text:
-        return min(os.cpu_count() or 1, MAX_THREADS)
+        return min(available_cpus(), MAX_THREADS)
     if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
-        raise PipelineError(message("WHENCE_NUM_THREADS", expected, repr(text)))
+        raise PipelineError(expectation("WHENCE_NUM_THREADS", expected, repr(text)))
     return int(text)
 
 
+class Layout:
+    """The pool's memory, in 64-bit words; what different threads write lies on different cache lines."""
+
+    STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
+    # Parts of the word STATE.
+    ACTIVE, OPEN, BUSY, STOPPED = 0xFFFF, 1 << 16, 1 << 17, 1 << 18
+
+
+@dataclass(frozen=True)
+class PoolCode:
+    """The addresses of the pool's functions; without `start` every loop runs serially."""
+
+    parallel_for: int
+    """`void (ptr pool, ptr body, ptr context, i64 n)`: runs `body(context, begin, end)` for parts of 0..n."""
+    start: int = 0
+    """`i64 (ptr pool, i64 threads)`: starts threads - 1 workers; returns how many the system allowed."""
+    stop: int = 0
+    """`void (ptr pool, i64 workers)`: waits for the loop that runs, then joins the workers."""
+    spin: int = 0
+    """`void (i64 turns)`: the idle loop."""
+    alive: object = field(default=None, compare=False)
+    """What keeps the code where it is."""
+
+
 @cache
-def _library() -> Library:
-    text, target, store = pool_text(), Target.native(), KernelCache()
-    key = hashlib.sha256(f"{target.key}\n{text}".encode()).hexdigest()
-    code = store.get(key)
-    if code is None:
-        code = compile_text(text, target).object
-        store.put(key, code)
-    exports = ("whence_parallel_for", *(("whence_pool_start", "whence_pool_stop") if has_workers() else ()))
-    return link([code], (*exports, "whence_pool_spin"))
-
-
-def pool_library() -> Library:
-    """The native pool of this process; it exports `whence_parallel_for`. Compiled once per machine, then cached."""
-    with _pools.lock:
-        return _library()
-
-
-@cache
-def _spins() -> int:
+def _spins(code: PoolCode) -> int:
     """How many turns of the idle loop last `_SPIN_SECONDS`: the cost of a pause differs 40-fold between CPUs."""
     turns = 1000
-    spin: Callable[[int], None] = ctypes.CFUNCTYPE(None, ctypes.c_int64)(pool_library()["whence_pool_spin"])
+    spin: Callable[[int], None] = ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.spin)
     start = time.perf_counter()
     spin(turns)
     return max(100, int(turns * _SPIN_SECONDS / max(time.perf_counter() - start, 1e-9)))
@@ -80,26 +81,25 @@ def _spins() -> int:
 class _Workers:
     """The native side of a pool of one size: its memory, which outlives its workers, and their count."""
 
-    def __init__(self, threads: int):
+    def __init__(self, code: PoolCode, threads: int):
+        self.code = code
         self.threads = threads
         self.workers = 0
-        self.memory = aligned_empty((WORDS + threads,), np.dtype(np.int64))
+        self.memory = aligned_empty((Layout.WORDS + threads,), np.dtype(np.int64))
         self.memory[:] = 0
-        self.memory[STATE] = STOPPED
+        self.memory[Layout.STATE] = Layout.STOPPED
         self.handle = address(self.memory)
 
     def start(self) -> None:
         """Start the workers unless they run. Where the system allows fewer threads, the pool is smaller."""
         if self.workers:
             return
-        self.memory[STATE] = 0
-        self.memory[SPIN] = _spins()
+        self.memory[Layout.STATE] = 0
+        self.memory[Layout.SPIN] = _spins(self.code)
         # Signals are for Python's threads: a worker inherits this mask and is never interrupted by one.
         previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _FAULTS)
         try:
-            start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(
-                pool_library()["whence_pool_start"]
-            )
+            start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.code.start)
             self.workers = int(start(self.handle, self.threads))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous)
@@ -107,14 +107,14 @@ class _Workers:
     def stop(self) -> None:
         """Wait for the loop that runs, if any, and join the workers. Later loops on this handle run serially."""
         if self.workers:
-            stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(pool_library()["whence_pool_stop"])
+            stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(self.code.stop)
             stop(self.handle, self.workers)
             self.workers = 0
 
     def forget(self) -> None:
         """After a fork: the workers are in the parent only."""
         self.workers = 0
-        self.memory[STATE] = STOPPED
+        self.memory[Layout.STATE] = Layout.STOPPED
 
 
 # Faults of the thread itself: blocked, they would end the process before a handler (faulthandler) can speak.
@@ -123,37 +123,37 @@ _FAULTS = {getattr(signal, name) for name in _FAULT_NAMES if hasattr(signal, nam
 
 
 class _Pools:
-    """The pools of this process, one per size."""
+    """The pools of this process, one per code and size."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.by_size: dict[int, _Workers] = {}
+        self.known: dict[tuple[PoolCode, int], _Workers] = {}
         self.exiting = False
 
-    def running(self, threads: int) -> _Workers:
+    def running(self, code: PoolCode, threads: int) -> _Workers:
         with self.lock:
-            workers = self.by_size.get(threads)
+            workers = self.known.get((code, threads))
             if workers is None:
-                workers = self.by_size[threads] = _Workers(threads)
+                workers = self.known[code, threads] = _Workers(code, threads)
             if not self.exiting:
                 workers.start()
             return workers
 
-    def stop(self, threads: int | None = None) -> None:
+    def stop(self, code: PoolCode, threads: int) -> None:
         with self.lock:
-            for size, workers in self.by_size.items():
-                if threads is None or size == threads:
-                    workers.stop()
+            if (workers := self.known.get((code, threads))) is not None:
+                workers.stop()
 
     def exit(self) -> None:
         """Stop for good: a worker must not outlive its code, which goes when the interpreter ends."""
         with self.lock:
             self.exiting = True
-            self.stop()
+            for workers in self.known.values():
+                workers.stop()
 
     def after_fork(self) -> None:
         self.lock = threading.RLock()  # another thread of the parent may have held it
-        for workers in self.by_size.values():
+        for workers in self.known.values():
             workers.forget()
 
 
@@ -174,19 +174,20 @@ class ThreadPool:
 
     threads: int
 
-    def __init__(self, threads: int | None = None):
+    def __init__(self, code: PoolCode, threads: int | None = None):
+        self.code = code
         self.threads = thread_count(threads)
 
     @property
     def handle(self) -> int:
         """The `pool` argument of kernels: an address, 0 for one thread. Read it anew for every run."""
-        if self.threads == 1 or not has_workers():
+        if self.threads == 1 or not self.code.start:
             return 0
-        return _pools.running(self.threads).handle
+        return _pools.running(self.code, self.threads).handle
 
     def close(self) -> None:
         """Stop and join the workers of this size."""
-        _pools.stop(self.threads)
+        _pools.stop(self.code, self.threads)
 
     def __repr__(self) -> str:
         return f"ThreadPool({self.threads})"

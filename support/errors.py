@@ -1,5 +1,9 @@
 """The kinds of error a user can meet. A tool prints their text, which is made for people, and exits with 1."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 
 class WhenceError(Exception):
     """Base of the errors whose text is meant for a user: a tool prints it without a traceback and exits with 1."""
@@ -15,3 +19,14 @@ class ScheduleError(WhenceError):
 
 class PipelineError(WhenceError):
     """A pass pipeline, a command line or a compile option is bad."""
+
+
+def expectation(op: str, expected: str, found: str, where: str = "") -> str:
+    """The one form of an error text: `conv2d: expected .., got .. (layer 'x', model.onnx node 3)`."""
+    return f"{op}: expected {expected}, got {found}" + (f" ({where})" if where else "")
+
+
+def enumerated(places: Sequence[str], limit: int = 3) -> str:
+    """The layers that an error is about in one text; at most `limit` are spelled."""
+    more = [f"and {len(places) - limit} more"] if len(places) > limit else []
+    return "; ".join([*places[:limit], *more])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .autodiff.gradients import gradient as gradient
     from .language import hybrid as hybrid
     from .language.affine_forms import AXIS_SEPARATOR as AXIS_SEPARATOR
+    from .language.buffers import decl_buffer as decl_buffer
     from .language.expr import Axis as Axis
     from .language.expr import Expr as Expr
     from .language.externs import call_extern as call_extern
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from .language.tensor import tag_scope as tag_scope
     from .schedule.create import create_schedule as create_schedule
     from .schedule.intrin import decl_tensor_intrin as decl_tensor_intrin
-    from .schedule.intrin_parameters import decl_buffer as decl_buffer
     from .schedule.itervar import IterVar as IterVar
     from .schedule.itervar import thread_axis as thread_axis
     from .schedule.schedule import Schedule as Schedule
@@ -89,7 +89,7 @@ _HOMES = {
     ".language.affine_forms": ("AXIS_SEPARATOR",),
     ".autodiff.gradients": ("gradient",),
     ".schedule.intrin": ("decl_tensor_intrin",),
-    ".schedule.intrin_parameters": ("decl_buffer",),
+    ".language.buffers": ("decl_buffer",),
     ".schedule.itervar": ("IterVar", "thread_axis"),
     ".language.locations": ("located",),
     ".language.scans": ("scan",),

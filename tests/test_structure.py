@@ -16,13 +16,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ORDER = [
     "support",
+    "runtime",
     "provenance",
     "dialects",
     "frontends",
     "passes",
     "te",
     "lowering",
-    "runtime",
     "planning",
     "explorer",
 ]

@@ -78,6 +78,11 @@ class PoolAttr(Data[ConstantPool]):
             printer.print_string_literal(str(self.data.path) if self.data.path else "")
 
 
+def has_pool(module: ModuleOp) -> bool:
+    """Whether a module has a pool, or names the file of one."""
+    return isinstance(module.attributes.get(_POOL), PoolAttr)
+
+
 def pool_of(module: ModuleOp) -> ConstantPool:
     """The pool of a module, made on first use."""
     attribute = module.attributes.get(_POOL)

@@ -41,7 +41,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
     te_func.sym_name = StringAttr(symbol)
     te_text = printed(te_func)
     counts = {"te": _count([te_func])}
-    schedule = schedule_function(te_func, target.vector_bits)
+    schedule = schedule_function(te_func, target.hardware)
     tir_func = lower_schedule(schedule)
     run_tir_passes(tir_func)
     tir_text, lines = print_with_lines(tir_func)

@@ -14,7 +14,7 @@ from ...support.context import PassContext
 from ..llvm_to_native.target import Target
 from .printing import printed
 
-FOLDERS = ("dialects", "lowering", "passes", "provenance", "support", "te")
+FOLDERS = ("dialects", "lowering", "passes", "provenance", "runtime", "support", "te")
 """What lowering is made of, whole: passes are found by name as they run, which an import graph would not show."""
 
 outside: list[Callable[[], str]] = []

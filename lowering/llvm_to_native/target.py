@@ -9,33 +9,13 @@ from typing import Any, cast
 
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
+from ...support.machine import Machine
 
 _SYNTAX = '"native" or "llvm [-mtriple=..] [-mcpu=..] [-mattr=+x,-y]"'
-# A CPU that is named without -mattr: what its vectors hold. The first name that it starts with counts.
-_CPU_VECTORS = (
-    ("skylake-avx512", 512),
-    ("cascadelake", 512),
-    ("cooperlake", 512),
-    ("icelake", 512),
-    ("rocketlake", 512),
-    ("tigerlake", 512),
-    ("sapphirerapids", 512),
-    ("emeraldrapids", 512),
-    ("graniterapids", 512),
-    ("znver4", 512),
-    ("znver5", 512),
-    ("x86-64-v4", 512),
-    ("x86-64-v3", 256),
-    ("haswell", 256),
-    ("broadwell", 256),
-    ("skylake", 256),
-    ("alderlake", 256),
-    ("znver", 256),
-)
 
 
 def binding() -> Any:
-    """llvmlite's binding, ready for the host. Imported when first needed: it is large, and not annotated."""
+    """llvmlite's binding, ready for all its targets. Imported when first needed: it is large, and not annotated."""
     import llvmlite.binding as llvm
 
     llvm_ = cast(Any, llvm)
@@ -45,19 +25,21 @@ def binding() -> Any:
 
 @cache
 def _initialize(llvm: Any) -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    # Of the host, for assembly inside functions.
     llvm.initialize_native_asmparser()
 
 
 @dataclass(frozen=True)
 class Target:
-    """A machine. `features` is LLVM's list (`+avx2,-avx512f`); `vector_bits` is the width of the widest vectors."""
+    """A machine as LLVM names it. `features` is LLVM's list (`+avx2,-avx512f`)."""
 
     triple: str
     cpu: str = ""
     features: str = ""
-    vector_bits: int = 128
+    host: bool = False
+    """Whether it is the machine that compiles, whose caches can be asked for."""
 
     @staticmethod
     @cache
@@ -69,7 +51,7 @@ class Target:
         except RuntimeError:
             features = ""
         cpu = str(llvm.get_host_cpu_name())
-        return Target(str(llvm.get_process_triple()), cpu, features, vector_bits(cpu, features))
+        return Target(str(llvm.get_process_triple()), cpu, features, host=True)
 
     @staticmethod
     def parse(text: str) -> Target:
@@ -96,16 +78,25 @@ class Target:
         wrong = [word for word in values["mattr"].split(",") if word and word[0] not in "+-"]
         if wrong:
             raise PipelineError(message("target", "features that begin with + or -", ", ".join(wrong)))
-        bits = vector_bits(values["mcpu"], values["mattr"])
-        target = Target(values["mtriple"], values["mcpu"], values["mattr"], bits)
+        target = Target(values["mtriple"], values["mcpu"], values["mattr"])
         target.machine()
         return target
+
+    @property
+    def hardware(self) -> Machine:
+        """What vectors, registers and caches there are."""
+        return Machine.of(self.triple, self.cpu, self.features, host=self.host)
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of the widest vectors."""
+        return self.hardware.vector_bits
 
     @property
     def key(self) -> str:
         """What machine code depends on besides its source, LLVM's version included."""
         version = ".".join(map(str, binding().llvm_version_info))
-        return f"llvm-{version} {self.triple} {self.cpu} {self.features} {self.vector_bits}"
+        return f"llvm-{version} {self.triple} {self.cpu} {self.features} {self.hardware.text}"
 
     def machine(self) -> Any:
         """llvmlite's target machine: position independent, small code model.
@@ -123,17 +114,6 @@ def _machine(target: Target) -> Any:
     except RuntimeError as error:
         raise PipelineError(message("target", "a triple that this LLVM knows", f"{target.triple} ({error})")) from error
     return found.create_target_machine(cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small")
-
-
-def vector_bits(cpu: str, features: str) -> int:
-    """The widest vectors of a CPU: by its features, or else by its name."""
-    named = {word for word in features.split(",") if word}
-    if "+avx512f" in named:
-        return 512
-    width = next((bits for name, bits in _CPU_VECTORS if cpu.startswith(name)), 256 if "+avx" in named else 128)
-    if "-avx512f" in named:
-        width = min(width, 256)
-    return 128 if "-avx" in named else max(width, 256 if "+avx" in named or "+avx2" in named else 128)
 
 
 def _split(text: str) -> list[str]:

@@ -50,12 +50,12 @@ class ConvertRelayToTePass(ModulePass):
     target: str = "native"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        bits = Target.parse(self.target).vector_bits
+        machine = Target.parse(self.target).hardware
         block = op.body.block
         for func in [f for f in block.ops if isinstance(f, FuncOp) and f.primitive is not None]:
             lowered = lower_function(func)
             # Scheduling may add stages to the function it works on; the sequence has a primitive for each.
-            schedule = schedule_function(lowered.clone(), bits)
+            schedule = schedule_function(lowered.clone(), machine)
             block.insert_ops_before([lowered, schedule.sequence], func)
             func.detach()
             func.erase()

@@ -13,19 +13,11 @@ from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, Signature, shape_of
-from ...passes.relay.blocking import largest_divisor, vector_block
+from ...passes.relay.blocking import vector_block
+from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
 from .stages import compute, label, rounded, shape, wide
 from .transform import blocked_point
-
-LANES = 16
-"""Channels per block where the operator does not say."""
-
-
-def tile_width(width: int) -> int:
-    """How many output pixels of a row one register tile takes: a divisor of `width` if a good one exists."""
-    best = largest_divisor(width, 14)
-    return best if best >= min(width, 6) else min(-(-width // -(-width // 14)), width)
 
 
 @dataclass(frozen=True)
@@ -64,20 +56,15 @@ def _padded(data: Tensor, extents: tuple[int, int], before: tuple[int, int]) -> 
 
 
 def _blocked_convolution(sig: Signature, name: str, data: Tensor, weight: Tensor, result: tuple[int, ...]) -> Tensor:
-    """NCHW[x]c data, OIHW[x]i[y]o weight -> NCHW[y]c of shape `result`, whose rows may come out wider than asked.
-
-    The row is widened to whole register tiles; the columns beyond it are never read.
-    """
-    batch, chunks, out_height, out_width, lanes = result
+    """NCHW[x]c data, OIHW[x]i[y]o weight -> NCHW[y]c of shape `result`."""
+    _, chunks, out_height, out_width, _ = result
     o_chunks, i_chunks, kh, kw, i_lanes, _ = shape(weight)
     groups = sig.int("groups")
     rows, columns = _windows(sig, (kh, kw))
-    tile = tile_width(out_width)
-    widened = -(-out_width // tile) * tile
     _, _, height, width, _ = shape(data)
     need = (
         max(height + rows.before, (out_height - 1) * rows.stride + (kh - 1) * rows.dilation + 1),
-        max(width + columns.before, (widened - 1) * columns.stride + (kw - 1) * columns.dilation + 1),
+        max(width + columns.before, (out_width - 1) * columns.stride + (kw - 1) * columns.dilation + 1),
     )
     padded = _padded(data, need, (rows.before, columns.before))
     per_group = o_chunks // groups
@@ -90,15 +77,11 @@ def _blocked_convolution(sig: Signature, name: str, data: Tensor, weight: Tensor
         value = padded(n, chunk, iy, ix, il).astype(number) * weight(oc, ic, ky, kx, il, ol).astype(number)
         return te.sum(value, axis=[ic, ky, kx, il])
 
-    extents = (batch, chunks, out_height, widened, lanes)
-    return rounded(te.compute(extents, product, name=name, tag="conv2d_NCHWc"), data.dtype)
+    return rounded(te.compute(result, product, name=name, tag="conv2d_NCHWc"), data.dtype)
 
 
 def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    extents = shape_of(op.results[0])
-    widened = _blocked_convolution(op.signature, label(op), data, weight, extents)
-    # The first columns of a convolution that came out wider than its result.
-    return widened if shape(widened) == extents else compute(extents, lambda *i: widened(*i), label(op))
+    return _blocked_convolution(op.signature, label(op), data, weight, shape_of(op.results[0]))
 
 
 def _repacked(x: Tensor, src: str, dst: str, extents: tuple[int, ...], name: str) -> Tensor:
@@ -116,7 +99,7 @@ def conv2d(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     if groups == channels == outputs:
         return _depthwise_nchw(op, data, weight)
     extents = shape_of(op.results[0])
-    ib, ob = vector_block(depth, LANES), vector_block(outputs // groups, LANES)
+    ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // groups, CHANNEL_BLOCK)
     packed = _repacked(data, "NCHW", f"NCHW{ib}c", (batch, channels // ib, height, width, ib), "data_vec")
     blocks = (outputs // ob, depth // ib, kh, kw, ib, ob)
     kernel = _repacked(weight, "OIHW", f"OIHW{ib}i{ob}o", blocks, "kernel_vec")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...dialects import te
+from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
 from .schedules.common import Scheduling, tag_of
@@ -43,10 +44,10 @@ GROUPS: dict[str, Callable[[Scheduling, list[Stage]], None]] = {
 """Tag of any stage of a group -> what schedules all stages with buffers, or leaves them to their own tags."""
 
 
-def schedule_function(func: te.FuncOp, vector_bits: int) -> Schedule:
-    """The default schedule of a te.func for vectors of `vector_bits`."""
+def schedule_function(func: te.FuncOp, machine: Machine) -> Schedule:
+    """The default schedule of a te.func for a machine."""
     schedule = Schedule(func)
-    work = Scheduling(schedule, vector_bits)
+    work = Scheduling(schedule, machine)
     for stage in schedule.stages:
         if _inlinable(schedule, stage):
             stage.compute_inline()

@@ -21,14 +21,18 @@ from ...dialects.relay.nn import (
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import LayoutTransformOp
+from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
-from ...provenance.rewrite import eliminate_common_subexpressions, rewrite
+from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
+from ...support.machine import CHANNEL_BLOCK
 from .blocking import PLAIN, blocked_source, moved, nchw, vector_block
 from .sink_transforms import SINKING, SMALLEST_BLOCK
 
-_PANELS = (64, 48, 32, 16)
-"""Preferred widths of a packed weight's panels: the columns of the register tiles."""
+_PANELS = (4, 3, 2, 1)
+"""Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
+_WIDEST = 8
+"""Blocks of the widest panel."""
 
 
 def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
@@ -73,25 +77,28 @@ class BlockConv2D(RewritePattern):
         return vector_block(channels, self.lanes)
 
 
-def panel_width(rows: int) -> int:
-    """How many rows of a dense weight are packed side by side: a multiple of 16 if that divides `rows`.
+def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
+    """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
 
-    Else the divisor of up to 128 that fills whole vectors best, the last vector of a panel being cut off.
+    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off.
     """
 
     def filled(width: int) -> tuple[float, int]:
-        return width / (-(-width // 16) * 16), width
+        return width / (-(-width // lanes) * lanes), width
 
-    divisors = (width for width in range(1, min(rows, 128) + 1) if rows % width == 0)
-    return next((width for width in _PANELS if rows % width == 0), 0) or max(divisors, key=filled)
+    divisors = (width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0)
+    return next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0) or max(divisors, key=filled)
 
 
+@dataclass
 class PackDense(RewritePattern):
-    """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`."""
+    """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`, b in blocks of `lanes`."""
+
+    lanes: int
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DenseOp, rewriter: PatternRewriter, /):
-        width = panel_width(shape_of(op.weight)[0])
+        width = panel_width(shape_of(op.weight)[0], self.lanes)
         if width < SMALLEST_BLOCK or not _is_plain_f32(op, op.data, op.weight):
             return
         layout = f"NC{width}n"
@@ -109,7 +116,7 @@ class AlterOpLayoutPass(ModulePass):
     are left for `relay-fold-constant`.
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
-    lanes: the most channels in a block, the floats of a vector register.
+    lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
 
     ```mlir
     relay.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x32x8x8xf32>) {
@@ -128,12 +135,12 @@ class AlterOpLayoutPass(ModulePass):
     """
 
     name = "relay-alter-op-layout"
-    lanes: int = 16
+    lanes: int = CHANNEL_BLOCK
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
-        patterns = [BlockConv2D(self.lanes), PackDense(), *SINKING]
+        patterns = [BlockConv2D(self.lanes), PackDense(self.lanes), *SINKING]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):

@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ...dialects.relay.constants import pool_of
 from ...dialects.relay.core import ConstantOp
-from ...provenance.rewrite import is_trivially_dead_when_unused
+from ...provenance.dce import is_trivially_dead_when_unused
 from ...support.dtypes import Array
 
 

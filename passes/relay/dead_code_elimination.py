@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ...provenance.rewrite import eliminate_dead_code
+from ...provenance.dce import eliminate_dead_code
 
 
 @dataclass(frozen=True)

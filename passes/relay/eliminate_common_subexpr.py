@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import ConstantOp
-from ...provenance.rewrite import eliminate_common_subexpressions
+from ...provenance.cse import eliminate_common_subexpressions
 
 
 @dataclass(frozen=True)

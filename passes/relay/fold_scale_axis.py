@@ -17,7 +17,7 @@ from ...dialects.relay.elementwise import AddOp, LeakyReluOp, MultiplyOp, ReluOp
 from ...dialects.relay.nn import BiasAddOp, Conv2DOp, DenseOp
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import ReshapeOp
-from ...provenance.rewrite import rewrite
+from ...provenance.rewrite import rewrite, stands_for
 from ...support.dtypes import Array
 from .channel_axes import Anchor, input_axes, is_along, output_axes
 from .constant_operands import constant_value, is_at_hand, sole_user
@@ -46,15 +46,26 @@ class _Scaling(RewritePattern):
     def is_constant(self, value: SSAValue) -> bool:
         return is_at_hand(value.owner, self.module) or value.owner in self.products
 
-    def scale(self, op: Operator, index: int, factor: SSAValue, axis: int | None, rewriter: PatternRewriter) -> None:
-        """Replace `op` by itself with operand `index` multiplied by `factor`, laid along `axis` if one is given."""
+    def scale(
+        self,
+        op: Operator,
+        index: int,
+        factor: SSAValue,
+        axis: int | None,
+        scaling: MultiplyOp,
+        rewriter: PatternRewriter,
+    ) -> None:
+        """Replace `op` by itself with operand `index` multiplied by `factor`, laid along `axis` if one is given.
+
+        The product does what `scaling` did, and the new operator what `op` did: other factors change no operator.
+        """
         made: list[Operation] = []
         operand = op.operands[index]
         if axis is not None:
             shape = [-1 if i == axis else 1 for i in range(len(shape_of(operand)))]
             made.append(laid := ReshapeOp(factor, newshape=shape))
             factor = laid.result
-        made.append(product := MultiplyOp(operand, factor))
+        made.append(product := stands_for(MultiplyOp(operand, factor), scaling))
         self.products.add(product)
         operands = [product.result if i == index else other for i, other in enumerate(op.operands)]
         new = type(op).create(operands=operands, result_types=list(op.result_types), properties=dict(op.properties))
@@ -72,7 +83,7 @@ class _Scaling(RewritePattern):
             factor = factor.clone()
         rewriter.insert(factor, InsertPoint.before(anchor))
         rewriter.replace(scaling, [], [data])
-        self.scale(anchor, 1, factor.result, axis, rewriter)
+        self.scale(anchor, 1, factor.result, axis, scaling, rewriter)
         return factor.result
 
 
@@ -118,7 +129,7 @@ class ScaleResult(_Scaling):
             return
         factor = self.scale_weight(owner, op, axes[1], rewriter)
         for bias, constant in reversed(biased):
-            self.scale(bias, constant, factor, 0 if isinstance(bias, BiasAddOp) else None, rewriter)
+            self.scale(bias, constant, factor, 0 if isinstance(bias, BiasAddOp) else None, op, rewriter)
 
 
 @dataclass
@@ -153,13 +164,15 @@ class FoldScaleAxisPass(ModulePass):
     After: no floating-point multiplication by a constant per channel follows a convolution or dense with constant
     weights that nobody else reads, additions of constants and (for positive factors) a relu between them included;
     none stands right before one, either.
-    Locations: the convolution, its weights and the biases get those of the multiplication and of each other.
+    Locations: the scaled weights and biases get the multiplication's and the factor's. The operators keep theirs: with
+    another factor they compute the same, on other constants.
 
     ```mlir
     %0 = relay.nn.dense %x, %w : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc("dense")
     %1 = relay.multiply %0, %two : (tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> loc("scale")
     // becomes
-    %0 = relay.nn.dense %x, %twice : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc(fused["scale", "dense"])
+    %0 = relay.nn.dense %x, %twice : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc("dense")
+    // where %twice is at fused["scale", "w", "two"]
     ```
     """
 

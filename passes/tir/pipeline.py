@@ -5,7 +5,7 @@ The order is that of TVM's `lower`, but
 - vectors come before flat buffers, while indices say which dimension a lane moves along, and double buffers, too, while
   a buffer can get one more dimension;
 - prefetches are put in after vectors: one per vector, not one per lane;
-- bound checks are put in first, while indices are those of the source;
+- bound checks are put in, and bounds are verified, first, while indices are those of the source;
 - loops that are to be unrolled stay rolled (`tir.UnrollLoop.explicit_unroll` is off): LLVM unrolls them, and a kernel
   takes a few dozen ops here, not thousands;
 - uneven splits are taken apart before the one simplification that clears up after that as well.
@@ -46,6 +46,7 @@ from . import (
     transpose_loads,
     unroll,
     vectorize,
+    verify_memory,
 )
 from .rewriting.common import prim_funcs
 
@@ -120,6 +121,8 @@ PHASES: tuple[tuple[Step, ...], ...] = (
         Step("tir-lower-block", lower_block.run),
         Step("tir-lower-match-buffer", lower_match_buffer.run),
         Step("tir-instrument-bound-checkers", _check_bounds),
+        # An access that the checkers guard cannot leave its buffer.
+        Step("tir-verify-memory", verify_memory.check_bounds),
         Step("tir-narrow-datatype", narrow_datatype.run),
     ),
     (
@@ -169,6 +172,7 @@ TVM_NAMES: dict[str, str] = {
     "tir-storage-rewrite": "tir.StorageRewrite",
     "tir-unroll": "tir.UnrollLoop",
     "tir-vectorize": "tir.VectorizeLoop",
+    "tir-verify-memory": "tir.VerifyMemory",
 }
 """What else `disabled_pass` may call them."""
 
@@ -184,7 +188,8 @@ TIR_PIPELINE: tuple[tuple[str, Run], ...] = tuple(
 def run_tir_passes(func: PrimFuncOp) -> None:
     """Bring one kernel, as te_to_tir makes it, into the form that tir_to_llvm reads; in place, without verifying.
 
-    Raises PipelineError where a pass of `tir.add_lower_pass` leaves no valid kernel of that name.
+    Raises VerifyException about an access that is sure to leave its buffer, PipelineError where a pass of
+    `tir.add_lower_pass` leaves no valid kernel of that name.
     """
     context, ledger = PassContext.current(), current_ledger()
     disabled = set(context.disabled_pass)

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.tir import AllocConstOp, AllocOp, ForOp, IfOp, PrimFuncOp
+from ...dialects.tir import AllocConstOp, AllocOp, DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp
+from .analysis.effects import writes
+from .analysis.elementwise import point
 from .rewriting.common import Reader, drop, prim_funcs
 
 
@@ -34,12 +36,35 @@ def _block(block: Block) -> None:
                         _without_else(op)
                 if op.block.is_empty and op.orelse is None:
                     drop(op, "NoOp", "an empty if")
+            case StoreOp() if _changes_nothing(op):
+                drop(op, "NoOp", "stores what is there")
             case _:
                 for region in op.regions:
                     _block(region.block)
                 if isinstance(op, Reader | AllocOp | AllocConstOp) or op.has_trait(Pure):
                     if all(result.first_use is None for result in op.results):
                         drop(op, "NoOp", "nobody reads its result")
+
+
+def _changes_nothing(op: StoreOp) -> bool:
+    """Whether `op` stores what it has from the same place, to which nothing was written in between."""
+    load = op.value.owner
+    if not isinstance(load, LoadOp) or load.buffer is not op.buffer or load.parent is not op.parent:
+        return False
+    if load.guard is not None or point(load, {}).key != point(op, {}).key or _has_views(op.buffer):
+        return False
+    between = load.next_op
+    while between is not None and between is not op:
+        if any(writes(inner, op.buffer) for inner in between.walk()):
+            return False
+        between = between.next_op
+    return True
+
+
+def _has_views(buffer: SSAValue) -> bool:
+    """Whether the buffer's memory may have another name."""
+    views = (use.operation for use in buffer.uses)
+    return isinstance(buffer.owner, DeclBufferOp) or any(isinstance(op, DeclBufferOp) for op in views)
 
 
 def _without_else(op: IfOp) -> None:
@@ -49,9 +74,10 @@ def _without_else(op: IfOp) -> None:
 
 @dataclass(frozen=True)
 class TirRemoveNoOpPass(ModulePass):
-    """Removes loops and branches that do nothing, and loads, buffers and pure ops that nobody uses.
+    """Removes what does nothing: empty loops and branches, `a[i] = a[i]`, loads, buffers and pure ops without users.
 
-    Before: any kernels. After: every loop and `if` holds something, every result has a use.
+    Before: any kernels. After: every loop and `if` holds something, every result has a use, and no store of a value
+    that was loaded from its place in the same block has no other store to the buffer before it.
     Locations: as they were; what went is in the ledger.
 
     ```mlir

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
+from xdsl.dialects.arith import CmpiOp, ConstantOp, SelectOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp
-from ...provenance.span import fuse
+from .analysis.comparisons import decided
 from .rewriting.common import (
     Mapped,
     Ranges,
+    blocks_of,
     constant,
     drop,
     hoist,
@@ -38,12 +40,20 @@ def _block(block: Block, ranges: Ranges, keep: bool) -> None:
                 _for(op, ranges, keep)
             case IfOp():
                 _if(op, ranges, keep)
+            case CmpiOp():
+                if (holds := decided(op, ranges)) is not None:
+                    _replace(
+                        op, constant(IntegerAttr(int(holds), i1), i1, op.location), "DecidedCompare", "by its ranges"
+                    )
+            case SelectOp():
+                if isinstance(owner := op.cond.owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
+                    chosen = op.lhs if owner.value.value.data else op.rhs
+                    _substitute(op, chosen, "DecidedSelect", "its condition is a constant")
             case _ if isinstance(op, Mapped):
                 _access(op, ranges)
             case _:
-                for region in op.regions:
-                    for inner in region.blocks:
-                        _block(inner, ranges, keep)
+                for inner, known in blocks_of(op, ranges):
+                    _block(inner, known, keep)
 
 
 def _for(op: ForOp, ranges: Ranges, keep: bool) -> None:
@@ -71,16 +81,13 @@ def _if(op: IfOp, ranges: Ranges, keep: bool) -> None:
             return
         _block(branch, ranges, keep)
         moved = hoist(branch, op)
-        for inner in moved:
-            inner.location = fuse([inner.location, op.location])
         record("DecidedIf", op, f"its guard {'never' if settled.never else 'always'} holds", moved)
         op.detach()
         op.erase()
         return
     update(op, seen.values, settled)
-    _block(op.block, {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))}, keep)
-    if op.orelse is not None:
-        _block(op.orelse.block, ranges, keep)
+    for inner, known in blocks_of(op, ranges):
+        _block(inner, known, keep)
 
 
 def _access(op: Mapped, ranges: Ranges) -> None:
@@ -91,23 +98,33 @@ def _access(op: Mapped, ranges: Ranges) -> None:
         return
     assert isinstance(op, LoadOp)
     assert op.otherwise is not None
-    value = constant(op.otherwise, op.result.type, op.location)
+    _replace(op, constant(op.otherwise, op.result.type, op.location), "NeverRead", "its guard never holds")
+
+
+def _replace(op: Operation, number: ConstantOp, pattern: str, reason: str) -> None:
+    """Let a constant stand for the result of `op`."""
     assert op.parent is not None
-    op.parent.insert_op_before(value, op)
-    op.result.replace_all_uses_with(value.result)
-    record("NeverRead", op, "its guard never holds", [value])
+    op.parent.insert_op_before(number, op)
+    _substitute(op, number.result, pattern, reason)
+
+
+def _substitute(op: Operation, value: SSAValue, pattern: str, reason: str) -> None:
+    """Let `value` stand for the result of `op`."""
+    op.results[0].replace_all_uses_with(value)
+    record(pattern, op, reason, [value.owner] if isinstance(value.owner, Operation) else ())
     op.detach()
     op.erase()
 
 
 @dataclass(frozen=True)
 class TirSimplifyPass(ModulePass):
-    """Simplifies index maps and guards, and takes away loops and branches that decide nothing.
+    """Simplifies index maps and guards, and takes away loops, branches and comparisons that decide nothing.
 
     Before: any kernels. After: every map is linear over distinct loop variables and data-dependent indices, each of
-    them used; no guard expression always holds; no loop has an extent below 2.
-    Locations: ops keep theirs; ops of an `if` that is always taken are located at the `if`, too. What went is in the
-    ledger.
+    them used; no guard expression always holds; no loop has an extent below 2; no comparison of indices is decided by
+    the ranges of loop variables, which guards narrow in both branches.
+    Locations: ops keep theirs, those of an `if` that is always taken, too: what a guard serves is the op it guards, not
+    the other way round. What went is in the ledger.
 
     ```mlir
     tir.for %i in 4 {

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, LocationAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import substitute
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes
+from ...provenance.span import fuse
 from .analysis.lanes import WIDTHS, Condition, Lanes, Obstacle, conditions
 from .rewriting.common import Ranges, blocks_of, hoist, prim_funcs, record, settle, view
 from .rewriting.lane_bodies import Copies, Vectors
@@ -166,7 +167,7 @@ def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies) -> bool:
     except Obstacle:
         full.erase()
         return False
-    _choose(loop, full, *guard)
+    _choose(loop, full, *guard, fuse([list(loop.block.ops)[place].location for place in found]))
     _open(full, lanes, copies)
     _leave(loop, "only some lanes take its branches")
     return True
@@ -186,10 +187,10 @@ def _in_all_lanes(loop: ForOp, found: Sequence[Condition], ranges: Ranges) -> tu
     return settled.guard.data, [values[i] for i in settled.kept]
 
 
-def _choose(loop: ForOp, full: ForOp, guard: AffineMap, values: Sequence[SSAValue]) -> None:
-    """Put `full` where the guard holds, and `loop` where not."""
+def _choose(loop: ForOp, full: ForOp, guard: AffineMap, values: Sequence[SSAValue], location: LocationAttr) -> None:
+    """Put `full` where the guard holds, and `loop` where not; `location` is that of the branches it stands for."""
     branch = IfOp.make(guard, values, likely=True, orelse=True)
-    branch.location = loop.location
+    branch.location = location
     assert loop.parent is not None
     assert branch.orelse is not None
     loop.parent.insert_op_before(branch, loop)

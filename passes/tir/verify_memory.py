@@ -9,42 +9,46 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.affine import Linear, Range, linear, linear_bounds
 from ...dialects.tir import (
-    UNBOUNDED,
     AllocOp,
-    CallExternOp,
     ForOp,
     IfOp,
     LoadOp,
     PrimFuncOp,
     StoreOp,
     WhileOp,
-    buffer_of,
 )
 from ...provenance.diagnostics import message
+from .analysis import out_of_range
+from .analysis.effects import writes
 from .analysis.elementwise import Point, point
+from .analysis.out_of_range import name_of
 from .analysis.races import meet
-from .rewriting.common import Ranges, Writer, narrowed, prim_funcs, view
+from .rewriting.common import Ranges, blocks_of, prim_funcs
 
 Access: TypeAlias = LoadOp | StoreOp
 
 
 def errors_of(func: PrimFuncOp) -> list[str]:
-    """What is wrong with the memory of one kernel, in the order of the text."""
+    """What is wrong with the memory of one kernel: order of accesses and races, then bounds, each as in the text."""
     check = _Check()
-    check.block(func.block, {}, conditional=False)
-    return check.errors
+    check.block(func.block, {})
+    return [*check.errors, *out_of_range.errors_of(func)]
 
 
 def run(func: PrimFuncOp) -> None:
     """Raise VerifyException, with all that is wrong, if anything is."""
     _report(errors_of(func))
+
+
+def check_bounds(func: PrimFuncOp) -> None:
+    """Raise VerifyException about the first access that is sure to leave its buffer, if any is."""
+    for error in out_of_range.errors_of(func):
+        raise VerifyException(error)
 
 
 def _report(errors: list[str]) -> None:
@@ -59,27 +63,15 @@ class _Check:
     def fail(self, op: Operation, expected: str, found: str) -> None:
         self.errors.append(message(op.name, expected, found, op.location))
 
-    def block(self, block: Block, ranges: Ranges, *, conditional: bool) -> None:
+    def block(self, block: Block, ranges: Ranges) -> None:
         for op in block.ops:
-            match op:
-                case ForOp():
-                    ranges[op.var] = op.bounds
-                    if op.trip_count:
-                        self.block(op.block, ranges, conditional=conditional)
-                    if op.kind.data == "parallel" and op.trip_count > 1:
-                        self.races(op, ranges)
-                case IfOp():
-                    self.block(op.block, narrowed(op, ranges), conditional=True)
-                    if op.orelse is not None:
-                        self.block(op.orelse.block, ranges, conditional=True)
-                case AllocOp():
-                    self.definition(op)
-                case LoadOp() | StoreOp():
-                    if not conditional and not (isinstance(op, LoadOp) and op.guard is not None):
-                        self.bounds(op, ranges)
-                case _:
-                    for region in op.regions:
-                        self.block(region.block, ranges, conditional=True)
+            if isinstance(op, AllocOp):
+                self.definition(op)
+            for inner, known in blocks_of(op, ranges):
+                if not isinstance(op, ForOp) or op.trip_count:
+                    self.block(inner, known)
+            if isinstance(op, ForOp) and op.kind.data == "parallel" and op.trip_count > 1:
+                self.races(op, ranges)
 
     def definition(self, alloc: AllocOp) -> None:
         """The first access of a buffer that runs must not be a load."""
@@ -89,27 +81,8 @@ class _Check:
                 written = True
             elif isinstance(op, LoadOp) and op.buffer is alloc.result and not written:
                 if not _may_follow_store(op, alloc):
-                    self.fail(op, f"a store to {_name(alloc.result)} before it is read", "none")
+                    self.fail(op, f"a store to {name_of(alloc.result)} before it is read", "none")
                     return
-
-    def bounds(self, op: Access, ranges: Ranges) -> None:
-        """The ends of the range of each index, which an access that is sure to run reaches, and the last lane."""
-        seen = view(op, ranges)
-        for dim, (expr, extent) in enumerate(zip(seen.map, buffer_of(op.buffer).get_shape(), strict=True)):
-            form = linear(expr, seen.ranges)
-            low, high = linear_bounds(form, seen.ranges)
-            if (low < 0 or high >= extent) if _is_exact(form, seen.ranges) else (high < 0 or low >= extent):
-                found = str(low) if low == high else f"{low} to {high}"
-                self.fail(op, f"an index in [0, {extent}) of dimension {dim} of {_name(op.buffer)}", found)
-                return
-        at = point(op, ranges)
-        if at.lanes < 2 or not _is_exact(at.form, seen.ranges):
-            return
-        low, high = (bound + at.stride * (at.lanes - 1) for bound in linear_bounds(at.form, seen.ranges))
-        size = buffer_of(op.buffer).size
-        if low < 0 or high >= size:
-            expected = f"all {at.lanes} lanes inside the {size} elements of {_name(op.buffer)}"
-            self.fail(op, expected, f"the last lane at element {low if low < 0 else high}")
 
     def races(self, loop: ForOp, ranges: Ranges) -> None:
         """Two passes of a parallel loop must not touch one element, unless both read it."""
@@ -125,7 +98,7 @@ class _Check:
                 if isinstance(store, StoreOp) and meet(loop, at, there):
                     what = "write" if isinstance(one, StoreOp) and isinstance(other, StoreOp) else "read and write"
                     expected = f"passes of a parallel loop over {_hint(loop.var)} that touch different elements"
-                    self.fail(store, expected, f"passes that {what} one element of {_name(buffer)}")
+                    self.fail(store, expected, f"passes that {what} one element of {name_of(buffer)}")
                     break
 
 
@@ -148,11 +121,6 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
     return accesses(loop.block)
 
 
-def writes(op: Operation, buffer: SSAValue) -> bool:
-    """Whether `op` writes the buffer, or calls a function that may."""
-    return (isinstance(op, Writer) and op.buffer is buffer) or (isinstance(op, CallExternOp) and buffer in op.operands)
-
-
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
     """Whether a load before all stores in the text may run after one: not at first, but in a later pass of a loop."""
     conditional = load.guard is not None
@@ -168,19 +136,8 @@ def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
     return False
 
 
-def _is_exact(form: Linear, ranges: tuple[Range, ...]) -> bool:
-    """Whether the bounds of `form` are values of it: a sum over loop variables, which take all of theirs."""
-    return all(isinstance(atom, AffineDimExpr) and ranges[atom.position] != UNBOUNDED for atom, _ in form.terms)
-
-
 def _hint(value: SSAValue) -> str:
     return f"%{value.name_hint}" if value.name_hint else "its variable"
-
-
-def _name(buffer: SSAValue) -> str:
-    if buffer.name_hint:
-        return f"%{buffer.name_hint}"
-    return f"argument {buffer.index}" if isinstance(buffer, BlockArgument) else "a buffer"
 
 
 @dataclass(frozen=True)
@@ -190,9 +147,10 @@ class TirVerifyMemoryPass(ModulePass):
     Raises VerifyException with the text `Memory verification failed with the following errors:` and a line for each,
     which names op, buffer and layer, when
     - a buffer that the kernel allocates is read before anything was written to it;
-    - a load or store that is sure to run leaves its buffer, by the bounds of its loops or by a constant index;
+    - a load or store leaves its buffer in an iteration that is sure to come, by the bounds of the loops, the branches
+      and guards around it, or a constant index (`whence.lower`, `build` and `compile` check this of every kernel);
     - two passes of a parallel loop write one element of a buffer from outside of it, or one reads what another writes.
-    What only data decides, or a guard that is not a bound of one loop, is taken to be right.
+    What only data decides is taken to be right.
 
     Before and after: any kernels, the same.
     Locations: as they were.

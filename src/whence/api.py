@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.build import Progress, build
+from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.models import model_path
+from whence.planning.artifact import Artifact
+from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
-from whence.runtime.artifact import Artifact
-from whence.runtime.cache import KernelCache
-from whence.runtime.executor import Runner
 from whence.runtime.tensors import Tensor, TensorSpec
-from whence.runtime.threads import ThreadPool
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
@@ -58,8 +58,8 @@ class Executable:
 
     def __init__(self, artifact: Artifact, threads: int | None = None):
         self.artifact = artifact
-        self._runner = Runner(artifact)
-        self._pool = ThreadPool(threads)
+        self._runner = load_artifact(artifact)
+        self._pool = thread_pool(threads)
         self._names = tuple(spec.name for spec in artifact.outputs)
 
     @property

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import FuncOp
+from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.kernel.draft import draft_kernel
 from whence.lowering.kernel.key import code_key, kernel_key
 from whence.lowering.kernel.record import Kernel
@@ -23,13 +24,12 @@ from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
 from whence.planning.main_program import main_program
 from whence.planning.pools import Pools
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger
-from whence.runtime.artifact import Artifact, Snapshot
-from whence.runtime.cache import KernelCache, decode, encode
 from whence.sources import source_folder, write_source
 from whence.support.errors import PipelineError, ScheduleError
 
@@ -74,7 +74,7 @@ def build(
         snapshots = [Snapshot("relay", module.clone())]
         main = _main(module)
         inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
-        passes = relay_pipeline(opt_level)
+        passes = relay_pipeline(opt_level, target.hardware)
         done = 0
 
         def count(*_: object) -> None:
@@ -85,9 +85,9 @@ def build(
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         snapshots.append(Snapshot("fused", module))
         kernels, kernel_of = compile_kernels(module, target, cache, tell)
-        program = assemble(module, kernels, kernel_of, inputs, outputs, pools)
-        native = _compile_main(main_program(program, [kernel.symbol for kernel in kernels]), target, cache)
-    return Artifact.of(program, tuple(kernels), native.object, ledger, tuple(snapshots), native.assembly)
+        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+        native = _compile_main(main_program(assembly), target, cache)
+    return Artifact.of(assembly, tuple(kernels), native.object, ledger, tuple(snapshots), native.assembly)
 
 
 def _main(module: ModuleOp) -> FuncOp:

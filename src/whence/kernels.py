@@ -9,31 +9,32 @@ from typing import Any
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin, LocationAttr, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.builtin import Builtin, StringAttr
 from xdsl.dialects.math import Math
 from xdsl.dialects.vector import Vector
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import BufferType, PrimFuncOp, Tir, buffer_of
+from whence.located_parser import LocatedParser
 from whence.lowering.kernel.printing import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
+from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
+from whence.lowering.packed_calls import packed_call
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.lowering.tir_to_llvm.constants import ASSERT_FAILED
 from whence.lowering.tir_to_llvm.convert import convert
 from whence.passes.tir.instrument_bound_checkers import CALLBACK, sites_of
 from whence.passes.tir.pipeline import run_tir_passes
-from whence.provenance.span import fuse
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
-from whence.runtime.jit import link
 from whence.runtime.packed import PackedFunctions
+from whence.runtime.program import PARALLEL_FOR
 from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
-from whence.runtime.threads import ThreadPool, pool_library
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 from whence.te.language.tensor import PlaceholderOp
@@ -80,12 +81,11 @@ class Function:
         self.llvm = emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target)
         native = compile_text(self.llvm, target)
         self.assembly = native.assembly
-        self._library = pool_library()
-        self._packed = PackedFunctions(calls)
+        self._packed = PackedFunctions(map(packed_call, calls))
         self._sites = sites_of(func)
         self._bounds, self._assertions = BoundErrors(), FailedAssertions()
         imports = {
-            "whence_parallel_for": self._library["whence_parallel_for"],
+            PARALLEL_FOR: pool_code().parallel_for,
             CALLBACK: self._bounds.address,
             ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
@@ -95,7 +95,7 @@ class Function:
         self._call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self._code[symbol])
         self._workspace = aligned_empty((low.workspace,), np.uint8)
         self._scratch = address(self._workspace)
-        self._pool = ThreadPool(threads)
+        self._pool = thread_pool(threads)
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
         if len(arrays) != len(self._inputs):
@@ -119,9 +119,9 @@ class Function:
                 )
         return tuple(readable(array) for array in arrays)
 
-    def _site(self, number: int) -> tuple[str, LocationAttr]:
+    def _site(self, number: int) -> tuple[str, list[str]]:
         site = self._sites[number]
-        return site.buffer, fuse([NameLoc(StringAttr(layer), NoneAttr()) for layer in site.layers])
+        return site.buffer, [f"layer '{layer}'" for layer in site.layers]
 
 
 def _spec(type_: BufferType) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
@@ -160,7 +160,7 @@ def _parsed(text: str) -> PrimFuncOp:
     for dialect in (Builtin, Tir, Arith, Math, Vector):
         context.load_dialect(dialect)
     try:
-        module = Parser(context, text, "<text>").parse_module()
+        module = LocatedParser(context, text, "<text>").parse_module()
     except ParseError as error:
         raise FrontendError(f"build_prim_func: {one_line(error)}") from error
     found = [op for op in module.ops if isinstance(op, PrimFuncOp)]

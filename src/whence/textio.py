@@ -11,15 +11,15 @@ from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from whence.dialects.element_types import tensor_type
-from whence.dialects.relay.constants import pool_of
+from whence.dialects.relay.constants import has_pool, pool_of
 from whence.dialects.relay.core import ConstantOp
 from whence.files import replacing
+from whence.located_parser import LocatedParser
 from whence.provenance.diagnostics import message
 from whence.runtime.params import load_params, write_params
 from whence.support.dtypes import Array
@@ -46,7 +46,7 @@ def read_module(path: Path) -> ModuleOp:
     except UnicodeDecodeError as error:
         raise FrontendError(f"{path}: expected a text file in UTF-8, got other bytes at {error.start}") from error
     try:
-        module = Parser(context(), text, str(path)).parse_module()
+        module = LocatedParser(context(), text, str(path)).parse_module()
         module.verify()
     except ParseError as error:
         raise FrontendError(one_line(error)) from error
@@ -67,6 +67,8 @@ def attach_params(module: ModuleOp, folder: Path) -> None:
 
     Raises FrontendError when that is no params file or a tensor is not what its constant says.
     """
+    if not has_pool(module):
+        return
     pool = pool_of(module)
     if pool.path is None or not (folder / pool.path).is_file():
         return

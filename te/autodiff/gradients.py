@@ -17,7 +17,7 @@ from ..language.locations import located
 from ..language.math import all as all_of
 from ..language.reducers import reduce_axis
 from ..language.reducers import sum as sum_of
-from ..language.tensor import ComputeOp, Operation, Tensor, compute
+from ..language.tensor import ComputeOp, Operation, Tensor, compute, tensor_of
 from ..language.tensor_compute import rebuilt
 from .derivatives import derivatives, times
 from .gradient_sites import Site, conditions, expression, number, solve
@@ -162,7 +162,7 @@ class _Gradient:
         """Add what `root`, computed at each point of `axes` where the condition holds, gives."""
         known: dict[tuple[Tensor, tuple[AffineExpr, ...]], Expr] = {}
         for read, derivative in derivatives(root, lambda read: read.tensor in self.live):
-            key = read.tensor, self._indices(op, read, axes)
+            key = tensor_of(read), self._indices(op, read, axes)
             known[key] = known[key] + derivative if key in known else derivative
         for (tensor, indices), derivative in known.items():
             site = solve(indices, [number(extent) for extent in tensor.shape], axes)

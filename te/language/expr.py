@@ -16,8 +16,6 @@ from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import LocationAttr
 
-    from .tensor import Tensor
-
 
 class Expr:
     """A scalar expression."""
@@ -260,11 +258,23 @@ class Call(Expr):
         object.__setattr__(self, "dtype", self.a.dtype)
 
 
+class Source:
+    """What elements are read of: a tensor, as expressions know it."""
+
+    name: str
+    shape: tuple[Extent, ...]
+    dtype: str
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
 @dataclass(frozen=True, eq=False)
 class Read(Expr):
     """An element of a tensor; with `otherwise`, that number where the point lies outside."""
 
-    tensor: Tensor
+    tensor: Source
     indices: tuple[Expr, ...]
     otherwise: Const | None = None
 

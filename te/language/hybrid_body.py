@@ -19,7 +19,7 @@ from . import math as functions
 from .expr import Axis, Binary, Compare, Expr, Read, Select, binary, compare, convert
 from .hybrid import KINDS, HybridOp, allocation, called, script_error, static
 from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type
-from .tensor import PlaceholderOp, Tensor
+from .tensor import PlaceholderOp, Tensor, tensor_of
 
 _STACK_LIMIT = 1 << 18
 """An allocated tensor lives on the stack; this many bytes at most."""
@@ -50,7 +50,7 @@ class _TirEmitter(ScalarEmitter):
     """As in a compute, with loads from buffers and index values of tir."""
 
     def read(self, expr: Read, guarded: bool) -> SSAValue:
-        buffer = self.tensors[expr.tensor]
+        buffer = self.tensors[tensor_of(expr)]
         point = [self.index(index) for index in expr.indices]
         map, operands = self.access(point)
         if not guarded:
@@ -182,7 +182,7 @@ class _Body:
         """A scalar under a name: a buffer of one element, made where the name is new."""
         known = self.values.get(name)
         if isinstance(known, Read) and known.tensor in self.scalars:
-            if self.parallel > self.scalars[known.tensor]:
+            if self.parallel > self.scalars[tensor_of(known)]:
                 self._fail(
                     node, f"expected '{name}' set in the loops where it was made, got it in a parallel loop inside"
                 )
@@ -221,7 +221,7 @@ class _Body:
         emitter = self._emitter()
         point = [emitter.index(index) for index in element.indices]
         result = emitter.value(value)
-        buffer = self.buffers[element.tensor]
+        buffer = self.buffers[tensor_of(element)]
         map, operands = emitter.access(point)
         block = self.builder.block
         if self.condition is not None and point:

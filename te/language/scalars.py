@@ -36,7 +36,7 @@ from .expr import (
     combines_axes,
 )
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
-from .tensor import Tensor
+from .tensor import Tensor, tensor_of
 
 Sizes = Mapping[str, float]
 """The values of the variables that were left open."""
@@ -291,7 +291,7 @@ class ScalarEmitter:
 
     def read(self, expr: Read, guarded: bool) -> SSAValue:
         """An element of a tensor. guarded: 0 where it lies outside, unless the read says another number."""
-        tensor = self.tensors[expr.tensor]
+        tensor = self.tensors[tensor_of(expr)]
         point = [self.index(index) for index in expr.indices]
         otherwise = None
         if expr.otherwise is not None or guarded:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 from xdsl.dialects.builtin import LocationAttr
 
 from ...support.dtypes import check_dtype, fail, is_float
-from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, constant, convert, walk
+from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, Source, constant, convert, walk
 from .locations import here
 
 # One case per rank, so that type checkers know the arguments of a lambda.
@@ -91,7 +91,7 @@ class ComputeOp(Operation):
             self.reduce_axis = list(first.axes)
         nodes = walk(self.body)
         _check_reductions(name, self.body, nodes)
-        self._inputs = tuple(dict.fromkeys(node.tensor for node in nodes if isinstance(node, Read)))
+        self._inputs = tuple(dict.fromkeys(tensor_of(node) for node in nodes if isinstance(node, Read)))
 
     @property
     def input_tensors(self) -> list[Tensor]:
@@ -106,7 +106,7 @@ class FullOp(ComputeOp):
         self.number = Const(number.value, number.dtype, self.location)
 
 
-class Tensor:
+class Tensor(Source):
     """One output of an operation. `T[i, j]` and `T(i, j)` read an element; fewer indices give a slice.
 
     `T(i - 1, j, otherwise=0.0)` reads a padded tensor: the number where the point lies outside.
@@ -119,11 +119,7 @@ class Tensor:
         self.dtype = dtype
 
     @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The operation's name, with `.v<index>` when it has several outputs."""
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}.v{self.value_index}"
 
@@ -157,6 +153,12 @@ class Tensor:
         return f"Tensor(shape={list(self.shape)}, op.name={self.op.name})"
 
 
+def tensor_of(read: Read) -> Tensor:
+    """The tensor that an element is read of."""
+    assert isinstance(read.tensor, Tensor)
+    return read.tensor
+
+
 @dataclass(frozen=True, eq=False)
 class TensorSlice(Expr):
     """A tensor with its first indices given; more indices make it an element. Ranges make it an intrinsic's region."""
@@ -174,6 +176,16 @@ class TensorSlice(Expr):
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Any:
         more = indices if isinstance(indices, tuple) else (indices,)
         return self.tensor[(*self.indices, *more)]
+
+
+class InnerCompute:
+    """What a compute's function may give for its outer axes: something that computes the inner ones, too."""
+
+    def operation(
+        self, name: str, outer: Sequence[Axis], extents: Sequence[Extent], tag: str, attrs: dict[str, Any]
+    ) -> ComputeOp:
+        """The compute whose last dimensions, of `extents`, are these; raises ScheduleError when it has others."""
+        raise NotImplementedError
 
 
 def check_extent(extent: Extent, what: str) -> Extent:
@@ -223,15 +235,13 @@ def compute(
     a flag, as in {"keep": True}, False none, and what is no attribute its text.
     Raises ScheduleError when the lambda's arguments do not match the shape.
     """
-    from .tensor_compute import IntrinCall, tensor_compute
-
     extents = check_shape(shape, "te.compute")
     names = _argument_names(fcompute, len(extents), varargs_names)
     axes = [Axis(n, e) for n, e in zip(names, extents, strict=False)]
     result = fcompute(*axes)
-    if isinstance(result, IntrinCall):
+    if isinstance(result, InnerCompute):
         tagged = _tagged("te.compute", tag)
-        return tensor_compute(name, axes, extents[len(axes) :], result, tagged, dict(attrs or {})).output(0)
+        return result.operation(name, axes, extents[len(axes) :], tagged, dict(attrs or {})).output(0)
     if len(axes) != len(extents):
         _wrong_count(len(axes), len(extents))
     several = isinstance(result, tuple | list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ...support.dtypes import fail
 from .expr import (
@@ -25,21 +25,29 @@ from .expr import (
     Var,
     convert,
 )
-from .tensor import ComputeOp, Tensor, TensorSlice
+from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
 
-if TYPE_CHECKING:
-    from ..schedule.intrin import TensorIntrin
+
+class Intrinsic:
+    """What a compute may be made of calls of."""
+
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
-class IntrinCall:
+class IntrinCall(InnerCompute):
     """An intrinsic on regions of tensors, as what a compute computes at its outer axes."""
 
-    intrin: TensorIntrin
+    intrin: Intrinsic
     pattern: ComputeOp
     """What the intrinsic computes."""
     slices: tuple[TensorSlice | Tensor, ...]
     reduce_axes: tuple[Axis, ...]
+
+    def operation(
+        self, name: str, outer: Sequence[Axis], extents: Sequence[Extent], tag: str, attrs: dict[str, Any]
+    ) -> TensorComputeOp:
+        return _tensor_compute(name, outer, extents, self, tag, attrs)
 
 
 class TensorComputeOp(ComputeOp):
@@ -52,7 +60,7 @@ class TensorComputeOp(ComputeOp):
         body: Expr,
         tag: str,
         attrs: dict[str, Any],
-        intrin: TensorIntrin,
+        intrin: Intrinsic,
         outer: int,
     ):
         super().__init__(name, axes, [body], tag, attrs)
@@ -61,7 +69,7 @@ class TensorComputeOp(ComputeOp):
         """The axes, from the first on, that are outside of the intrinsic."""
 
 
-def tensor_compute(
+def _tensor_compute(
     name: str, outer: Sequence[Axis], extents: Sequence[Extent], call: IntrinCall, tag: str, attrs: dict[str, Any]
 ) -> TensorComputeOp:
     """The compute whose last dimensions, of `extents`, are those of an intrinsic.
@@ -93,7 +101,7 @@ def tensor_compute(
         if isinstance(expr, Axis):
             return points[expr]
         if isinstance(expr, Read):
-            return regions[expr.tensor].read([rebuilt(index, change) for index in expr.indices])
+            return regions[tensor_of(expr)].read([rebuilt(index, change) for index in expr.indices])
         return None
 
     if isinstance(whole, Reduce):

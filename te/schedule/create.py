@@ -10,6 +10,7 @@ from ...dialects.te import STAGES
 from ..language.emit import build_function
 from ..language.tensor import Operation, Tensor
 from ..language.tensor_compute import TensorComputeOp
+from .intrin import TensorIntrin
 from .schedule import Schedule
 
 
@@ -37,5 +38,6 @@ def create_schedule(
             schedule.operations.setdefault(tensor.op, stage_of[value.owner])
     for operation, stage in schedule.operations.items():
         if isinstance(operation, TensorComputeOp):
+            assert isinstance(operation.intrin, TensorIntrin)
             stage.tensor_compute(operation.intrin, operation.schedulable_ndim)
     return schedule

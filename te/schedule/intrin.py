@@ -11,12 +11,13 @@ from xdsl.dialects.builtin import StringAttr
 from ...dialects import te
 from ...dialects.schedule.intrin import BODY, PARTS, PATTERN, TensorIntrinOp
 from ...support.errors import ScheduleError
+from ..language.buffers import DeclaredBuffer, bound_strides, packed_strides
 from ..language.emit import build_function
 from ..language.expr import Axis, Const, Var, constant, walk
 from ..language.externs import Buffer, ExternCall, extern
 from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, placeholder
-from ..language.tensor_compute import IntrinCall, with_numbers
-from .intrin_parameters import DeclaredBuffer, OpenIntrin, bound_strides, packed_strides
+from ..language.tensor_compute import IntrinCall, Intrinsic, with_numbers
+from .intrin_parameters import OpenIntrin
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation as IrOperation
@@ -42,7 +43,7 @@ class Tile(Tensor):
 
 
 @dataclass(frozen=True, eq=False)
-class TensorIntrin:
+class TensorIntrin(Intrinsic):
     """`pattern` is what a tile must compute; the others compute it instead, from the same inputs.
 
     `body` does all; where loops of the reduction stay outside the tile, `reset` runs first (what the reduction starts

@@ -1,103 +1,18 @@
-"""What an intrinsic's declaration may say beside its compute: how its buffers lie, and numbers that a call gives."""
+"""Intrinsics with scalar parameters: numbers that a call gives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...support.dtypes import bits, check_dtype, fail
-from ...support.errors import ScheduleError
-from ..language.expr import Axis, Const, Expr, ExprLike, Extent, Var, convert
-from ..language.tensor import Tensor, TensorSlice, check_shape
+from ...support.dtypes import fail
+from ..language.expr import Axis, Const, Expr, ExprLike, Var, convert
+from ..language.tensor import Tensor, TensorSlice
 from ..language.tensor_compute import IntrinCall
 
 if TYPE_CHECKING:
     from .intrin import TensorIntrin
-
-
-@dataclass(frozen=True, eq=False)
-class DeclaredBuffer:
-    """How a tensor of an intrinsic lies in memory; `strides` None: close together."""
-
-    shape: tuple[Extent, ...]
-    dtype: str
-    name: str
-    strides: tuple[Extent, ...] | None = None
-
-
-def decl_buffer(
-    shape: Sequence[Extent] | Extent,
-    dtype: str = "float32",
-    name: str = "buffer",
-    *,
-    strides: Sequence[Extent] | None = None,
-    elem_offset: ExprLike | None = None,
-    scope: str = "global",
-    data_alignment: int = -1,
-    offset_factor: int = 0,
-) -> DeclaredBuffer:
-    """A buffer for `binds` of `decl_tensor_intrin`.
-
-    strides: in elements; a variable stands for whatever it is. A tile starts at its pointer, so that `elem_offset` and
-    `offset_factor` say nothing more. Raises ScheduleError for an alignment above that of a buffer's elements, and for a
-    scope other than global.
-    """
-    extents = check_shape(shape, "te.decl_buffer")
-    size = max(1, bits(check_dtype(dtype, "te.decl_buffer")) // 8)
-    if data_alignment > size:
-        fail(f"te.decl_buffer: expected data_alignment of at most {size}, an element, got {data_alignment} ('{name}')")
-    if scope != "global":
-        fail(f"te.decl_buffer: expected the scope global, got {scope!r} ('{name}')")
-    del elem_offset, offset_factor
-    given = None if strides is None else tuple(strides)
-    if given is not None and len(given) != len(extents):
-        fail(f"te.decl_buffer: expected {len(extents)} strides, got {len(given)} ('{name}')")
-    return DeclaredBuffer(extents, dtype, name, given)
-
-
-def bound_strides(
-    tensors: Sequence[Tensor],
-    binds: Mapping[Tensor, DeclaredBuffer] | None,
-    default_buffer_params: Mapping[str, Any] | None,
-    name: str,
-) -> dict[Var, int]:
-    """The values of the stride variables of an intrinsic's buffers, whose elements lie close together.
-
-    Raises ScheduleError for a buffer of no tensor among `tensors`, or of another shape, dtype or other strides.
-    """
-    given = dict(binds or {})
-    if strangers := [tensor.name for tensor in given if tensor not in tensors]:
-        known = ", ".join(tensor.name for tensor in tensors)
-        fail(f"decl_tensor_intrin: expected binds of {known}, got {', '.join(strangers)} ('{name}')")
-    values: dict[Var, int] = {}
-    for tensor in tensors:
-        try:
-            default = decl_buffer(tensor.shape, tensor.dtype, tensor.name, **(default_buffer_params or {}))
-        except (ScheduleError, TypeError) as error:
-            fail(f"decl_tensor_intrin: default_buffer_params: {error} ('{name}')")
-        buffer = given.get(tensor, default)
-        if (buffer.shape, buffer.dtype) != (tensor.shape, tensor.dtype):
-            fail(
-                f"decl_tensor_intrin: expected a buffer of {list(tensor.shape)} {tensor.dtype} for '{tensor.name}', "
-                f"got {list(buffer.shape)} {buffer.dtype} ('{name}')"
-            )
-        for stride, wanted in zip(buffer.strides or (), packed_strides(tensor.shape), strict=False):
-            if isinstance(stride, Var):
-                if values.setdefault(stride, wanted) != wanted:
-                    fail(f"decl_tensor_intrin: expected a variable per stride, got {stride.name} again ('{name}')")
-            elif stride != wanted:
-                fail(f"decl_tensor_intrin: expected the stride {wanted} of '{tensor.name}', got {stride} ('{name}')")
-    return values
-
-
-def packed_strides(shape: Sequence[Extent]) -> list[int]:
-    """How far apart neighbours along each dimension are when elements lie close together."""
-    found = [1]
-    for extent in reversed(shape[1:]):
-        assert isinstance(extent, int)
-        found.insert(0, found[0] * extent)
-    return found[: len(shape)]
 
 
 @dataclass(frozen=True, eq=False)

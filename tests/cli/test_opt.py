@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE
 
-from whence.passes.pipelines import PIPELINE
+from whence.passes.pipelines import PIPELINE, relay_pipeline
 from whence.provenance.span import layer_names
 from whence.runtime.params import write_params
 from whence.textio import read_module
@@ -127,10 +128,48 @@ def test_llvm_of_a_model(whence_opt: Tool, tiny: Path):
     assert "define void @fused_nn_contrib_dense_pack_add_nn_relu(ptr" in done.out
 
 
-def test_machine_code_wants_fused_operators(whence_opt: Tool, tiny: Path):
-    done = whence_opt(tiny, "-t", "asm")
+def test_machine_code_of_a_model_that_no_pass_has_seen(whence_opt: Tool, tiny: Path):
+    """What is missing down to a target is run: the relay passes, too."""
+    passes = ",".join(one.name for one in relay_pipeline(3))
+    for target in ("asm", "llvm"):
+        done = whence_opt(tiny, "-t", target)
+        assert done.code == 0
+        assert done.out == whence_opt(tiny, "-p", passes, "-t", target).out
+
+
+def test_machine_code_of_nothing(whence_opt: Tool, tmp_path: Path):
+    (tmp_path / "empty.mlir").write_text("builtin.module {}")
+    done = whence_opt(tmp_path / "empty.mlir", "-t", "asm")
     assert (done.code, done.out) == (1, "")
-    assert "expected primitive functions, te or tir functions, got none (run relay-fuse-ops first)" in done.err
+    assert "expected primitive functions, te or tir functions, got none" in done.err
+
+
+KERNEL = """
+tir.prim_func @copy(%x: !tir.buffer<8xf32>, %y: !tir.buffer<8xf32>) outputs 1 {
+  tir.for %i in 8 {
+    %0 = tir.load %x[%i] : !tir.buffer<8xf32> -> f32 loc("conv1"("net.onnx":4:0))
+    tir.store %0, %y[%i] : f32, !tir.buffer<8xf32> loc(unknown)
+  }
+}
+"""
+
+
+def test_text_without_locations_is_located_where_it_stands(whence_opt: Tool, tmp_path: Path):
+    """Every op but the one whose text says that its location is lost."""
+    (tmp_path / "k.mlir").write_text(f"{KERNEL}// -----{KERNEL}")
+    lines = whence_opt(tmp_path / "k.mlir", "--split-input-file", "--print-debuginfo").out.splitlines()
+    stores = [line for line in lines if "tir.store" in line]
+    assert all(line.endswith("loc(unknown)") for line in stores)
+    assert sum(line.endswith('loc("conv1"("net.onnx":4:0))') for line in lines) == 2
+    for line, column in ((3, 3), (2, 1), (10, 3), (9, 1)):
+        assert any(text.strip() == f'}} loc("{tmp_path / "k.mlir"}":{line}:{column})' for text in lines)
+
+
+def test_standard_input(whence_opt: Tool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(KERNEL.encode())))
+    done = whence_opt("-", "--print-debuginfo")
+    assert done.code == 0
+    assert '} loc("stdin":3:3)' in done.out
 
 
 def test_snapshots_have_locations(whence_opt: Tool, tiny: Path, tmp_path: Path):

@@ -1,7 +1,9 @@
 """The examples in README and docs run, and print what the page says.
 
-`pycon` blocks are doctests, `python` blocks are executed before them (one namespace per page), and of a `console` block
-each `$` command runs and its output has to match what follows, `...` standing for anything.
+Each page is run from top to bottom in a folder of its own: `pycon` blocks are doctests, `python` blocks are executed
+(one namespace per page), and of a `console` block each `$` command runs and its output has to match what follows, `...`
+standing for anything. A `text` block is a table of measurements: the paragraph above it names the script in benchmarks/
+that prints such a one, with those rows.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -21,45 +24,78 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def blocks(page: Path, *kinds: str) -> list[tuple[str, str, int]]:
-    """Kind, text and number of lines above, of each block of some kinds."""
+class Block(NamedTuple):
+    kind: str
+    text: str
+    above: int
+    """Number of lines above its first."""
+    paragraph: str
+    """The text before it, back to the block before."""
+
+
+def blocks(page: Path) -> list[Block]:
     source = page.read_text()
-    found = [(match[1], match[2], source.count("\n", 0, match.start(2))) for match in _BLOCK.finditer(source)]
-    return [block for block in found if block[0] in kinds]
+    found: list[Block] = []
+    end = 0
+    for match in _BLOCK.finditer(source):
+        found.append(Block(match[1], match[2], source.count("\n", 0, match.start(2)), source[end : match.start()]))
+        end = match.end()
+    return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python(page: Path) -> None:
-    names: dict[str, object] = {"__name__": "docs"}
-    runner = doctest.DocTestRunner(optionflags=_FLAGS)
-    for kind, text, above in blocks(page, "python", "pycon"):
-        if kind == "python":
-            # On its own lines, where `inspect` looks for the source of a function.
-            exec(compile("\n" * above + text, str(page), "exec"), names)
-            continue
-        test = doctest.DocTestParser().get_doctest(text, names, f"{page.name}:{above}", str(page), above)
+class Page:
+    """One page as it runs."""
+
+    def __init__(self, path: Path, folder: Path):
+        self.path, self.folder = path, folder
+        self.names: dict[str, object] = {"__name__": "docs"}
+
+    def python(self, block: Block) -> None:
+        # On its own lines, where `inspect` looks for the source of a function.
+        exec(compile("\n" * block.above + block.text, str(self.path), "exec"), self.names)
+
+    def pycon(self, block: Block) -> None:
+        name = f"{self.path.name}:{block.above}"
+        test = doctest.DocTestParser().get_doctest(block.text, self.names, name, str(self.path), block.above)
         report: list[str] = []
-        runner.run(test, out=report.append, clear_globs=False)
-        names.update(test.globs)
+        doctest.DocTestRunner(optionflags=_FLAGS).run(test, out=report.append, clear_globs=False)
+        self.names.update(test.globs)
         assert not report, "".join(report)
 
+    def console(self, block: Block) -> None:
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
+            tool, *arguments = shlex.split(command)
+            program = sys.executable if tool == "python" else Path(sys.executable).with_name(tool)
+            done = subprocess.run(
+                [program, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=300, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            checker, example = doctest.OutputChecker(), doctest.Example(command, expected)
+            assert checker.check_output(expected, done.stdout, _FLAGS), checker.output_difference(
+                example, done.stdout, _FLAGS
+            )
 
-@pytest.mark.parametrize(
-    ("page", "text"),
-    [
-        pytest.param(page, text, id=f"{page.name}-{i}")
-        for page in PAGES
-        for i, (_, text, _) in enumerate(blocks(page, "console"))
-    ],
-)
-def test_console(page: Path, text: str) -> None:
-    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
-        tool, *arguments = shlex.split(command)
-        program = Path(sys.executable).with_name(tool)
-        result = subprocess.run([program, *arguments], capture_output=True, text=True, cwd=ROOT, timeout=300)
-        assert result.returncode == 0, result.stderr
-        checker = doctest.OutputChecker()
-        example = doctest.Example(command, expected)
-        assert checker.check_output(expected, result.stdout, _FLAGS), checker.output_difference(
-            example, result.stdout, _FLAGS
+    def text(self, block: Block) -> None:
+        """Rows of measurements begin with what they are of; the script has to know those words."""
+        scripts = re.findall(r"benchmarks/\w+\.py", block.paragraph)
+        assert scripts, (
+            f"{self.path.name}:{block.above}: expected the script that prints this table to be named above it"
         )
+        known = "".join((ROOT / script).read_text() for script in scripts)
+        for row in filter(None, block.text.splitlines()):
+            words = re.findall(r"[A-Za-z]\w+", row.split("   ")[0])
+            assert all(word in known for word in words), f"{scripts}: expected a script that prints {row!r}"
+
+
+def test_all_kinds_of_blocks_are_run():
+    """A block of a kind that nothing looks at would be a promise that nobody keeps."""
+    kinds = {block.kind for page in PAGES for block in blocks(page)}
+    assert kinds <= {"python", "pycon", "console", "text"}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = Page(path, tmp_path)
+    for block in blocks(path):
+        getattr(page, block.kind)(block)

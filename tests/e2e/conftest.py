@@ -12,8 +12,7 @@ import onnxruntime as ort
 import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-
-from whence.random_weights import randomize_weights
+from random_weights import randomize_weights
 
 Array = NDArray[Any]
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"

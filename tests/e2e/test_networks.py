@@ -109,12 +109,12 @@ def test_layers_survive_every_lowering(zoo: Any):
     """With real locations instead of slots: each step keeps every op located, and every layer of the function."""
     module = from_onnx(zoo.path("squeezenet"))
     run_passes(module, relay_pipeline(3), audit=True)
-    bits = Target.native().vector_bits
+    machine = Target.native().hardware
     for func in [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None]:
         layers = leaves_of(op.location for op in func.block.ops if not isinstance(op, ReturnOp | ConstantOp))
         te_func = lower_function(func)
         check_located(te_func, "convert-relay-to-te")
-        schedule = schedule_function(te_func, bits)
+        schedule = schedule_function(te_func, machine)
         check_located(schedule.sequence, "schedule")
         tir_func = lower_schedule(schedule)
         check_located(tir_func, "convert-te-to-tir")

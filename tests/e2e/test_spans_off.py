@@ -23,9 +23,9 @@ def kernels(exe: whence.Executable) -> list[Kernel]:
 
 def placed(exe: whence.Executable) -> list[object]:
     """The calls and where their tensors lie."""
-    calls = [(call.name, call.kernel, call.inputs, call.outputs, call.workspace) for call in exe.artifact.calls]
-    copies = [(copy.source, copy.target, copy.nbytes) for copy in exe.artifact.copies]
-    return [*calls, *copies, exe.artifact.plan.arena_bytes]
+    program = exe.artifact.program
+    calls = [(call.name, call.kernel, call.inputs, call.outputs, call.workspace) for call in program.calls]
+    return [*calls, *program.copies, program.arena_bytes]
 
 
 def off_by_environment(monkeypatch: pytest.MonkeyPatch, compile_model: Callable[[], whence.Executable]) -> Any:

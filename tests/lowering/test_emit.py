@@ -150,7 +150,7 @@ def test_unroll_hints_and_target_attributes(parse: Parse):
                   llvm.return
                 }"""
             ),
-            target=Target("x86_64-unknown-linux-gnu", vector_bits=256),
+            target=Target("x86_64-unknown-linux-gnu", "haswell"),
         )
     )
     assert 'target triple = "x86_64-unknown-linux-gnu"' in text

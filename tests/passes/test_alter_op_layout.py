@@ -24,8 +24,8 @@ from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.fold_constant import FoldConstantPass
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
 from whence.provenance.audit import check_explained, check_located, surviving_leaves
+from whence.provenance.dce import eliminate_dead_code
 from whence.provenance.ledger import Ledger, recording
-from whence.provenance.rewrite import eliminate_dead_code
 from whence.provenance.span import layer_location, layer_names
 from whence.support.errors import PipelineError
 

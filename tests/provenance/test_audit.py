@@ -8,9 +8,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.provenance.audit import check_explained, check_located, coverage, surviving_leaves, unlocated
+from whence.provenance.dce import eliminate_dead_code
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger
-from whence.provenance.rewrite import eliminate_dead_code
 from whence.provenance.span import layer_names
 
 Parse = Callable[[str], ModuleOp]

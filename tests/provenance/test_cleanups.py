@@ -7,8 +7,9 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.dialects.relay.core import ConstantOp, FuncOp
+from whence.provenance.cse import eliminate_common_subexpressions
+from whence.provenance.dce import eliminate_dead_code
 from whence.provenance.ledger import Ledger, recording
-from whence.provenance.rewrite import eliminate_common_subexpressions, eliminate_dead_code
 from whence.provenance.span import layer_names
 
 Parse = Callable[[str], ModuleOp]

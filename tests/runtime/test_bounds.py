@@ -11,7 +11,6 @@ from onnx import TensorProto, helper
 import whence
 from whence import te
 from whence.lowering.relay_to_te import transform
-from whence.runtime.bounds import has_checks
 from whence.support.context import PassContext
 from whence.support.errors import WhenceError
 
@@ -60,7 +59,7 @@ X = np.arange(32, dtype=np.float32).reshape(8, 4)
 def test_a_wrong_index_is_an_error_that_names_the_layer(tmp_path: Path, threads: int):
     with PassContext(config=CHECKED):
         executable = whence.compile(model(tmp_path), threads=threads)
-    assert has_checks(executable.artifact)
+    assert executable.artifact.program.checked
     right = np.array([0, 7, -1])
     expected = np.maximum(X[right], 0) + 1
     np.testing.assert_array_equal(executable(X, right), expected)
@@ -75,9 +74,9 @@ def test_a_wrong_index_is_an_error_that_names_the_layer(tmp_path: Path, threads:
 
 def test_what_is_clipped_needs_no_check(tmp_path: Path):
     with PassContext(config=CHECKED):
-        assert not has_checks(whence.compile(model(tmp_path)).artifact)
+        assert not whence.compile(model(tmp_path)).artifact.program.checked
 
 
 @pytest.mark.usefixtures("unclipped")
 def test_off_unless_asked_for(tmp_path: Path):
-    assert not has_checks(whence.compile(model(tmp_path)).artifact)
+    assert not whence.compile(model(tmp_path)).artifact.program.checked

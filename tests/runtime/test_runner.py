@@ -21,12 +21,15 @@ from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning import main_program as main_module
+from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
+from whence.planning.loading import load
 from whence.planning.main_program import main_program
 from whence.provenance.span import fuse, layer_location, layer_names
-from whence.runtime.artifact import Artifact, Call, Slot, Snapshot
 from whence.runtime.executor import Runner
+from whence.runtime.program import Call, Slot
 from whence.runtime.tensors import Tensor, TensorSpec, check_inputs
 from whence.runtime.threads import ThreadPool
 from whence.support.dtypes import Array
@@ -42,6 +45,7 @@ class TextKernel:
     symbol: str
     object: bytes
     workspace: int = 0
+    sites: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 def elementwise(symbol: str, inputs: int, formula: str, *, parallel: bool, workspace: bool = False) -> TextKernel:
@@ -160,20 +164,25 @@ def wanted(x: Floats, w: Floats) -> list[Floats]:
 def build(weights: Array) -> Artifact:
     module = relay_module(weights)
     program = assemble(module, KERNELS, KERNEL_OF)
-    main = main_program(program, [kernel.symbol for kernel in KERNELS])
+    main = main_program(program)
     main.verify()
     snapshots = (Snapshot("fused", module),)
     return Artifact.of(program, KERNELS, native(main), snapshots=snapshots)
 
 
 @pytest.fixture(scope="module")
-def runner() -> Runner:
-    return Runner(build(random(99)))
+def artifact() -> Artifact:
+    return build(random(99))
+
+
+@pytest.fixture(scope="module")
+def runner(artifact: Artifact) -> Runner:
+    return load(artifact)
 
 
 @pytest.fixture(params=[1, 2, 3])
 def pool(request: pytest.FixtureRequest) -> ThreadPool:
-    return ThreadPool(cast(int, request.param))
+    return thread_pool(cast(int, request.param))
 
 
 def test_outputs_are_right(runner: Runner, pool: ThreadPool):
@@ -189,7 +198,7 @@ def test_outputs_are_right(runner: Runner, pool: ThreadPool):
 
 
 def test_every_run_has_arrays_of_its_own(runner: Runner):
-    pool = ThreadPool(1)
+    pool = thread_pool(1)
     first = runner.run([random(1)], pool)
     kept = [array.copy() for array in first]
     runner.run([random(2)], pool)
@@ -230,7 +239,7 @@ def test_inputs_of_all_kinds(runner: Runner, pool: ThreadPool, variant: str):
 
 def test_inputs_in_mappings_of_all_kinds(runner: Runner):
     """Also one that makes up what it does not hold: a missing input is missing, and the mapping stays as it is."""
-    x, pool = random(3), ThreadPool(1)
+    x, pool = random(3), thread_pool(1)
     for inputs in ({"x": x}, MappingProxyType({"x": x}), defaultdict(random, {"x": x}), [x], (x,)):
         np.testing.assert_allclose(runner.run(inputs, pool)[0], wanted(x, random(99))[0], rtol=1e-6)
     other = defaultdict(random, {"y": x})
@@ -246,13 +255,13 @@ def test_read_only_and_broadcast_parameters():
     assert artifact.params[0].flags.c_contiguous
     assert not artifact.params[0].ctypes.data % 64
     x = random(4)
-    outputs = Runner(artifact).run([x], ThreadPool(2))
+    outputs = load(artifact).run([x], thread_pool(2))
     for found, expected in zip(outputs, wanted(x, np.array(weights)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_runs_in_several_python_threads(runner: Runner):
-    pool, failures = ThreadPool(2), list[str]()
+    pool, failures = thread_pool(2), list[str]()
 
     def work(seed: int) -> None:
         x = random(seed)
@@ -275,7 +284,7 @@ def test_walk_sees_every_call_with_its_tensors(runner: Runner, pool: ThreadPool)
 
     def visit(call: Call, seconds: float, outputs: list[Tensor]) -> None:
         assert seconds > 0
-        seen.append((call.name, layer_names(call.location), outputs[0].copy()))
+        seen.append((call.name, call.layers, outputs[0].copy()))
 
     outputs = runner.walk([x], pool, visit)
     expected = wanted(x, random(99))
@@ -299,19 +308,19 @@ def test_profile(runner: Runner, pool: ThreadPool):
     assert (seconds > 0).all()
 
 
-def test_assembly(runner: Runner):
-    artifact = runner.artifact
+def test_assembly(artifact: Artifact):
+    program = artifact.program
     assert artifact.inputs == (TensorSpec("x", (N,), FLOAT),)
     assert [spec.name for spec in artifact.outputs] == ["output0", "output1", "output2", "output3", "output4"]
-    add, relu, _, twice, total = artifact.calls
+    add, relu, _, twice, total = program.calls
     assert add.inputs == (Slot("io", 0), Slot("param", 0))
     assert relu.outputs == twice.inputs == total.inputs[1:] == (Slot("io", 2),)
     assert total.outputs == (Slot("io", 1),)
     assert twice.workspace is not None
     assert add.workspace is None
     assert add.kernel == total.kernel == 0
-    assert [layer_names(call.layers[0]) for call in (add, total)] == [("add",), ("sum",)]
-    assert [(copy.source, copy.target) for copy in artifact.copies] == [
+    assert [layer_names(artifact.calls[k].layers[0]) for k in (0, 4)] == [("add",), ("sum",)]
+    assert [(copy.source, copy.target) for copy in program.copies] == [
         (Slot("io", 0), Slot("io", 3)),
         (Slot("param", 0), Slot("io", 4)),
         (Slot("io", 1), Slot("io", 5)),
@@ -324,8 +333,8 @@ def test_names_come_from_the_caller_first():
     assert [spec.name for spec in program.outputs] == ["prob", "mask", "output2", "output3", "output4"]
 
 
-def test_snapshots_print_with_locations(runner: Runner):
-    (snapshot,) = runner.artifact.snapshots
+def test_snapshots_print_with_locations(artifact: Artifact):
+    (snapshot,) = artifact.snapshots
     assert 'loc("twice"("m.onnx":2:0))' in snapshot.text
     assert snapshot.text is snapshot.text
 
@@ -343,8 +352,8 @@ def test_a_main_that_is_not_fused_is_an_error():
         assemble(module, KERNELS, {"f_add": 0, "f_relu": 1, "f_last": 1})
 
 
-def test_ops_of_the_main_program_have_the_locations_of_their_calls(runner: Runner):
-    module = main_program(runner.artifact, [kernel.symbol for kernel in KERNELS])
+def test_ops_of_the_main_program_have_the_locations_of_their_calls(artifact: Artifact):
+    module = main_program(artifact)
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, llvm.FuncOp)}
     assert list(functions) == ["k_add", "k_relu", "k_twice", "whence_main"]
     assert layer_names(functions["k_add"].location) == ("add", "sum")
@@ -362,14 +371,14 @@ def test_ops_of_the_main_program_have_the_locations_of_their_calls(runner: Runne
 def test_a_long_program_is_cut_into_parts(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(main_module, "CALLS_PER_FUNCTION", 3)
     artifact = build(random(99))
-    module = main_program(artifact, [kernel.symbol for kernel in KERNELS])
+    module = main_program(artifact)
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, llvm.FuncOp)}
     assert list(functions)[-4:] == ["whence_main_0", "whence_main_1", "whence_main_2", "whence_main"]
     assert layer_names(functions["whence_main_0"].location) == ("add", "relu", "last")
     for op in module.walk():
         assert isinstance(op, ModuleOp) or not isinstance(op.location, UnknownLoc), op
     x = random(6)
-    for found, expected in zip(Runner(artifact).run([x], ThreadPool(1)), wanted(x, random(99)), strict=True):
+    for found, expected in zip(load(artifact).run([x], thread_pool(1)), wanted(x, random(99)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
@@ -379,8 +388,8 @@ def test_a_program_without_calls():
     main.block.add_op(ReturnOp(main.block.args[0]))
     module.body.block.add_op(main)
     program = assemble(module, (), {})
-    runner = Runner(Artifact.of(program, (), native(main_program(program, []))))
-    np.testing.assert_array_equal(runner.run([random()], ThreadPool(1))[0], random())
+    runner = load(Artifact.of(program, (), native(main_program(program))))
+    np.testing.assert_array_equal(runner.run([random()], thread_pool(1))[0], random())
 
 
 SPECS = (TensorSpec("ids", (1, 4), np.dtype(np.int64)), TensorSpec("mask", (2,), FLOAT))
@@ -400,4 +409,4 @@ def test_all_problems_of_the_inputs_are_said_at_once():
 
 def test_a_wrong_number_of_inputs(runner: Runner):
     with pytest.raises(FrontendError, match=r"expected 1 \(float32\[10007\] 'x'\), got 2"):
-        runner.run([random(), random()], ThreadPool(1))
+        runner.run([random(), random()], thread_pool(1))

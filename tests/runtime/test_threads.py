@@ -17,10 +17,13 @@ import numpy.typing as npt
 import pytest
 
 from whence.lowering.llvm_to_native.compile import compile_text
+from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.target import Target, binding
-from whence.runtime.jit import Library, link
-from whence.runtime.threads import ThreadPool, pool_library, thread_count
-from whence.runtime.threads_ir import pool_text
+from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
+from whence.lowering.llvm_to_native.thread_pool_text import pool_text
+from whence.runtime.cpus import available_cpus
+from whence.runtime.program import Code
+from whence.runtime.threads import ThreadPool, thread_count
 from whence.support.errors import PipelineError
 
 _COUNT = """
@@ -80,15 +83,15 @@ def _object(text: str) -> bytes:
 
 
 @cache
-def _linked() -> Library:
-    imports = {"whence_parallel_for": pool_library()["whence_parallel_for"]}
+def _linked() -> Code:
+    imports = {"whence_parallel_for": pool_code().parallel_for}
     return link([_object(_COUNT)], ["flat", "nested"], imports)
 
 
 _once = threading.Lock()
 
 
-def _kernels() -> Library:
+def _kernels() -> Code:
     with _once:  # or two threads would link, and the code of one would go
         return _linked()
 
@@ -110,7 +113,7 @@ def _tasks() -> set[str]:
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4, 9])
 def test_every_element_is_done_once(threads: int):
-    pool = ThreadPool(threads)
+    pool = thread_pool(threads)
     for n in (0, 1, 2, 3, 7, 8, 63, 64, 65, 1000, 20_001):
         data = np.zeros(n, np.int64)
         for _ in range(20):
@@ -119,8 +122,8 @@ def test_every_element_is_done_once(threads: int):
 
 
 def test_one_thread_needs_no_pool_and_pools_are_shared_by_size():
-    assert ThreadPool(1).handle == 0
-    assert ThreadPool(2).handle == ThreadPool(2).handle != ThreadPool(3).handle
+    assert thread_pool(1).handle == 0
+    assert thread_pool(2).handle == thread_pool(2).handle != thread_pool(3).handle
 
 
 def test_a_worker_really_runs():
@@ -132,9 +135,9 @@ def test_a_worker_really_runs():
         meet.wait()
         met.extend(range(begin, end))
 
-    pool = ThreadPool(2)
+    pool = thread_pool(2)
     callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(body)
-    address = pool_library()["whence_parallel_for"]
+    address = pool_code().parallel_for
     loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
     time.sleep(0.01)  # the worker is asleep by now, and must be woken
     loop(pool.handle, ctypes.cast(callback, ctypes.c_void_p).value, None, 2)
@@ -144,12 +147,12 @@ def test_a_worker_really_runs():
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_nested_loops_run_serially(threads: int):
     data = np.zeros(100, np.int64)
-    _run(ThreadPool(threads), data, 50, "nested")
+    _run(thread_pool(threads), data, 50, "nested")
     np.testing.assert_array_equal(data, 50 * _wanted(100))
 
 
 def test_python_threads_share_a_pool():
-    pool, n, rounds = ThreadPool(2), 501, 300
+    pool, n, rounds = thread_pool(2), 501, 300
     arrays = [np.zeros(n, np.int64) for _ in range(4)]
 
     def work(data: Ints) -> None:
@@ -166,7 +169,7 @@ def test_python_threads_share_a_pool():
 
 
 def test_close_joins_the_workers_and_the_next_use_restarts_them():
-    pool = ThreadPool(5)
+    pool = thread_pool(5)
     before = _tasks()
     handle = pool.handle
     workers = _tasks() - before
@@ -188,7 +191,7 @@ def test_close_joins_the_workers_and_the_next_use_restarts_them():
 
 
 def test_close_while_another_thread_runs_loops():
-    pool, n = ThreadPool(3), 501
+    pool, n = thread_pool(3), 501
     data, stop, rounds = np.zeros(n, np.int64), threading.Event(), 0
 
     def work() -> None:
@@ -211,19 +214,19 @@ def test_size_comes_from_the_argument_then_the_environment_then_the_machine(monk
     assert thread_count() == 3
     assert thread_count(2) == 2
     monkeypatch.delenv("WHENCE_NUM_THREADS")
-    assert thread_count() == os.cpu_count()
+    assert thread_count() == min(available_cpus(), 1024)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "99999"])
 def test_a_bad_size_in_the_environment(monkeypatch: pytest.MonkeyPatch, text: str):
     monkeypatch.setenv("WHENCE_NUM_THREADS", text)
     with pytest.raises(PipelineError, match=f"WHENCE_NUM_THREADS: expected a whole number .* got '{text}'"):
-        ThreadPool()
+        thread_pool()
 
 
 def test_a_bad_size_argument():
     with pytest.raises(PipelineError, match="threads: expected a whole number from 1 to 1024, got 0"):
-        ThreadPool(0)
+        thread_pool(0)
 
 
 _PRELUDE = """
@@ -232,7 +235,7 @@ import numpy as np
 spec = importlib.util.spec_from_file_location("kit", {file!r})
 kit = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(kit)
-pool = kit.ThreadPool(3)
+pool = kit.thread_pool(3)
 data = np.zeros(1000, np.int64)
 def run():
     kit._run(pool, data, 1000)
@@ -332,7 +335,7 @@ def test_signals_reach_python_and_leave_the_pool_alone():
     """Signals go to the process all the time; none may be lost to a worker, or end a loop early."""
     seen: list[int] = []
     data, rounds = np.zeros(10_000, np.int64), 2000
-    pool = ThreadPool(4)
+    pool = thread_pool(4)
     previous = signal.signal(signal.SIGALRM, lambda number, _frame: seen.append(number))
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
     try:

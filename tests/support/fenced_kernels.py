@@ -13,9 +13,9 @@ from whence.dialects.tir import PrimFuncOp
 from whence.lowering.kernel.printing import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
+from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.tir_to_llvm.convert import convert
-from whence.runtime.jit import link
 
 Array = NDArray[Any]
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

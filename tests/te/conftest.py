@@ -23,6 +23,7 @@ from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.strategy import schedule_function
 from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
 from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.support.machine import Machine
 from whence.te.schedule.schedule import Schedule
 
 MODELS = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -159,4 +160,4 @@ def kernels() -> list[Schedule]:
     run_passes(module, relay_pipeline(3))
     functions = [f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data != "main"]
     distinct = {printed(anonymous(f)): f for f in functions}
-    return [schedule_function(lower_function(f), 512) for f in distinct.values()]
+    return [schedule_function(lower_function(f), Machine.x86(512)) for f in distinct.values()]

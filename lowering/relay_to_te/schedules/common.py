@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 
 from ....dialects import te
 from ....dialects.tir import element_bytes
+from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.schedule import Schedule
 from ....te.schedule.stage import Stage
@@ -41,20 +42,22 @@ def shape_of(read: te.ReadOp) -> tuple[int, ...]:
 
 
 class Scheduling:
-    """A schedule in the making, for vectors of `vector_bits`."""
+    """A schedule in the making, for a machine."""
 
-    def __init__(self, schedule: Schedule, vector_bits: int):
+    def __init__(self, schedule: Schedule, machine: Machine):
         self.schedule = schedule
-        self.vector_bits = vector_bits
-        self.registers = 32 if vector_bits == 512 else 16
-        """Vector registers of the machine."""
+        self.machine = machine
         self.done: set[Stage] = set()
         """Stages that were scheduled together with another."""
 
     def lanes(self, stage: Stage) -> int:
         """The elements of a full vector; half precision is computed in float32."""
         element: Attribute = stage.compute.result.type.element_type
-        return self.vector_bits // 8 // max(4, element_bytes(element))
+        return self.machine.lanes(max(4, element_bytes(element)))
+
+    def vectors(self, stage: Stage, extent: int) -> int:
+        """The vectors that hold `extent` elements."""
+        return max(1, -(-extent // self.lanes(stage)))
 
     def width(self, stage: Stage, extent: int) -> int:
         """The largest power of two that divides `extent`, at most the lanes of a vector."""

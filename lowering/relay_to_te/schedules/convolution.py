@@ -9,11 +9,8 @@ from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from ..convolution import tile_width
 from .common import PARTITION_HINT, Scheduling
-
-_IMAGE_BYTES = 1 << 15
-"""Of a padded image that is kept while its channels are convolved: it stays in the first cache."""
+from .tiles import pixel_tile, row_tile
 
 
 def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
@@ -23,13 +20,8 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     """
     host, inner = work.hosted(stage)
     n, channels, rows, columns, lanes = host.leaf
-    per_pixel = max(1, lanes.extent // work.lanes(host))
-    width = min(tile_width(columns.extent), work.registers // per_pixel)
-    blocks = 1
-    for candidate in (2, 4):
-        fits = (width * candidate + candidate + 1) * per_pixel <= work.registers
-        if channels.extent % candidate == 0 and fits:
-            blocks = candidate
+    per_pixel = work.vectors(host, lanes.extent)
+    width, blocks = pixel_tile(columns.extent, channels.extent, per_pixel, work.machine)
     c_outer, c_inner = host.split(channels, blocks)
     x_outer, x_inner = host.split(columns, width)
     host.reorder(n, c_outer, rows, x_outer, x_inner, c_inner, lanes)
@@ -46,13 +38,14 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     host, inner = work.hosted(stage)
     n, channels, rows, columns, lanes = host.leaf
     padded = _producer(work, inner)
+    per_pixel = work.vectors(host, lanes.extent)
     height = rows.extent
     if padded is not None:
         _, _, image, *row = padded.compute.shape
         row_bytes = prod(row) * element_bytes(padded.compute.result.type.element_type)
-        most = _IMAGE_BYTES * rows.extent // (row_bytes * image)
+        most = _kept(work) * rows.extent // (row_bytes * image)
         height = largest_divisor(rows.extent, max(1, most))
-    x_outer, x_inner = host.split(columns, tile_width(columns.extent))
+    x_outer, x_inner = host.split(columns, row_tile(columns.extent, per_pixel, work.machine))
     y_outer, _ = host.split(rows, height)
     outer = host.fuse(n, channels, y_outer)
     host.parallel(outer)
@@ -64,6 +57,11 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     _registers(work, host, inner, x_outer, x_inner, lanes)
     # Neighbouring pixels share what they read of a row.
     inner.unroll(inner.reduce_axes[-1])
+
+
+def _kept(work: Scheduling) -> int:
+    """Bytes of a padded image that are kept while its channels are convolved: a power of 2 in the first cache."""
+    return 1 << (work.machine.l1.bit_length() - 1)
 
 
 def _registers(work: Scheduling, host: Stage, inner: Stage, outer: IterVar, pixel: IterVar, lanes: IterVar) -> None:

@@ -7,13 +7,10 @@ from math import prod
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.stage import Stage
 from .common import Scheduling, points, shape_of, tag_of
+from .tiles import product_tile
 
-_ACCUMULATORS = 24
-"""More of them bring nothing, or are spilled."""
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
-_RAGGED = 1.25
-"""What a height that does not divide the rows costs: the last tile is computed by code of its own."""
 _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _VECTORS = 4
@@ -35,7 +32,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     packed = tag_of(inner) == "dense_pack"
     panel = shape_of(inner.compute.reads[1])[2] if packed else _panel(columns.extent, lanes)
     whole = panel % lanes == 0
-    height, vectors = register_tile(rows.extent, -(-panel // lanes), work.registers, whole)
+    height, vectors = product_tile(rows.extent, -(-panel // lanes), work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel)
     host.reorder(*batch, n_outer, m_outer, m_inner, n_inner)
@@ -69,22 +66,3 @@ def _panel(columns: int, lanes: int) -> int:
         return lanes * largest_divisor(columns // lanes, _VECTORS)
     divisors = [width for width in range(1, min(columns, _VECTORS * lanes) + 1) if columns % width == 0]
     return max(divisors, key=lambda width: (width / (-(-width // lanes) * lanes), width))
-
-
-def register_tile(rows: int, panel: int, registers: int, whole: bool = True) -> tuple[int, int]:
-    """The rows and the vectors of the register tile: of `rows`, and of the `panel` vectors of a row.
-
-    A step of the reduction loads both and multiplies each with each, so the tile with the fewest loads per product
-    is best. The last tile of rows may be cut off; its share of the work is the smaller the more tiles there are.
-    Panels are taken apart only where they are `whole`.
-    """
-
-    def cost(tile: tuple[int, int]) -> float:
-        height, vectors = tile
-        ragged = _RAGGED if rows % height else 1.0
-        return (height + vectors) / (height * vectors) * ragged
-
-    widths = [width for width in range(1, panel + 1) if panel % width == 0] if whole else [panel]
-    heights = range(1, min(rows, _ACCUMULATORS) + 1)
-    fits = [(h, w) for w in widths for h in heights if h * w <= _ACCUMULATORS and (h + 1) * w < registers]
-    return min(fits, key=cost, default=(1, panel))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from ....te.schedule.stage import Stage
-from ..convolution import tile_width
 from .common import PARTITION_HINT, Scheduling, points
+from .tiles import row_tile
 
 _IMAGES = 4
 """Images, of a channel or of as many as a vector holds, that are enough for the threads."""
@@ -29,7 +29,10 @@ def schedule_pool(work: Scheduling, stage: Stage) -> None:
     blocked = host.leaf[-1].extent % lanes == 0 and len(host.leaf) > 4
     *images, rows, columns = host.leaf[:-1] if blocked else host.leaf
     whole = work.width(host, columns.extent)
-    width = tile_width(columns.extent) if blocked else whole if whole >= _LANES else min(lanes, columns.extent)
+    if blocked:
+        width = row_tile(columns.extent, work.vectors(host, host.leaf[-1].extent), work.machine)
+    else:
+        width = whole if whole >= _LANES else min(lanes, columns.extent)
     tile, pixels = host.split(columns, width)
     host.pragma(tile, PARTITION_HINT, 1)
     last = host.leaf[-1]

@@ -207,7 +207,17 @@ def update(op: Access, values: Sequence[SSAValue], settled: Settled) -> None:
 def narrowed(op: IfOp, ranges: Ranges) -> Ranges:
     """The ranges in the body of `op`."""
     seen = view(op, ranges)
-    settled = settle((), seen.guard, seen.ranges)
+    return _where(seen, seen.guard, ranges)
+
+
+def narrowed_else(op: IfOp, ranges: Ranges) -> Ranges:
+    """The ranges in the else branch of `op`: of a guard of one expression, those where it is negative."""
+    seen = view(op, ranges)
+    return _where(seen, (seen.guard[0] * -1 - 1,), ranges) if len(seen.guard) == 1 else ranges
+
+
+def _where(seen: View, guard: tuple[AffineExpr, ...], ranges: Ranges) -> Ranges:
+    settled = settle((), guard, seen.ranges)
     return {**ranges, **dict(zip(seen.values, settled.ranges, strict=True))}
 
 
@@ -220,7 +230,7 @@ def blocks_of(op: Operation, ranges: Ranges) -> Iterator[tuple[Block, Ranges]]:
         case IfOp():
             yield op.block, narrowed(op, ranges)
             if op.orelse is not None:
-                yield op.orelse.block, ranges
+                yield op.orelse.block, narrowed_else(op, ranges)
         case _:
             for region in op.regions:
                 for block in region.blocks:

@@ -15,32 +15,40 @@ from whence.dialects.tir import PrimFuncOp
 from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
 from whence.lowering.targets import AssemblyTarget, LLVMTarget
 from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
+from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.tir.pipeline import run_tir_passes
+from whence.support.context import PassContext
 from whence.support.errors import PipelineError
 
 
 def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:
-    """A copy of `module` whose primitive functions and te functions are kernels, ready for LLVM.
+    """A copy of `module` as kernels ready for LLVM: what is missing down to there is run.
 
-    Raises PipelineError when nothing in it can become one.
+    A relay module without primitive functions goes through all relay passes, as when it is compiled; primitive and te
+    functions become loops with their default schedules. Raises PipelineError when nothing can become a kernel.
     """
     copy = module.clone()
     if not any(isinstance(op, PrimFuncOp | llvm.FuncOp) for op in copy.ops):
+        if _has_operators(copy):
+            run_passes(copy, relay_pipeline(PassContext.current().opt_level))
         ConvertRelayToTePass(target).apply(ctx, copy)
         ConvertTeToTirPass().apply(ctx, copy)
     kernels = [op for op in copy.ops if isinstance(op, PrimFuncOp)]
     for kernel in kernels:
         run_tir_passes(kernel)
     if not kernels and not any(isinstance(op, llvm.FuncOp) for op in copy.ops):
-        functions = [op for op in copy.ops if isinstance(op, FuncOp)]
-        fused = not any(isinstance(inner, Operator) for op in functions for inner in op.block.ops)
-        hint = "" if fused else " (run relay-fuse-ops first)"
-        raise PipelineError(f"target: expected primitive functions, te or tir functions, got none{hint}")
+        raise PipelineError("target: expected primitive functions, te or tir functions, got none")
     # The main function calls kernels, and is none.
     for op in [op for op in copy.ops if isinstance(op, FuncOp)]:
         op.detach()
         op.erase()
     return copy
+
+
+def _has_operators(module: ModuleOp) -> bool:
+    """Whether a relay function that is no primitive one computes something."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is None]
+    return any(isinstance(inner, Operator) for func in functions for inner in func.block.ops)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from whence.cli.errors import did_you_mean, guarded
 from whence.cli.instruments import Audit, Snapshots, Timer, complain
 from whence.cli.pipeline_text import parse_passes
+from whence.located_parser import LocatedParser
 from whence.models import model_path, shipped_models
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
@@ -70,6 +71,7 @@ class WhenceOptMain(xDSLOptMain):
         self.output: _Output | None = None
         self.written: list[ModuleOp] = []
         self.chunks = 0
+        self.lines_above = 0
         # What errors are about: a pass, a target or the input; "" where their texts say so.
         self.kind, self.running = "", ""
         self.timer, self.audits = Timer(), list[Audit]()
@@ -82,15 +84,15 @@ class WhenceOptMain(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
-        parse = self.available_frontends["mlir"]
-
-        def with_params(stream: IO[bytes]) -> ModuleOp:
-            module = parse(stream)
-            attach_params(module, Path(self.args.input_file or ".").parent)
-            return module
-
-        self.available_frontends["mlir"] = with_params
+        self.available_frontends["mlir"] = self._mlir
         self.available_frontends["onnx"] = _onnx
+
+    def _mlir(self, stream: IO[bytes]) -> ModuleOp:
+        text = stream.read().decode()
+        parser = LocatedParser(self.ctx, text, self.get_input_name(), self.lines_above)
+        module = parser.parse_module(not self.args.no_implicit_module)
+        attach_params(module, Path(self.args.input_file or ".").parent)
+        return module
 
     def register_all_targets(self) -> None:
         super().register_all_targets()
@@ -152,6 +154,8 @@ class WhenceOptMain(xDSLOptMain):
         complain(audit.text() for audit in self.audits)
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
+        if self.args.input_file == "-":
+            self.args.input_file = None
         if self.args.input_file is not None and self.args.input_file != "/dev/stdin":
             self.args.input_file = str(model_path(self.args.input_file))
         return super().get_input_stream()
@@ -171,6 +175,7 @@ class WhenceOptMain(xDSLOptMain):
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         self.ledger = Ledger()
+        self.lines_above = start_offset
         with recording(self.ledger, "import"):
             return super().parse_chunk(chunk, file_extension, start_offset)
 

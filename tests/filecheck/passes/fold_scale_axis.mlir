@@ -14,10 +14,10 @@ relay.func @after(%x: tensor<1x2xf32>) -> (tensor<1x2xf32>) {
 
 // CHECK-LABEL: @after
 // CHECK-NOT:  relay.multiply
-// CHECK:      %[[W:.*]] = relay.constant dense<{{\[}}[2.000000e+00, 4.000000e+00], [9.000000e+00, 1.200000e+01]]> : tensor<2x2xf32> loc(fused["scale", "dense", "bias", "w", "s"])
-// CHECK-NEXT: %[[DENSE:.*]] = relay.nn.dense %x, %[[W]] : {{.*}} loc(fused["scale", "dense", "bias"])
-// CHECK-NEXT: %[[B:.*]] = relay.constant dense<[2.000000e+00, 3.000000e+00]> : tensor<2xf32> loc(fused["scale", "dense", "bias", "b", "s"])
-// CHECK-NEXT: %[[BIASED:.*]] = relay.nn.bias_add %[[DENSE]], %[[B]] : {{.*}} loc(fused["scale", "dense", "bias"])
+// CHECK:      %[[W:.*]] = relay.constant dense<{{\[}}[2.000000e+00, 4.000000e+00], [9.000000e+00, 1.200000e+01]]> : tensor<2x2xf32> loc(fused["scale", "w", "s"])
+// CHECK-NEXT: %[[DENSE:.*]] = relay.nn.dense %x, %[[W]] : {{.*}} loc("dense")
+// CHECK-NEXT: %[[B:.*]] = relay.constant dense<[2.000000e+00, 3.000000e+00]> : tensor<2xf32> loc(fused["scale", "b", "s"])
+// CHECK-NEXT: %[[BIASED:.*]] = relay.nn.bias_add %[[DENSE]], %[[B]] : {{.*}} loc("bias")
 // CHECK-NEXT: %[[RELU:.*]] = relay.nn.relu %[[BIASED]] : {{.*}} loc("relu")
 // CHECK-NEXT: relay.return %[[RELU]]
 
@@ -30,8 +30,8 @@ relay.func @before(%x: tensor<1x2xf32>) -> (tensor<1x1xf32>) {
 } loc("main")
 
 // CHECK-LABEL: @before
-// CHECK-NEXT: %[[W:.*]] = relay.constant dense<{{\[}}[2.000000e+00, -6.000000e+00]]>
-// CHECK-NEXT: relay.nn.dense %x, %[[W]] : {{.*}} loc(fused["dense", "scale"])
+// CHECK-NEXT: %[[W:.*]] = relay.constant dense<{{\[}}[2.000000e+00, -6.000000e+00]]> {{.*}} loc(fused["scale", "w", "s"])
+// CHECK-NEXT: relay.nn.dense %x, %[[W]] : {{.*}} loc("dense")
 
 // A negative factor does not pass a relu, a second reader keeps the product as it was.
 relay.func @kept(%x: tensor<1x2xf32>) -> (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1x1xf32>) {

@@ -26,6 +26,7 @@ from whence.passes.pipelines import available_passes, relay_pipeline, run_passes
 from whence.passes.tir.pipeline import TIR_PIPELINE
 from whence.provenance.audit import surviving_leaves
 from whence.provenance.span import layer_location, layer_names
+from whence.support.machine import Machine
 from whence.te.language.tensor import Tensor
 from whence.te.schedule.schedule import Schedule
 
@@ -118,7 +119,7 @@ def groups() -> list[FuncOp]:
 
 def corpus() -> Iterator[PrimFuncOp]:
     yield from (of_stages(name) for name in SCHEDULES)
-    yield from (lower_schedule(schedule_function(lower_function(func), 512)) for func in groups())
+    yield from (lower_schedule(schedule_function(lower_function(func), Machine.x86(512))) for func in groups())
 
 
 def options(name: str) -> ModulePass:

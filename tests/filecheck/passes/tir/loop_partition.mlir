@@ -5,10 +5,10 @@
 // CHECK-LABEL: tir.prim_func @both
 tir.prim_func @both(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
   // CHECK:      arith.constant 0.000000e+00 : f32 loc("pad")
-  // CHECK-NEXT: tir.store %{{.*}}, %b[0] : f32, !tir.buffer<8xf32> loc(fused["copy", "tail"])
+  // CHECK-NEXT: tir.store %{{.*}}, %b[0] : f32, !tir.buffer<8xf32> loc("copy")
   // CHECK-NEXT: tir.for %i in 6 {
   // CHECK-NEXT:   %{{.*}} = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc("pad")
-  // CHECK-NEXT:   tir.store %{{.*}}, %b[%i + 1] : f32, !tir.buffer<8xf32> loc(fused["copy", "tail"])
+  // CHECK-NEXT:   tir.store %{{.*}}, %b[%i + 1] : f32, !tir.buffer<8xf32> loc("copy")
   // CHECK-NEXT: } loc("loop")
   // CHECK-NEXT: %{{.*}} = tir.load %a[6] : !tir.buffer<8xf32> -> f32 loc("pad")
   // CHECK-NEXT: } loc("f")

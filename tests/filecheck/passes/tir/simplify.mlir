@@ -41,17 +41,17 @@ tir.prim_func @loops(%a: !tir.buffer<4x8xf32>, %out: !tir.buffer<4xf32>) outputs
   } loc("i")
 } loc("g")
 
-// An `if` that is decided leaves the branch, located at both; one that is not narrows the ranges within.
+// An `if` that is decided leaves the ops of the branch, with their locations; one that is not narrows the ranges within.
 // CHECK-LABEL: tir.prim_func @ifs
 // CHECK-NEXT:   tir.for %i in 8 {
-// CHECK-NEXT:     %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc(fused["load", "always"])
-// CHECK-NEXT:     tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc(fused["else", "never", "always"])
+// CHECK-NEXT:     %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc("load")
+// CHECK-NEXT:     tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("else")
 // CHECK-NEXT:     tir.if likely [%i * -1 + 5] >= 0 {
 // CHECK-NEXT:       tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("store")
-// CHECK-NEXT:     } loc(fused["maybe", "always"])
+// CHECK-NEXT:     } loc("maybe")
 // CHECK-NEXT:     tir.if [%i * -1] >= 0 {
 // CHECK-NEXT:       tir.store %0, %out[0] : f32, !tir.buffer<8xf32> loc("first")
-// CHECK-NEXT:     } loc(fused["one", "always"])
+// CHECK-NEXT:     } loc("one")
 // CHECK-NEXT:   } loc("i")
 tir.prim_func @ifs(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) outputs 1 {
   tir.for %i in 8 {
@@ -96,3 +96,41 @@ tir.prim_func @indices(%a: !tir.buffer<64x8xf32>, %t: !tir.buffer<8xi32>) output
     } loc("j")
   } loc("i")
 } loc("k")
+
+// Inside of the else branch the condition does not hold; comparisons of indices, and what selects by them, are decided.
+// CHECK-LABEL: tir.prim_func @compared
+// CHECK-NEXT:   tir.for %i in 8 {
+// CHECK-NEXT:     tir.if [%i * -1 + 3] >= 0 {
+// CHECK-NEXT:       %four = arith.constant 4 : index loc("four")
+// CHECK-NEXT:       %low = arith.constant true loc("low")
+// CHECK-NEXT:       %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc("load")
+// CHECK-NEXT:       %zero = arith.constant 0.000000e+00 : f32 loc("zero")
+// CHECK-NEXT:       tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("store")
+// CHECK-NEXT:     } else {
+// CHECK:            %low_1 = arith.constant false loc("low")
+// CHECK:            %open = arith.cmpi slt, %index, %five : index loc("open")
+// CHECK:            %high = arith.constant true loc("high")
+// CHECK-NEXT:       %1 = tir.load %a[%i - 4] : !tir.buffer<8xf32> -> f32 loc("load")
+tir.prim_func @compared(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) outputs 1 {
+  tir.for %i in 8 {
+    tir.if [3 - %i] >= 0 {
+      %four = arith.constant 4 : index loc("four")
+      %low = arith.cmpi slt, %i, %four : index loc("low")
+      %0 = tir.load %a[%i] : !tir.buffer<8xf32> -> f32 loc("load")
+      %zero = arith.constant 0.0 : f32 loc("zero")
+      %1 = arith.select %low, %0, %zero : f32 loc("select")
+      tir.store %1, %out[%i] : f32, !tir.buffer<8xf32> loc("store")
+    } else {
+      %four = arith.constant 4 : index loc("four")
+      %low = arith.cmpi slt, %i, %four : index loc("low")
+      %index = tir.index [%i] : index loc("index")
+      %five = arith.constant 5 : index loc("five")
+      %open = arith.cmpi slt, %index, %five : index loc("open")
+      %cast = arith.index_cast %index : index to i32 loc("cast")
+      %number = arith.constant 4 : i32 loc("four")
+      %high = arith.cmpi uge, %cast, %number : i32 loc("high")
+      %0 = tir.load %a[%i - 4] if [%i - 4] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("load")
+      tir.store %0, %out[%i] : f32, !tir.buffer<8xf32> loc("store")
+    } loc("if")
+  } loc("i")
+} loc("l")

@@ -5,27 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from ..lowering.llvm_to_native.target import Target, binding
+from ...runtime.program import Code
 from .perf_map import write_perf_map
+from .target import Target, binding
 
 _names = itertools.count()
 
 
-class Library:
-    """Linked objects. Their code is mapped as long as this object lives: whoever keeps an address keeps it too."""
-
-    addresses: dict[str, int]
-    _alive: tuple[object, ...]
-
-    def __init__(self, addresses: dict[str, int], *alive: object):
-        self.addresses = addresses
-        self._alive = alive
-
-    def __getitem__(self, symbol: str) -> int:
-        return self.addresses[symbol]
-
-
-def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str, int] | None = None) -> Library:
+def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str, int] | None = None) -> Code:
     """Link object bytes with each other, with the symbols in `imports` (name -> address) and with this process (libc).
 
     Returns the addresses of `exports`. Raises RuntimeError when a symbol is missing or defined twice.
@@ -45,4 +32,4 @@ def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str,
     tracker = builder.link(compiler, f"whence{next(_names)}")
     addresses = {name: int(tracker[name]) for name in wanted}
     write_perf_map(code, addresses)
-    return Library(addresses, compiler, tracker)
+    return Code(addresses, (compiler, tracker))

@@ -15,9 +15,7 @@ from __future__ import annotations
 import platform
 import sys
 
-# The pool's memory, in 64-bit words; what different threads write lies on different cache lines.
-STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
-ACTIVE, OPEN, BUSY, STOPPED = 0xFFFF, 1 << 16, 1 << 17, 1 << 18
+from ...runtime.threads import Layout
 
 # machine -> number of the futex system call on Linux, what eases a spinning loop: its intrinsic, declared and called
 _MACHINES = {
@@ -32,13 +30,13 @@ def has_workers(system: str = sys.platform, machine: str = platform.machine()) -
 
 
 def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> str:
-    """The module for a system, exporting `whence_parallel_for` and what threads.py needs."""
+    """The module for a system, exporting `whence_parallel_for` and what `runtime/threads.py` needs."""
     if not has_workers(system, machine):
         return _SERIAL
     futex, hint, relax = _MACHINES[machine]
-    names = {name: str(value) for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+    names = {name: str(value) for name, value in vars(Layout).items() if name.isupper()}
     names |= {"FUTEX": str(futex), "HINT": hint, "RELAX": f"call void {relax}"}
-    names |= {"KEEP_OPEN": str(~OPEN), "KEEP_BUSY": str(~BUSY)}
+    names |= {"KEEP_OPEN": str(~Layout.OPEN), "KEEP_BUSY": str(~Layout.BUSY)}
     text = _POOL
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(f"${name}", names[name])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.runtime.cache import KernelCache, decode, default_folder, encode
+from whence.lowering.cache import KernelCache, decode, default_folder, encode
 
 
 def _key(name: str) -> str:
@@ -59,7 +59,7 @@ def test_a_changed_byte_is_a_miss(tmp_path: Path, at: int):
 
 _CONTENDER = """
 import sys
-from whence.runtime.cache import KernelCache
+from whence.lowering.cache import KernelCache
 cache, seed = KernelCache(sys.argv[1]), int(sys.argv[2])
 for turn in range(200):
     cache.put(sys.argv[3], bytes([seed]) * (10_000 + 1000 * seed))

@@ -1,23 +1,25 @@
-"""What a compilation leaves behind: kernels, the program that calls them, parameters, and where all of it came from."""
+"""What a compilation leaves behind: a program with its code and parameters, and where all of it came from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
-from typing import Literal, NamedTuple, Protocol
+from typing import Protocol
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.printer import Printer
 
-from ..planning.lifetimes import Plan
 from ..provenance.ledger import Ledger
+from ..runtime import program
+from ..runtime.program import Program
+from ..runtime.tensors import TensorSpec
 from ..support.dtypes import Array
-from .tensors import TensorSpec
+from .lifetimes import Plan
 
 
 class KernelCode(Protocol):
-    """What the runtime needs of a `lowering.kernel.Kernel`."""
+    """What planning and linking need of a `lowering.kernel.Kernel`."""
 
     @property
     def symbol(self) -> str:
@@ -34,52 +36,53 @@ class KernelCode(Protocol):
         """Bytes of scratch it wants; 0: it takes null."""
         ...
 
-
-class Slot(NamedTuple):
-    """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`."""
-
-    kind: Literal["io", "param", "arena"]
-    at: int
+    @property
+    def sites(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Per access that it tests: the buffer, and the slots of the ops that access it."""
+        ...
 
 
 @dataclass(frozen=True)
 class Call:
-    """One kernel call of the main program."""
+    """One kernel call of the main program, and the layers behind it."""
 
-    kernel: int
-    """Index into the artifact's kernels."""
-    inputs: tuple[Slot, ...]
-    outputs: tuple[Slot, ...]
-    workspace: Slot | None
-    results: tuple[TensorSpec, ...]
-    """What the outputs are."""
+    run: program.Call
+    """What the runtime knows of it."""
     layers: tuple[LocationAttr, ...]
     """Per op of the primitive function's block (a kernel's "slot") its location: twins share code, not layers."""
     location: LocationAttr
-    name: str
-    """The primitive function's."""
 
+    @property
+    def kernel(self) -> int:
+        """Index into the artifact's kernels."""
+        return self.run.kernel
 
-class Copy(NamedTuple):
-    """An output that is an input, a parameter or another output of the program: its bytes are copied at the end."""
-
-    source: Slot
-    target: Slot
-    nbytes: int
-    location: LocationAttr
+    @property
+    def name(self) -> str:
+        """The primitive function's."""
+        return self.run.name
 
 
 @dataclass(frozen=True)
-class Program:
-    """The main function, ready to be compiled or stepped through: calls in order, then copies."""
+class Assembly:
+    """The main function with every tensor in its place."""
 
-    calls: tuple[Call, ...]
-    copies: tuple[Copy, ...]
+    program: Program
     params: tuple[Array, ...]
     """C-contiguous at 64-byte boundaries; never written."""
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
+    calls: tuple[Call, ...]
+    """Those of `program`, with their layers."""
     plan: Plan
+    returned: LocationAttr
+    """Of what the main function returns: copies are made for its sake."""
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return self.program.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        return self.program.outputs
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,11 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Artifact(Program):
-    """A compiled model: what `executor.Runner` runs."""
+class Artifact(Assembly):
+    """A compiled model; `loading.load` makes it run."""
 
     kernels: tuple[KernelCode, ...]
-    """Unique; their symbols differ."""
+    """Unique; their symbols differ. In the order of `program.kernels`."""
     main: bytes
     """Object file that defines `whence_main` (see main_program.py)."""
     ledger: Ledger = field(default_factory=Ledger)
@@ -112,7 +115,7 @@ class Artifact(Program):
 
     @staticmethod
     def of(
-        program: Program,
+        assembly: Assembly,
         kernels: tuple[KernelCode, ...],
         main: bytes,
         ledger: Ledger | None = None,
@@ -121,7 +124,7 @@ class Artifact(Program):
     ) -> Artifact:
         """The artifact of an assembled program."""
         return Artifact(
-            **vars(program),
+            **vars(assembly),
             kernels=kernels,
             main=main,
             ledger=ledger or Ledger(),

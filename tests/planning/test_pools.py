@@ -13,11 +13,11 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import whence
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.planning.artifact import Artifact
 from whence.planning.lifetimes import Lifetimes, Plan, Step
 from whence.planning.pools import Pools, plan_in_pools
 from whence.planning.usmp import ALGORITHMS
 from whence.provenance.span import layer_location
-from whence.runtime.artifact import Artifact
 from whence.support.errors import PipelineError
 
 Array = NDArray[Any]
@@ -66,7 +66,7 @@ def _check(artifact: Artifact) -> None:
     calls = [op for op in main.block.ops if isinstance(op, CallOp)]
     arena = np.full(artifact.plan.arena_bytes, -1)
     checked = 0
-    for number, (call, op) in enumerate(zip(artifact.calls, calls, strict=True)):
+    for number, (call, op) in enumerate(zip(artifact.program.calls, calls, strict=True)):
         sizes = [spec.nbytes for spec in call.results]
         ranges = [(slot.at, size) for slot, size in zip(call.outputs, sizes, strict=True) if slot.kind == "arena"]
         if call.workspace is not None:
@@ -77,7 +77,7 @@ def _check(artifact: Artifact) -> None:
         for slot, value in zip(call.inputs, op.arguments, strict=True):
             if slot.kind == "arena":
                 assert isinstance(value.owner, CallOp)
-                size = artifact.calls[calls.index(value.owner)].results[value.owner.outputs.index(value)].nbytes
+                size = artifact.program.calls[calls.index(value.owner)].results[value.owner.outputs.index(value)].nbytes
                 assert (arena[slot.at : slot.at + size] == calls.index(value.owner)).all()
                 checked += 1
     assert checked >= len(calls) - 2

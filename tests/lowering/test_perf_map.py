@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from whence.lowering.llvm_to_native.compile import compile_text
+from whence.lowering.llvm_to_native.link import link
+from whence.lowering.llvm_to_native.perf_map import functions
 from whence.lowering.llvm_to_native.target import Target
-from whence.runtime.jit import link
-from whence.runtime.perf_map import functions
 
 TWO = """
 define internal i32 @helper(i32 %x) noinline {

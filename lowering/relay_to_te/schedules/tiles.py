@@ -1,0 +1,75 @@
+"""The shapes of register tiles, as the machine's registers decide them."""
+
+from __future__ import annotations
+
+from ....passes.relay.blocking import largest_divisor
+from ....support.machine import Machine
+
+_PIXELS = 14
+"""Pixels of a row that a tile takes at most."""
+_FEWEST = 4
+"""Fewer do not pay for the weights that are loaded for them."""
+_BLOCKS = (1, 2, 4)
+"""Blocks of output channels that a tile may take."""
+_OPERANDS = 2
+"""Vectors per vector of a pixel that hold operands."""
+_PORTS = 2
+"""Products that a core begins in a cycle."""
+_LATENCY = 4
+"""Cycles until the next product can be added to the same register."""
+_RAGGED = 1.25
+"""What a height that does not divide the rows costs: the last tile is computed by code of its own."""
+
+
+def _cycles(height: int, vectors: int) -> float:
+    """A step of the reduction: each of `height` broadcast numbers times each of the vectors."""
+    return max(height * vectors, _PORTS * _LATENCY) / _PORTS
+
+
+def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine) -> tuple[int, int]:
+    """The pixels of a row of `columns`, and the blocks of `channels`, that a convolution's tile takes.
+
+    per_block: vectors of a block. The tile with the fewest cycles for a row is best; then one that divides the row,
+    then the largest.
+    """
+
+    def cost(tile: tuple[int, int]) -> tuple[float, bool, int]:
+        width, vectors = tile[0], tile[1] * per_block
+        whole, rest = divmod(columns, width)
+        cycles = whole * _cycles(width, vectors) + (_cycles(rest, vectors) if rest else 0)
+        return cycles / vectors, rest > 0, -width * vectors
+
+    fits = [
+        (width, blocks)
+        for blocks in _BLOCKS
+        for width in range(min(columns, _FEWEST), min(columns, _PIXELS) + 1)
+        if channels % blocks == 0 and (width * blocks + blocks) * per_block < machine.vector_registers
+    ]
+    return min(fits, key=cost, default=(1, 1))
+
+
+def row_tile(columns: int, per_pixel: int, machine: Machine) -> int:
+    """The pixels of a row of `columns` that a tile takes, each of some vectors: a divisor if there is a good one."""
+    limit = min(_PIXELS, max(1, machine.vector_registers // per_pixel - _OPERANDS))
+    best = largest_divisor(columns, limit)
+    return best if best >= min(columns, limit * 3 // 7) else min(-(-columns // -(-columns // limit)), columns)
+
+
+def product_tile(rows: int, panel: int, machine: Machine, whole: bool = True) -> tuple[int, int]:
+    """The rows and the vectors of the register tile: of `rows`, and of the `panel` vectors of a row.
+
+    A step of the reduction loads both and multiplies each with each, so the tile with the fewest loads per product
+    is best. The last tile of rows may be cut off; its share of the work is the smaller the more tiles there are.
+    Panels are taken apart only where they are `whole`.
+    """
+
+    def cost(tile: tuple[int, int]) -> float:
+        height, vectors = tile
+        ragged = _RAGGED if rows % height else 1.0
+        return (height + vectors) / (height * vectors) * ragged
+
+    most = machine.accumulators
+    widths = [width for width in range(1, panel + 1) if panel % width == 0] if whole else [panel]
+    heights = range(1, min(rows, most) + 1)
+    fits = [(h, w) for w in widths for h in heights if h * w <= most and (h + 1) * w < machine.vector_registers]
+    return min(fits, key=cost, default=(1, panel))

@@ -1,0 +1,100 @@
+"""What a deployed model is made of, as plain data: its calls, in order, and where every tensor of them lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from .tensors import TensorSpec
+
+ENTRY = "whence_main"
+"""The symbol of the compiled program.
+
+`void @whence_main(ptr io, ptr params, ptr arena, ptr pool)`: `io` is an array of pointers, inputs then outputs;
+`params` one of parameters; `arena` a 64-byte aligned block of `arena_bytes`; `pool` a thread pool's handle or null.
+"""
+
+PARALLEL_FOR = "whence_parallel_for"
+"""The symbol through which kernels reach the thread pool."""
+
+
+class Slot(NamedTuple):
+    """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`."""
+
+    kind: Literal["io", "param", "arena"]
+    at: int
+
+
+class Site(NamedTuple):
+    """An access that a kernel tests as it runs: the buffer, and the slots of the ops that access it."""
+
+    buffer: str
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class KernelEntry:
+    """How a kernel is found and what it can report."""
+
+    symbol: str
+    """Name of `void @symbol(ptr inputs..., ptr outputs..., ptr workspace, ptr pool)`."""
+    sites: tuple[Site, ...] = ()
+    """By the numbers that it reports; none when it tests nothing."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel call."""
+
+    kernel: int
+    """Index into the program's kernels."""
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    workspace: Slot | None
+    results: tuple[TensorSpec, ...]
+    """What the outputs are."""
+    name: str
+    """The primitive function's."""
+    layers: tuple[str, ...] = ()
+    """The names of the layers that it serves."""
+    places: tuple[tuple[str, ...], ...] = ()
+    """Per slot of a kernel that tests its accesses, the layers behind it as an error names them."""
+
+
+class Copy(NamedTuple):
+    """An output that is an input, a parameter or another output of the program: its bytes are copied at the end."""
+
+    source: Slot
+    target: Slot
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """The main function, ready to be stepped through: calls in order, then copies."""
+
+    calls: tuple[Call, ...]
+    copies: tuple[Copy, ...]
+    kernels: tuple[KernelEntry, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    arena_bytes: int
+    """What a run needs for intermediate tensors and workspaces."""
+
+    @property
+    def checked(self) -> bool:
+        """Whether some kernel tests its accesses."""
+        return any(kernel.sites for kernel in self.kernels)
+
+
+@dataclass(frozen=True)
+class Code:
+    """The addresses of linked code. It is mapped as long as this object lives: whoever keeps an address keeps it."""
+
+    addresses: dict[str, int]
+    """By symbol."""
+    alive: object = None
+    """What keeps the code where it is."""
+
+    def __getitem__(self, symbol: str) -> int:
+        return self.addresses[symbol]

@@ -1,0 +1,142 @@
+"""The machine that code is made for: the one record that tiles, layouts, vectors and strategies are decided by."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_CPU_VECTORS = (
+    ("skylake-avx512", 512),
+    ("cascadelake", 512),
+    ("cooperlake", 512),
+    ("icelake", 512),
+    ("rocketlake", 512),
+    ("tigerlake", 512),
+    ("sapphirerapids", 512),
+    ("emeraldrapids", 512),
+    ("graniterapids", 512),
+    ("znver4", 512),
+    ("znver5", 512),
+    ("x86-64-v4", 512),
+    ("x86-64-v3", 256),
+    ("haswell", 256),
+    ("broadwell", 256),
+    ("skylake", 256),
+    ("alderlake", 256),
+    ("znver", 256),
+)
+"""The vector bits of x86 CPUs that are named without features; the first name that a CPU's name starts with counts."""
+_CPU_CACHES = (
+    ("znver5", (48 << 10, 1 << 20, 32 << 20)),
+    ("znver4", (32 << 10, 1 << 20, 32 << 20)),
+    ("znver", (32 << 10, 512 << 10, 16 << 20)),
+    ("sapphirerapids", (48 << 10, 2 << 20, 32 << 20)),
+    ("icelake", (48 << 10, 1280 << 10, 24 << 20)),
+    ("skylake-avx512", (32 << 10, 1 << 20, 16 << 20)),
+    ("cascadelake", (32 << 10, 1 << 20, 16 << 20)),
+    ("apple", (64 << 10, 4 << 20, 8 << 20)),
+    ("neoverse", (64 << 10, 1 << 20, 32 << 20)),
+)
+_COMMON_CACHES = (32 << 10, 256 << 10, 8 << 20)
+CHANNEL_BLOCK = 16
+"""Channels of a block of NCHW[x]c, on every machine: one layout for a model, and a cache line of float32. Narrower
+vectors take several to a block, which costs nothing where a register tile is as wide or wider."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A CPU as a kernel sees it. Sizes are in bytes."""
+
+    name: str
+    """LLVM's name of the CPU, or the architecture's where none is named."""
+    vector_bits: int
+    """Of the widest vectors; those of one float where there are none."""
+    vector_registers: int
+    features: frozenset[str] = field(default=frozenset(), repr=False)
+    """Instruction set extensions by LLVM's names, without a plus: `avx512vnni`."""
+    l1: int = _COMMON_CACHES[0]
+    """Of a core's cache of data."""
+    l2: int = _COMMON_CACHES[1]
+    l3: int = _COMMON_CACHES[2]
+    """Of what all cores share."""
+    cores: int = 1
+    cache_line: int = 64
+
+    @staticmethod
+    @cache
+    def of(triple: str, cpu: str = "", features: str = "", *, host: bool = False) -> Machine:
+        """The machine of a triple, a CPU and features as LLVM names them; caches and cores are the host's if it is it.
+
+        What is not known of a CPU is what is common. `features` is LLVM's list, `+avx2,-avx512f`.
+        """
+        arch = triple.partition("-")[0]
+        bits, registers = _vectors(arch, cpu, features)
+        named = (sizes for name, sizes in _CPU_CACHES if cpu.startswith(name))
+        l1, l2, l3 = (_host_caches() if host else None) or next(named, _COMMON_CACHES)
+        on = frozenset(word[1:] for word in features.split(",") if word[:1] == "+")
+        cores = (os.cpu_count() or 1) if host else 1
+        return Machine(cpu or arch, bits, registers, on, l1, l2, l3, cores)
+
+    @staticmethod
+    def x86(vector_bits: int) -> Machine:
+        """An x86 machine of which only the width of its vectors is known."""
+        return Machine("x86_64", vector_bits, 32 if vector_bits == 512 else 16)
+
+    def lanes(self, element: int = 4) -> int:
+        """Elements of `element` bytes in a vector; at least 1."""
+        return max(1, self.vector_bits // 8 // element)
+
+    @property
+    def accumulators(self) -> int:
+        """Registers of a tile that hold results; the others hold operands. More bring nothing, or are spilled."""
+        return self.vector_registers * 3 // 4
+
+    @property
+    def channel_block(self) -> int:
+        """The most channels in a block of a blocked layout."""
+        return CHANNEL_BLOCK
+
+    @property
+    def text(self) -> str:
+        """All that code may depend on besides its features; the number of cores is nothing of it."""
+        caches = f"{self.l1} {self.l2} {self.l3} {self.cache_line}"
+        return f"{self.name} {self.vector_bits}x{self.vector_registers} caches {caches}"
+
+
+def _vectors(arch: str, cpu: str, features: str) -> tuple[int, int]:
+    """Bits of a vector register, and how many there are."""
+    if re.match(r"aarch64|arm64", arch):
+        return 128, 32
+    if arch.startswith("riscv"):
+        # Of the vector extension the least that a machine with it has; without it the registers of floats.
+        return (128 if re.search(r"\+(v|zvl128b)\b", features) else 32), 32
+    bits = _x86_bits(cpu, features)
+    return bits, 32 if bits == 512 else 16
+
+
+def _x86_bits(cpu: str, features: str) -> int:
+    named = {word for word in features.split(",") if word}
+    if "+avx512f" in named:
+        return 512
+    width = next((bits for name, bits in _CPU_VECTORS if cpu.startswith(name)), 256 if "+avx" in named else 128)
+    if "-avx512f" in named:
+        width = min(width, 256)
+    return 128 if "-avx" in named else max(width, 256 if "+avx" in named or "+avx2" in named else 128)
+
+
+def _host_caches() -> tuple[int, int, int] | None:
+    """What Linux says of the first core's caches; None where it does not say."""
+    found: dict[int, int] = {}
+    for index in sorted(_CACHES.glob("index*")):
+        try:
+            level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
+        except OSError:
+            return None
+        if kind != "Instruction" and (match := re.fullmatch(r"(\d+)([KMG]?)", size)):
+            found[int(level)] = int(match[1]) * _UNITS[match[2]]
+    return (found[1], found[2], found.get(3, found[2])) if {1, 2} <= found.keys() else None
