@@ -93,9 +93,9 @@ def _levels(compiled: Executable) -> str:
     native = len(MainCode.of(artifact).instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
     rows.append(("native", native, "instructions", "native"))
     shown = [(name, number, unit, percent(known[level]) if level else "") for name, number, unit, level in rows]
-    # What the object's own line table does not tell, and the code around does.
-    inferred = ("", "", "inferred", f"+ {percent(known['native_inferred'])}")
-    return table([*shown, inferred], ("level", "", "", "know their layers"), indent="")
+    # Beside what the object's own line table tells, what only the code around does.
+    shown[-1] = (*shown[-1][:3], f"{shown[-1][3]}, inferred {percent(known['native_inferred'])}")
+    return table(shown, ("level", "", "", "know their layers"), indent="")
 
 
 def _times(compiled: Executable, calls: list[float], everything: bool) -> str:
