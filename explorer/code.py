@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
@@ -14,10 +15,10 @@ from ..dialects.relay.core import FuncOp
 from ..dialects.te import ComputeOp
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
-from ..lowering.llvm_to_native.assembly import instructions
+from ..lowering.llvm_to_native.assembly import Instruction, instructions
 from ..lowering.relay_to_te.lower import lower_function
 from ..planning.artifact import Artifact
-from ..provenance.span import fuse
+from ..provenance.span import fuse, is_known
 
 _ATTACHED = re.compile(r", !dbg !(\d+)$", re.MULTILINE)
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
@@ -28,15 +29,40 @@ def kernel_of(artifact: Artifact, index: int) -> Kernel:
     return cast(Kernel, artifact.kernels[index])
 
 
+def machine_code(kernel: Kernel) -> tuple[Instruction, ...]:
+    """The machine instructions of a kernel, each with its line of TIR; a line is inferred within one layer's code."""
+    return _machine_code(kernel.assembly, kernel.lines)
+
+
 @lru_cache(maxsize=512)
-def machine_code(assembly: str) -> tuple[tuple[str, str, int], ...]:
-    """(function, instruction, line of TIR) of a listing; line 0 where LLVM merged code of several lines."""
-    return tuple((function, text, line or 0) for function, text, line in instructions(assembly))
+def _machine_code(assembly: str, lines: tuple[tuple[int, ...], ...]) -> tuple[Instruction, ...]:
+    return tuple(instructions(assembly, lambda line: lines[line - 1] if line <= len(lines) else ()))
 
 
-def machine_lines(kernel: Kernel) -> Counter[int]:
-    """Line of TIR -> how many machine instructions came of it."""
-    return Counter(line for _, _, line in machine_code(kernel.assembly))
+def machine_lines(kernel: Kernel, *, exact: bool | None = None) -> Counter[int]:
+    """Line of TIR -> how many machine instructions came of it: all, those of the line table, or those inferred."""
+    return Counter(one.line for one in machine_code(kernel) if exact is None or one.exact is exact)
+
+
+@dataclass(frozen=True)
+class MainCode:
+    """The main program: its instructions, and the layers behind each of its lines (line 1 first)."""
+
+    instructions: tuple[Instruction, ...]
+    locations: tuple[LocationAttr, ...]
+
+    @staticmethod
+    def of(artifact: Artifact) -> MainCode:
+        """A line per call and copy, and a last one for what serves them all."""
+        locations = [call.location for call in artifact.calls]
+        locations += [artifact.returned] * len(artifact.program.copies)
+        locations.append(fuse(locations))
+        code = instructions(artifact.main_assembly, lambda line: locations[line - 1])
+        return MainCode(tuple(code), tuple(locations))
+
+    def knows(self, instruction: Instruction) -> bool:
+        """Whether an instruction leads to a layer."""
+        return instruction.line > 0 and is_known(self.locations[instruction.line - 1])
 
 
 @lru_cache(maxsize=512)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from ..lowering.kernel.record import Kernel
 from ..planning.artifact import Artifact
 from ..provenance import audit
 from ..provenance.lost import is_located
-from .code import kernel_of, machine_lines
+from .code import MainCode, kernel_of, machine_code
 from .layers import snapshot
 
-LEVELS = ("relay", "te", "tir", "llvm", "native")
+LEVELS = ("relay", "te", "tir", "llvm", "native", "native_inferred")
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,11 @@ def coverage(artifact: Artifact) -> dict[str, float]:
     """Level -> the fraction of its ops, or machine instructions, that name the layers they serve.
 
     te, tir and llvm count each kernel once, and an op as located if it has a slot and its slot has a layer. Where only
-    some slots of a kernel have one, the share of its TIR lines stands for all three levels. An instruction that LLVM
-    merged from several lines counts as not located.
+    some slots of a kernel have one, the share of its TIR lines stands for all three levels.
+
+    native: machine instructions, those of the main program too, whose layers follow from the object's own line table.
+    native_inferred: what follows, beside those, from the code around (see `llvm_to_native/assembly.py`). The rest is
+    what LLVM merged from several lines.
     """
     known = known_parts(artifact)
     kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
@@ -53,13 +57,12 @@ def coverage(artifact: Artifact) -> dict[str, float]:
     for level in ("te", "tir", "llvm"):
         located = sum(kernel.located[level] * part.share for kernel, part in zip(kernels, known, strict=True))
         found[level] = _ratio(located, sum(kernel.ops[level] for kernel in kernels))
-    total = located = 0
+    main = MainCode.of(artifact)
+    told = Counter(one.exact for one in main.instructions if main.knows(one))
     for kernel, part in zip(kernels, known, strict=True):
-        for line, instructions in machine_lines(kernel).items():
-            total += instructions
-            located += instructions if line in part.lines else 0
-    found["native"] = _ratio(located, total)
-    return found
+        told.update(one.exact for one in machine_code(kernel) if one.line in part.lines)
+    total = len(main.instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
+    return found | {"native": _ratio(told[True], total), "native_inferred": told[False] / total if total else 0.0}
 
 
 def _ratio(part: float, whole: int) -> float:

@@ -37,6 +37,8 @@ class KernelPart:
     """LLVM instructions of those lines, and of the kernel."""
     native: tuple[int, int]
     """Machine instructions of those lines, and of the kernel."""
+    inferred: int
+    """How many of those lines' have no line in the object's own table."""
 
     def __str__(self) -> str:
         rows = [
@@ -44,12 +46,16 @@ class KernelPart:
             ("te", ", ".join(self.stages) or "no stage of its own"),
             ("tir", count(len(self.lines), "line")),
             ("llvm", f"{self.llvm[0]} of {self.llvm[1]} instructions"),
-            ("native", f"{self.native[0]} of {self.native[1]} instructions"),
+            ("native", f"{self.native[0]} of {self.native[1]} instructions" + self._inferred),
         ]
         shown = [f"    {number:>4}  {_cut(text.strip())}" for number, text in self.lines[:_LINES]]
         if len(self.lines) > _LINES:
             shown.append(f"          and {len(self.lines) - _LINES} more")
         return "\n".join([f"in {self.call}", table(rows), *shown])
+
+    @property
+    def _inferred(self) -> str:
+        return f", {self.inferred} of them inferred" if self.inferred else ""
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,7 @@ def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr]) ->
         stages = stages_of(named[call.name])
         lines = [number for number, behind in enumerate(kernel.lines, 1) if not slots.isdisjoint(behind)]
         text = kernel.tir.splitlines()
-        llvm, native = llvm_lines(kernel), machine_lines(kernel)
+        llvm, native, inferred = llvm_lines(kernel), machine_lines(kernel), machine_lines(kernel, exact=False)
         found.append(
             KernelPart(
                 call.name,
@@ -139,6 +145,7 @@ def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr]) ->
                 tuple((number, text[number - 1]) for number in lines),
                 (sum(llvm[number] for number in lines), llvm.total()),
                 (sum(native[number] for number in lines), native.total()),
+                sum(inferred[number] for number in lines),
             )
         )
     return found

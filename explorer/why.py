@@ -206,5 +206,5 @@ def _line(kernel: Kernel, number: int, calls: Sequence[Call]) -> Line:
         number,
         text[number - 1],
         tuple((call.name, layer_names(line_location(kernel, number, call.layers))) for call in calls),
-        tuple(instruction for _, instruction, line in machine_code(kernel.assembly) if line == number),
+        tuple(one.text + ("" if one.exact else "  (inferred)") for one in machine_code(kernel) if one.line == number),
     )

@@ -66,14 +66,14 @@ def _listing(func: PrimFuncOp, target: Target) -> Iterator[str]:
     native = compile_text(emit_module(kernel.module, lines=kernel.lines, source=source, target=target), target)
     comments = _comments(text, lines)
     current, shown = "", 0
-    for function, instruction, line in instructions(native.assembly):
-        if function != current:
-            yield f"{function}:"
-            current, shown = function, -1
-        if (line or 0) != shown:
-            shown = line or 0
+    for one in instructions(native.assembly, comments.__getitem__):
+        if one.function != current:
+            yield f"{one.function}:"
+            current, shown = one.function, -1
+        if one.line != shown:
+            shown = one.line
             yield f"  # {comments[shown]}"
-        yield f"    {instruction}"
+        yield f"    {one.text}"
 
 
 def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
@@ -83,4 +83,9 @@ def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
     for op, line in lines.items():
         locations[line - 1].append(op.location)
     found = [", ".join(layer_names(fuse(group))) for group in locations]
-    return ["several", *[f"{layers} | {line.strip()}" for layers, line in zip(found, spelled, strict=True)]]
+    return ["several", *[_one_line(f"{names} | {line.strip()}") for names, line in zip(found, spelled, strict=True)]]
+
+
+def _one_line(text: str) -> str:
+    """A comment that no name can end: what is not printable is escaped, and so is the backslash."""
+    return "".join(c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode() for c in text)

@@ -113,6 +113,8 @@ class Artifact(Assembly):
     """What the code is for."""
     ledger: Ledger
     snapshots: tuple[Snapshot, ...] = ()
+    main_assembly: str = ""
+    """What `main` was assembled from; its `.loc` lines number the calls, then the copies, from 1."""
 
     @staticmethod
     def of(
@@ -122,6 +124,15 @@ class Artifact(Assembly):
         target: Target,
         ledger: Ledger,
         snapshots: tuple[Snapshot, ...] = (),
+        main_assembly: str = "",
     ) -> Artifact:
         """The artifact of an assembled program."""
-        return Artifact(**vars(assembly), kernels=kernels, main=main, target=target, ledger=ledger, snapshots=snapshots)
+        return Artifact(
+            **vars(assembly),
+            kernels=kernels,
+            main=main,
+            target=target,
+            ledger=ledger,
+            snapshots=snapshots,
+            main_assembly=main_assembly,
+        )

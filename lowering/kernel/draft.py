@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -19,7 +20,7 @@ from ..relay_to_te.strategy import schedule_function
 from ..te_to_tir.lower import lower_schedule
 from ..tir_to_llvm.convert import convert
 from .printing import line_table, print_with_lines, printed
-from .record import Draft, Kernel
+from .record import Draft, Kernel, source_name
 
 
 def _count(roots: Sequence[Operation]) -> tuple[int, int]:
@@ -28,8 +29,10 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     return len(known), sum(known)
 
 
-def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
+def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> Draft:
     """Lower an anonymous primitive function to LLVM text.
+
+    sources: the folder in which a debugger finds the printed TIR, as `<symbol>.tir`.
 
     Raises VerifyException when an operator has no lowering, ScheduleError when its schedule does not fit.
     """
@@ -52,7 +55,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str) -> Draft:
         lines=line_table(tir_text, lines),
         te=te_text,
         schedule=printed(schedule.sequence),
-        llvm=emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target),
+        llvm=emit_module(low.module, lines=low.lines, source=os.path.join(sources, source_name(symbol)), target=target),
         ops={level: count[0] for level, count in counts.items()},
         located={level: count[1] for level, count in counts.items()},
         sites=tuple((site.buffer, tuple(int(slot[1:]) for slot in site.layers)) for site in sites_of(tir_func)),

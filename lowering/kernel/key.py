@@ -15,7 +15,7 @@ from ..llvm_to_native.target import Target
 from ..relay_to_te.strategies import outside_fingerprint
 from .printing import printed
 
-FOLDERS = ("dialects", "lowering", "passes", "provenance", "support", "te")
+FOLDERS = ("dialects", "lowering", "passes", "provenance", "runtime", "support", "te")
 """What lowering is made of, whole: passes are found by name as they run, which an import graph would not show."""
 
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from ..llvm_to_native.compile import Native
 
 
+def source_name(symbol: str) -> str:
+    """The name of the file that the debug info of a kernel speaks of."""
+    return f"{symbol}.tir"
+
+
 @dataclass(frozen=True)
 class Draft:
     """A kernel before LLVM saw it: all that Python does; `finish` adds the machine code."""

@@ -1,9 +1,10 @@
-"""Reading the compiler's assembly: its instructions, and the source line of each."""
+"""Reading the assembly that an object was made of: its instructions, and the source line of each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 _LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
 _LABEL = re.compile(r"([^\s#:]+):")
@@ -49,39 +50,61 @@ def _instruction(line: str) -> str:
     return "\t" + line.split(" # ", 1)[0].split("\t#", 1)[0].strip()
 
 
-def instructions(assembly: str) -> list[tuple[str, str, int | None]]:
-    """(function, instruction, source line) of a listing; None where LLVM merged code of several lines.
+class Instruction(NamedTuple):
+    """A machine instruction, and the line of its kernel's source that it comes from."""
 
-    Set-up (saved registers, spills, constants) has no line in LLVM; it gets that of the code it stands before in its
-    block, or else behind.
+    function: str
+    text: str
+    line: int
+    """0 where LLVM merged code of several lines, and where nothing tells."""
+    exact: bool
+    """Whether the object's own line table says so; else the line is inferred from the code around."""
+
+
+def instructions(assembly: str, owner: Callable[[int], object] = int) -> list[Instruction]:
+    """The instructions of a listing.
+
+    Where the line table says 0, set-up (saved registers, spills, constants) gets the line of the code it stands before
+    in its block, or else behind. `owner` is who a line belongs to: where the code before and the code behind belong to
+    different ones, set-up between them belongs to neither.
     """
-    found: list[tuple[str, str, int | None]] = []
-    function, line, pending = "", None, 0
-    previous: int | None = None
+    found: list[Instruction] = []
+    block: list[Instruction] = []
+    function, line = "", 0
     for text in _code(assembly):
         if (location := _LOC.match(text)) is not None:
-            line = int(location[1]) or None
+            line = int(location[1])
         elif (label := _LABEL.match(text)) is not None:
+            found += _inferred(block, owner)
+            block = []
             if not label[1].startswith("."):
-                function, line, previous = label[1], None, None
-            pending = 0
+                function, line = label[1], 0
         elif not text.lstrip().startswith("."):
-            instruction = " ".join(_instruction(text).split())
-            if line is not None:
-                for index in range(len(found) - pending, len(found)):
-                    found[index] = (*found[index][:2], line)
-                previous, pending = line, 0
-                found.append((function, instruction, line))
-            elif _SETUP.match(instruction):
-                found.append((function, instruction, previous))
-                pending += 1
-            else:
-                found.append((function, instruction, None))
-                pending = 0
+            block.append(Instruction(function, " ".join(_instruction(text).split()), line, line > 0))
+    return found + _inferred(block, owner)
+
+
+def _inferred(block: list[Instruction], owner: Callable[[int], object]) -> list[Instruction]:
+    """The instructions of a block, set-up with the lines of what it stands between."""
+    found: list[Instruction] = []
+    after = 0
+    following: list[int] = []
+    for one in reversed(block):
+        following.append(after)
+        after = one.line if one.exact else 0 if not _SETUP.match(one.text) else after
+    before = 0
+    for one, behind in zip(block, reversed(following), strict=True):
+        if one.exact:
+            before = one.line
+        elif not _SETUP.match(one.text):
+            before = 0
+        elif not before or not behind or owner(before) == owner(behind):
+            one = one._replace(line=behind or before)
+        found.append(one)
     return found
 
 
 def line_coverage(assembly: str) -> tuple[int, int]:
-    """How many instructions have a source line, and how many there are."""
-    lines = [line for _, _, line in instructions(assembly)]
-    return sum(line is not None for line in lines), len(lines)
+    """How many instructions have a source line in the object's line table, and how many there are."""
+    found = instructions(assembly)
+    return sum(one.exact for one in found), len(found)

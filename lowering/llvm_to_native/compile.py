@@ -7,18 +7,19 @@ from typing import Any
 
 from ...support.errors import PipelineError
 from .assembly import compact
+from .kept_lines import lines_of, with_lines
 from .target import Target, binding
 
 
 @dataclass(frozen=True)
 class Native:
-    """Machine code: an object file, and the same as assembly (labels, `.loc` and instructions; "" if not asked for)."""
+    """Machine code: an object file, and what it was assembled from (labels, `.loc` and instructions)."""
 
     object: bytes
     assembly: str
 
 
-def compile_text(text: str, target: Target, *, level: int = 1, assembly: bool = True) -> Native:
+def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
     """Optimise and compile a module with the pipeline of `level` (0 to 3).
 
     Kernels are vectorised before they come here, so LLVM's vectorisers are off. Raises PipelineError when LLVM rejects
@@ -26,22 +27,32 @@ def compile_text(text: str, target: Target, *, level: int = 1, assembly: bool = 
     """
     llvm, machine = binding(), target.machine()
     try:
-        module = llvm.parse_assembly(text)
+        module = _parsed(text, target)
         module.verify()
     except RuntimeError as error:
         raise PipelineError(f"llvm: expected a valid module, got {str(error).strip()}") from error
-    module.triple = target.triple
-    module.data_layout = str(machine.target_data)
-    _optimize(llvm, module, machine, level)
-    # Code generation changes the module, so the assembly comes from a copy.
-    copy = module.clone() if assembly else None
-    data = bytes(machine.emit_object(module))
-    return Native(data, compact(str(machine.emit_assembly(copy))) if copy is not None else "")
+    if level:
+        _optimize(llvm, module, machine, level)
+        if lines := lines_of(text):
+            module = _parsed(with_lines(str(module), lines), target)
+    # Code is generated once, as text, and the object is made of that text: what is shown is what runs.
+    assembly = str(machine.emit_assembly(module))
+    return Native(assemble(assembly, target), compact(assembly))
+
+
+def assemble(assembly: str, target: Target) -> bytes:
+    """The object file of an assembly text: that of a module which holds nothing else."""
+    escaped = assembly.replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A")
+    return bytes(target.machine().emit_object(_parsed(f'module asm "{escaped}"', target)))
+
+
+def _parsed(text: str, target: Target) -> Any:
+    module = binding().parse_assembly(text)
+    module.triple, module.data_layout = target.triple, str(target.machine().target_data)
+    return module
 
 
 def _optimize(llvm: Any, module: Any, machine: Any, level: int) -> None:
-    if not level:
-        return
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_unrolling = True
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from ...runtime.program import Code
+from .perf_map import write_perf_map
 from .target import Target, binding
 
 _names = itertools.count()
@@ -16,9 +17,9 @@ def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str,
 
     Returns the addresses of `exports`. Raises RuntimeError when a symbol is missing or defined twice.
     """
-    llvm = binding()
+    llvm, code = binding(), list(objects)
     builder = llvm.JITLibraryBuilder()
-    for data in objects:
+    for data in code:
         builder.add_object_img(data)
     builder.add_current_process()
     for name, address in (imports or {}).items():
@@ -29,4 +30,6 @@ def link(objects: Iterable[bytes], exports: Iterable[str], imports: Mapping[str,
     # Not JITLink: only the older linker tells gdb about the code.
     compiler = llvm.create_lljit_compiler(Target.native().machine())
     tracker = builder.link(compiler, f"whence{next(_names)}")
-    return Code({name: int(tracker[name]) for name in wanted}, (compiler, tracker))
+    addresses = {name: int(tracker[name]) for name in wanted}
+    write_perf_map(code, addresses)
+    return Code(addresses, (compiler, tracker))

@@ -24,7 +24,7 @@ def pool_object(target: Target) -> bytes:
     key = hashlib.sha256(f"{target.key}\n{text}".encode()).hexdigest()
     code = store.get(key)
     if code is None:
-        code = compile_text(text, target, assembly=False).object
+        code = compile_text(text, target).object
         store.put(key, code)
     return code
 

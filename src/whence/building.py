@@ -7,9 +7,11 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import FuncOp
@@ -30,6 +32,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.audit import check_input
 from whence.provenance.ledger import Ledger
 from whence.provenance.lost import mark_lost
+from whence.sources import source_folder, write_source
 from whence.support.context import spans_enabled
 from whence.support.errors import PipelineError, ScheduleError
 
@@ -91,7 +94,7 @@ def build(
         kernels, kernel_of = compile_kernels(module, target, cache, tell)
         assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = _compile_main(main_program(assembly), target, cache)
-    return Artifact.of(assembly, tuple(kernels), native, target, ledger, tuple(snapshots))
+    return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
 
 
 def _main(module: ModuleOp) -> FuncOp:
@@ -125,13 +128,13 @@ def compile_kernels(
     jobs: list[_Job] = []
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
-    with ThreadPoolExecutor(1) as llvm:
+    with ThreadPoolExecutor(1) as workers:
         for done, func in enumerate(functions):
             copy = anonymous(func)
             key = kernel_key(copy, target)
             if key not in index:
                 index[key] = len(jobs)
-                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, llvm)))
+                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers)))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.future.result() for job in jobs]
@@ -139,15 +142,17 @@ def compile_kernels(
 
 
 def _kernel(
-    func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, llvm: ThreadPoolExecutor
+    func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, workers: ThreadPoolExecutor
 ) -> Future[Kernel]:
     """The kernel of an anonymous function; `original` is the one that knows its layers."""
-    if (stored := _stored(cache, key)) is not None:
+    sources = source_folder(cache.folder)
+    if (stored := _stored(cache, key, Kernel)) is not None:
         done: Future[Kernel] = Future()
+        write_source(stored, sources)
         done.set_result(stored)
         return done
     try:
-        draft = draft_kernel(func, target, key)
+        draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):
         # Once more, for an error that names layers instead of slots.
         draft_kernel(original, target, key)
@@ -156,26 +161,52 @@ def _kernel(
     def finish() -> Kernel:
         kernel = draft.finish(compile_text(draft.llvm, target))
         cache.put(key, encode(vars(kernel)))
+        write_source(kernel, sources)
         return kernel
 
-    return llvm.submit(finish)
+    return workers.submit(finish)
 
 
-def _stored(cache: KernelCache, key: str) -> Kernel | None:
-    """The kernel that the cache holds under a key, if it holds one."""
+RecordT = TypeVar("RecordT", Kernel, Native)
+
+
+def _stored(cache: KernelCache, key: str, kind: type[RecordT]) -> RecordT | None:
+    """What the cache holds under a key, if that is a record of this kind."""
     if (data := cache.get(key)) is None:
         return None
     try:
-        return Kernel(**cast(dict[str, Any], decode(data)))
-    except (ValueError, TypeError):  # bytes that are no record, or fields that are not a kernel's
+        return kind(**cast(dict[str, Any], decode(data)))
+    except (ValueError, TypeError):  # bytes that are no record, or fields of another kind's
         return None
 
 
-def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> bytes:
-    text = emit_module(module, target=target)
+def _callee(op: Operation) -> str | None:
+    return op.callee.string_value() if isinstance(op, llvm.CallOp) and op.callee is not None else None
+
+
+def _main_lines(module: ModuleOp) -> dict[Operation, int]:
+    """The line of each op of the main program: k for the call or copy number k, one more for what serves them all."""
+    lines: dict[Operation, int] = {}
+    shared: list[Operation] = []
+    line = 1
+    parts = {op.sym_name.data for op in module.ops if isinstance(op, llvm.FuncOp) and op.body.blocks}
+    for function in module.ops:
+        if isinstance(function, llvm.FuncOp) and function.body.blocks:
+            shared.append(function)
+            for op in function.body.block.ops:
+                if isinstance(op, llvm.ReturnOp) or _callee(op) in parts:
+                    shared.append(op)
+                    continue
+                lines[op] = line
+                line += isinstance(op, llvm.CallOp | llvm.CallIntrinsicOp)
+    return lines | dict.fromkeys(shared, line)
+
+
+def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native:
+    text = emit_module(module, lines=_main_lines(module), source="whence_main", target=target)
     key = code_key(target, f"main\n{text}")
-    if (data := cache.get(key)) is None:
-        native: Native = compile_text(text, target, assembly=False)
-        data = native.object
-        cache.put(key, data)
-    return data
+    if (stored := _stored(cache, key, Native)) is not None:
+        return stored
+    native = compile_text(text, target)
+    cache.put(key, encode(vars(native)))
+    return native

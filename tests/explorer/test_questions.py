@@ -75,10 +75,10 @@ def test_every_machine_instruction_with_a_line_names_layers(compiled: whence.Exe
     for call in artifact.calls:
         kernel = kernel_of(artifact, call.kernel)
         allowed = set(layer_names(call.location))
-        for _, instruction, line in machine_code(kernel.assembly):
-            if line:
-                names = layer_names(line_location(kernel, line, call.layers))
-                assert names, f"{call.name}: {instruction}"
+        for one in machine_code(kernel):
+            if one.line:
+                names = layer_names(line_location(kernel, one.line, call.layers))
+                assert names, f"{call.name}: {one.text}"
                 assert set(names) <= allowed
 
 
@@ -156,5 +156,6 @@ def test_unknown_layers_get_near_names(compiled: whence.Executable):
 def test_all_ops_know_their_layers(compiled: whence.Executable):
     found = compiled.coverage()
     assert tuple(found) == LEVELS
-    assert [found[level] for level in LEVELS[:-1]] == [1.0] * 4
-    assert 0.9 < found["native"] <= 1.0
+    assert [found[level] for level in LEVELS[:4]] == [1.0] * 4
+    assert found["native"] > 0.85
+    assert 0 < found["native_inferred"] < 1 - found["native"]

@@ -123,7 +123,7 @@ def _run_schedule(schedule: Schedule, *arrays: Array) -> PrimFuncOp:
     check_located(kernel.module, "convert-tir-to-llvm")
     target = Target.native()
     text = emit_module(kernel.module, lines=kernel.lines, source="test.tir", target=target)
-    linked = Linked(compile_text(text, target, assembly=False).object, func.sym_name.data)
+    linked = Linked(compile_text(text, target).object, func.sym_name.data)
     fenced = [Fenced(array) for array in arrays]
     linked([one.inside for one in fenced], kernel.workspace)
     for array, one in zip(arrays, fenced, strict=True):

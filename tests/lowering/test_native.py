@@ -59,15 +59,15 @@ def test_a_register_tile_stays_in_registers(compiled: Compiled, target: str, row
     text = TILE.replace("ROWS", str(rows)).replace("WxT", f"{width}xf32").replace("* W", f"* {width}")
     _, native = compiled(text.replace("{n}", str(2 * width)), Target.parse(target))
     found = instructions(native.assembly)
-    fmas = [text for _, text, _ in found if text.startswith("vfmadd")]
+    fmas = [one.text for one in found if one.text.startswith("vfmadd")]
     assert len(fmas) == 2 * rows
     assert all(register in text for text in fmas)
-    assert not [text for _, text, _ in found if "(%rsp" in text or "(%rbp" in text]
+    assert not [one.text for one in found if "(%rsp" in one.text or "(%rbp" in one.text]
     loop = native.assembly.split(".LBB", 1)[1].split("jne")[0]
     assert len(re.findall(r"vmovups|vmovaps", loop)) <= 2, "the accumulators are loaded in the loop"
     fma_line = next(number for number, line in enumerate(text.strip().splitlines(), 1) if "math.fma" in line)
     # The signature takes one line more in the text above than as printed.
-    assert {line for _, text, line in found if text.startswith("vfmadd")} == {fma_line - 1}
+    assert {one.line for one in found if one.exact and one.text.startswith("vfmadd")} == {fma_line - 1}
 
 
 def test_nearly_all_instructions_have_a_line(compiled: Compiled):
@@ -100,7 +100,7 @@ def test_nearly_all_instructions_have_a_line(compiled: Compiled):
     )
     located, total = line_coverage(native.assembly)
     assert total > 60
-    assert located / total >= 0.98
+    assert located / total >= 0.9
 
 
 LISTING = """
@@ -135,15 +135,31 @@ g:
 def test_instructions_of_a_listing():
     found = instructions(LISTING)
     assert found == [
-        ("f", "pushq %rbx", 3),
-        ("f", "imulq %rax, %rcx", None),
-        ("f", "xorl %eax, %eax", 4),
-        ("f", "vmovups (%rdi), %zmm0", 4),
-        ("f", "popq %rbx", 4),
-        ("f", "retq", None),
-        ("g", "retq", None),
+        ("f", "pushq %rbx", 3, True),
+        ("f", "imulq %rax, %rcx", 0, False),
+        ("f", "xorl %eax, %eax", 4, False),
+        ("f", "vmovups (%rdi), %zmm0", 4, True),
+        ("f", "popq %rbx", 4, False),
+        ("f", "retq", 0, False),
+        ("g", "retq", 0, False),
     ]
-    assert line_coverage(LISTING) == (4, 7)
+    assert line_coverage(LISTING) == (2, 7)
+
+
+BETWEEN = """
+f:
+\t.loc\t1 3 1
+\tvmovups\t(%rdi), %ymm0
+\t.loc\t1 0 1
+\tvmovaps\t%ymm0, %ymm1
+\t.loc\t1 4 1
+\tvmovups\t%ymm0, (%rsi)
+"""
+
+
+def test_what_stands_between_two_layers_belongs_to_neither():
+    assert [one.line for one in instructions(BETWEEN, lambda line: "one layer")] == [3, 4, 4]
+    assert [one.line for one in instructions(BETWEEN, lambda line: ("a", "b")[line - 3])] == [3, 0, 4]
 
 
 def test_a_compact_listing_says_the_same():
@@ -207,13 +223,44 @@ def test_bad_text_is_a_pipeline_error():
         compile_text("define void @f( {", Target.native())
 
 
-def test_assembly_is_optional_and_does_not_change_the_object():
-    text = "define i32 @f(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}"
-    with_text, without = (compile_text(text, Target.native(), assembly=flag) for flag in (True, False))
-    assert with_text.object == without.object
-    assert with_text.object.startswith(b"\x7fELF") or sys.platform != "linux"
-    assert "f:" in with_text.assembly
-    assert without.assembly == ""
+def test_an_object_and_its_assembly():
+    native = compile_text("define i32 @f(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}", Target.native())
+    assert native.object.startswith(b"\x7fELF") or sys.platform != "linux"
+    assert native.assembly.splitlines()[0] == "f:"
+
+
+HOISTED = """
+define void @f(ptr noalias %a, ptr noalias %b, i64 %n) !dbg !3 {
+entry:
+  br label %body, !dbg !5
+body:
+  %v1 = phi i64 [ 0, %entry ], [ %v4, %body ], !dbg !5
+  %v2 = load float, ptr %a, !dbg !6
+  %v3 = getelementptr float, ptr %b, i64 %v1, !dbg !7
+  store float %v2, ptr %v3, !dbg !7
+  %v4 = add i64 %v1, 1, !dbg !5
+  %v5 = icmp slt i64 %v4, %n, !dbg !5
+  br i1 %v5, label %body, label %after, !dbg !5
+after:
+  ret void, !dbg !5
+}
+!llvm.dbg.cu = !{!1}
+!llvm.module.flags = !{!8}
+!0 = !DIFile(filename: "f.tir", directory: "")
+!1 = distinct !DICompileUnit(language: DW_LANG_C99, file: !0, emissionKind: LineTablesOnly)
+!2 = !DISubroutineType(types: !{})
+!3 = distinct !DISubprogram(name: "f", scope: !0, file: !0, line: 1, type: !2, spFlags: DISPFlagDefinition, unit: !1)
+!5 = !DILocation(line: 2, column: 1, scope: !3)
+!6 = !DILocation(line: 3, column: 1, scope: !3)
+!7 = !DILocation(line: 4, column: 1, scope: !3)
+!8 = !{i32 2, !"Debug Info Version", i32 3}
+"""
+
+
+def test_what_moves_out_of_a_loop_keeps_its_line():
+    found = instructions(compile_text(HOISTED, Target.native()).assembly)
+    load = next(one for one in found if "(%rdi)" in one.text)
+    assert (load.line, load.exact) == (3, True)
 
 
 def test_llvmlite_is_imported_when_first_needed():
@@ -244,5 +291,5 @@ def test_no_address_loses_its_line(compiled: Compiled):
     """What moves with an outer loop only is computed in it, in the form that LLVM would give it."""
     _, native = compiled(NEST)
     lines = instructions(native.assembly)
-    assert [text for _, text, line in lines if line is None] == []
+    assert [one.text for one in lines if not one.exact] == []
     assert line_coverage(native.assembly) == (len(lines), len(lines))

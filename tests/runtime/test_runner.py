@@ -97,7 +97,7 @@ define void @{symbol}({", ".join(f"ptr {p}" for p in [*pointers, "%out", "%ws", 
   ret void
 }}
 """
-    return TextKernel(symbol, compile_text(text, Target.native(), assembly=False).object, 4 * N if workspace else 0)
+    return TextKernel(symbol, compile_text(text, Target.native()).object, 4 * N if workspace else 0)
 
 
 KERNELS = (
@@ -110,7 +110,7 @@ TYPE = TensorType(f32, [N])
 
 
 def native(module: ModuleOp) -> bytes:
-    return compile_text(emit_module(module), Target.native(), assembly=False).object
+    return compile_text(emit_module(module), Target.native()).object
 
 
 def relay_module(weights: Array) -> ModuleOp:

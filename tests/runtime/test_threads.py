@@ -79,7 +79,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def _object(text: str) -> bytes:
-    return compile_text(text, Target.native(), assembly=False).object
+    return compile_text(text, Target.native()).object
 
 
 @cache

@@ -59,7 +59,7 @@ def run_kernel(func: PrimFuncOp, inputs: Sequence[Array], outputs: Sequence[Arra
     kernel = convert(func, print_with_lines(func)[1])
     target = Target.native()
     text = emit_module(kernel.module, lines=kernel.lines, source="test.tir", target=target)
-    native = compile_text(text, target, level=level, assembly=False)
+    native = compile_text(text, target, level=level)
     address = ctypes.cast(_callback, ctypes.c_void_p).value
     assert address is not None
     symbol = func.sym_name.data

@@ -78,7 +78,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _levels(compiled: Executable) -> str:
     from whence.dialects.relay.operator import Operator
-    from whence.explorer.code import kernel_of, machine_code
+    from whence.explorer.code import MainCode, kernel_of, machine_code
     from whence.explorer.layers import snapshot
     from whence.explorer.report import percent, table
 
@@ -93,8 +93,11 @@ def _levels(compiled: Executable) -> str:
         ("relay, fused", relay["fused"], "operators", "relay"),
     ]
     rows += [(level, sum(kernel.ops[level] for kernel in kernels), "ops", level) for level in ("te", "tir", "llvm")]
-    rows.append(("native", sum(len(machine_code(kernel.assembly)) for kernel in kernels), "instructions", "native"))
+    native = len(MainCode.of(artifact).instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
+    rows.append(("native", native, "instructions", "native"))
     shown = [(name, number, unit, percent(known[level]) if level else "") for name, number, unit, level in rows]
+    # Beside what the object's own line table tells, what only the code around does.
+    shown[-1] = (*shown[-1][:3], f"{shown[-1][3]}, inferred {percent(known['native_inferred'])}")
     return table(shown, ("level", "", "", "know their layers"), indent="")
 
 

@@ -1,0 +1,56 @@
+"""Lines that LLVM's passes drop, given back to the instructions that they belong to.
+
+LLVM takes the line off an instruction that it moves out of a loop, and gives none to the phis it makes of a stack
+buffer. Both keep their name: `%v12`, or `%v12.3` for a copy. So the line that `%v12` was written with is theirs.
+"""
+
+from __future__ import annotations
+
+import re
+
+_FUNCTION = re.compile(r"^define .*?@(\"[^\"]*\"|[\w.$-]+)\(.*?(?:!dbg !(\d+))? \{$")
+_NAMED = re.compile(r"^  %(v\d+)(\.[\w.]+)? = ")
+_ATTACHED = re.compile(r", !dbg !(\d+)")
+_LOCATION = re.compile(
+    r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+), (?:column: \d+, )?scope: !(\d+)\)$", re.MULTILINE
+)
+_NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
+# What was inlined has the names of another function.
+_INLINED = re.compile(r"\.i\d*(?:\.|$)")
+
+
+def lines_of(text: str) -> dict[tuple[str, str], int]:
+    """(function, name) -> line, of the instructions of a module as it was written."""
+    lines = {number: int(line) for number, line, _ in _LOCATION.findall(text)}
+    found: dict[tuple[str, str], int] = {}
+    function = ""
+    for row in text.splitlines():
+        if (start := _FUNCTION.match(row)) is not None:
+            function = start[1]
+        elif (named := _NAMED.match(row)) is not None and (attached := _ATTACHED.search(row)) is not None:
+            found[function, named[1]] = lines[attached[1]]
+    return found
+
+
+def with_lines(text: str, lines: dict[tuple[str, str], int]) -> str:
+    """A module as LLVM prints it, where named instructions without a line have that of `lines` again."""
+    at = {number: (scope, int(line)) for number, line, scope in _LOCATION.findall(text)}
+    nodes = {place: number for number, place in at.items()}
+    free = max(map(int, _NODE.findall(text)), default=-1) + 1
+    added: list[str] = []
+    rows: list[str] = []
+    function, scope = "", None
+    for row in text.splitlines():
+        if (start := _FUNCTION.match(row)) is not None:
+            function, scope = start[1], start[2]
+        elif scope is not None and (named := _NAMED.match(row)) is not None:
+            attached = _ATTACHED.search(row)
+            lost = attached is None or at.get(attached[1]) == (scope, 0)
+            if lost and (line := lines.get((function, named[1]))) and not _INLINED.search(named[2] or ""):
+                if (place := (scope, line)) not in nodes:
+                    nodes[place] = str(free + len(added))
+                    added.append(f"!{nodes[place]} = !DILocation(line: {line}, column: 1, scope: !{scope})")
+                dbg = f", !dbg !{nodes[place]}"
+                row = _ATTACHED.sub(dbg, row) if attached is not None else row + dbg
+        rows.append(row)
+    return "\n".join([*rows, *added, ""])

@@ -1,0 +1,58 @@
+"""`/tmp/perf-PID.map`, by which Linux perf names the functions of code that was made while the program ran.
+
+Written when WHENCE_PERF_MAP is set to anything but "" and 0.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+_SECTIONS = struct.Struct("<40xQ10xHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SYMTAB, _FUNC = 2, 2
+
+
+class Function(NamedTuple):
+    """A function of an object file: where it lies in its section, in bytes."""
+
+    name: str
+    section: int
+    offset: int
+    size: int
+
+
+def functions(data: bytes) -> Iterator[Function]:
+    """The functions that a 64-bit little-endian ELF object defines, local ones included; none of another file."""
+    if data[:6] != b"\x7fELF\x02\x01":
+        return
+    start, size, count = cast("tuple[int, int, int]", _SECTIONS.unpack_from(data))
+    sections = [cast("tuple[int, ...]", _SECTION.unpack_from(data, start + number * size)) for number in range(count)]
+    for _, kind, _, _, offset, length, link, _, _, entry in sections:
+        if kind != _SYMTAB:
+            continue
+        strings = sections[link][4]
+        for at in range(offset, offset + length, entry):
+            name, info, _, section, value, extent = cast("tuple[int, ...]", _SYMBOL.unpack_from(data, at))
+            if info & 15 == _FUNC and section:
+                text = data[strings + name : data.index(b"\0", strings + name)]
+                yield Function(text.decode(), section, value, extent)
+
+
+def write_perf_map(objects: Sequence[bytes], addresses: Mapping[str, int]) -> None:
+    """Add the functions of loaded objects to this process's map. `addresses` holds at least one of each section's."""
+    if os.environ.get("WHENCE_PERF_MAP", "0") in ("", "0"):
+        return
+    lines: list[str] = []
+    for data in objects:
+        found = list(functions(data))
+        bases = {one.section: addresses[one.name] - one.offset for one in found if one.name in addresses}
+        lines += [
+            f"{bases[one.section] + one.offset:x} {one.size:x} {one.name}\n" for one in found if one.section in bases
+        ]
+    with Path(f"/tmp/perf-{os.getpid()}.map").open("a") as file:
+        file.write("".join(lines))

@@ -1,0 +1,38 @@
+"""The TIR of kernels as files, for debuggers: what the line tables of machine code speak of."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+from whence.lowering.kernel.record import Kernel, source_name
+
+_log = logging.getLogger(__name__)
+
+
+def source_folder(cache: Path | None) -> str:
+    """Where the sources of the kernels in a cache lie; "" without a cache."""
+    return str(cache.absolute() / "tir") if cache is not None else ""
+
+
+def write_source(kernel: Kernel, folder: str) -> None:
+    """Write the TIR of a kernel below `folder` ("": nowhere) unless it is there; a file appears whole or not at all.
+
+    A folder that cannot be written does no other harm than that debuggers show no source.
+    """
+    path = Path(folder, source_name(kernel.symbol))
+    if not folder or path.exists():
+        return
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            file.write(kernel.tir)
+        os.replace(temporary, path)
+    except OSError as error:
+        _log.info("sources of kernels: cannot write %s (%s)", path, error)
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
