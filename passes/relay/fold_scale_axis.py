@@ -13,10 +13,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.elementwise import AddOp, LeakyReluOp, MultiplyOp, ReluOp, SubtractOp
+from ...dialects.relay.elementwise import AddOp, MultiplyOp, SubtractOp
 from ...dialects.relay.nn import BiasAddOp, Conv2DOp, DenseOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.traits import ScaleEquivariant
 from ...dialects.relay.transform import ReshapeOp
 from ...provenance.rewrite import rewrite, stands_for
 from ...support.dtypes import Array
@@ -105,7 +106,7 @@ class ScaleResult(_Scaling):
             if isinstance(owner, Conv2DOp | DenseOp):
                 break
             match owner:
-                case ReluOp() | LeakyReluOp():
+                case Operator() if owner.has_trait(ScaleEquivariant):
                     positive = True
                     value = owner.operands[0]
                 case AddOp() | SubtractOp() | BiasAddOp():
@@ -141,10 +142,12 @@ class ScaleData(_Scaling):
         positive = False
         value: SSAValue = op.data
         for _ in range(_REACH):
-            if sole_user(value) is None or not isinstance(owner := value.owner, ReluOp | LeakyReluOp):
+            if sole_user(value) is None or not isinstance(owner := value.owner, Operator):
+                break
+            if not owner.has_trait(ScaleEquivariant):
                 break
             positive = True
-            value = owner.data
+            value = owner.operands[0]
         scaled = value.owner
         if not isinstance(scaled, MultiplyOp) or sole_user(value) is None or not self.is_constant(op.weight):
             return

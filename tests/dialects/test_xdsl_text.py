@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, FloatAttr, StringAttr, VectorType
+from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, FloatAttr, StringAttr, VectorType, f32
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -100,9 +100,7 @@ def module_text() -> str:
         lines.append(f'  %c{index} = relay.constant {text} loc("vrstva \\C4\\8D\\22{index}")')
     lines += ["  relay.return", "}", "tir.prim_func @f(%y: !tir.buffer<4xf32>) outputs 1 {"]
     lines.append(f"  %t = tir.alloc_const {again(literal(numbers(np.float32, (4,), 1)))[0]} : !tir.buffer<4xf32>")
-    vector = DenseIntOrFPElementsAttr(
-        VectorType(element_type(np.float32), (4,)), literal(np.full(4, -np.inf, np.float32)).data
-    )
+    vector = DenseIntOrFPElementsAttr(VectorType(f32, (4,)), literal(np.full(4, -np.inf, np.float32)).data)
     lines += [f"  %v = arith.constant {again(vector)[0]}", "  %s = arith.constant 0xFF800000 : f32", "}"]
     return "\n".join(lines) + "\n"
 

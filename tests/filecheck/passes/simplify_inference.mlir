@@ -45,5 +45,5 @@ relay.func @dropout(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // CHECK-LABEL: @dropout
 // CHECK-NEXT: %[[RELU:.*]] = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("relu")
-// CHECK-NEXT: relay.nn.dropout %[[RELU]] : {{.*}} loc("masked")
-// CHECK-NEXT: relay.return
+// CHECK-NEXT: %[[MASK:.*]] = relay.ones_like %[[RELU]] : {{.*}} loc("masked")
+// CHECK-NEXT: relay.return %[[RELU]], %[[MASK]]
