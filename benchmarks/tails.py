@@ -10,7 +10,8 @@ much longer it takes than the neighbour that takes longest, both per product or 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -71,13 +72,13 @@ GROUPS = (
 
 
 def run(group: Group) -> None:
-    calls = []
+    calls: list[Callable[[], object]] = []
     for case, _ in group.cases:
         model, arrays = case.model(), case.arrays()
         exe = whence.compile(model, threads=1)
         theirs = onnxruntime_call(model, {f"X{i}": array for i, array in enumerate(arrays)})
         np.testing.assert_allclose(np.asarray(exe(*arrays)), theirs(), rtol=2e-3, atol=2e-3, err_msg=case.name)
-        calls += [lambda exe=exe, arrays=arrays: exe(*arrays), theirs]
+        calls += [partial(exe, *arrays), theirs]
     seconds = medians(calls)
     each = [taken / work for taken, (_, work) in zip(seconds[::2], group.cases, strict=True)]
     for i, (case, _) in enumerate(group.cases):

@@ -37,7 +37,7 @@ class ConvertRelayToTePass(ModulePass):
       }
       te.return %relu : tensor<64xf32>
     }
-    schedule.sequence @relu {
+    schedule.sequence @relu attributes {strategies = {relu = "injective"}} {
       %relu = schedule.stage "relu"
       %ax0 = schedule.axes %relu : 1
       %ax0.outer, %ax0.inner = schedule.split %ax0 factor 16

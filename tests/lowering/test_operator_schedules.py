@@ -54,6 +54,8 @@ NORMALISATIONS = [
         ((6, 64), "float64"), ((5, 33), "float64"), ((40,), "float32"))),
     Case("Y = LogSoftmax(X0)", [(6, 1000)]),
     Case("Y = Softmax<axis=1>(X0)", [(3, 24, 10)]),
+    *(Case("Y = Softmax<axis=1>(X0)", [shape]) for shape in ((6, 100, 1, 1), (5, 33, 1), (1, 64, 1, 1))),
+    Case("Y = LogSoftmax<axis=2>(X0)", [(3, 1, 40, 1)]),
     Case("S = Softmax(X0); Y = Mul(S, X1)", [(3, 5, 48), (3, 5, 48)]),
     *(Case("Y = LayerNormalization(X0, W0, W1)", [shape], [shape[-1:], shape[-1:]])
       for shape in ((12, 768), (5, 192), (3, 33), (2, 5, 100), (100, 300))),

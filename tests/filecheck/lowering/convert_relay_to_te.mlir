@@ -19,7 +19,7 @@ relay.func @main(%x: tensor<64xf32> loc("x")) -> (tensor<64xf32>) {
 // CHECK:        } loc("act"("m.onnx":1:0))
 // CHECK-NEXT:   te.return %relu : tensor<64xf32> loc("act"("m.onnx":1:0))
 // CHECK-NEXT: } loc(fused["act"("m.onnx":1:0), "scale"("m.onnx":0:0)])
-// CHECK-NEXT: schedule.sequence @scaled {
+// CHECK-NEXT: schedule.sequence @scaled attributes {strategies = {relu = "injective"}} {
 // CHECK-NEXT:   %multiply = schedule.stage "multiply" loc("scale"("m.onnx":0:0))
 // CHECK-NEXT:   schedule.compute_inline %multiply loc("scale"("m.onnx":0:0))
 // CHECK-NEXT:   %relu = schedule.stage "relu" loc("act"("m.onnx":1:0))
