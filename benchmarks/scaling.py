@@ -15,12 +15,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import SSAValue
 
-from whence.build import compile_kernels, fewer_collections
+from whence.building import compile_kernels, fewer_collections
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.dialects.relay.transform import ConcatenateOp
 from whence.lowering.cache import KernelCache
-from whence.lowering.kernel import anonymous, print_with_lines
+from whence.lowering.kernel.printing import print_with_lines
+from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
@@ -96,7 +97,7 @@ def compile_whole(module: ModuleOp, opt_level: int) -> Times:
     assembly = clock("assemble", lambda: assemble(module, kernels, kernel_of))
     main = clock("main program", lambda: main_program(assembly))
     text = clock("main text", lambda: emit_module(main, target=target))
-    clock("main native", lambda: compile_text(text, target, assembly=False))
+    clock("main native", lambda: compile_text(text, target))
     return clock.seconds
 
 
@@ -107,7 +108,7 @@ def compile_kernel(module: ModuleOp) -> Times:
     (func,) = (op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None)
     te_func = clock("relay to te", lambda: lower_function(anonymous(func)))
     te_func.sym_name = StringAttr("kernel")
-    schedule = clock("schedule", lambda: schedule_function(te_func, target.vector_bits))
+    schedule = clock("schedule", lambda: schedule_function(te_func, target.hardware))
     tir = clock("te to tir", lambda: lower_schedule(schedule))
     clock("tir passes", lambda: run_tir_passes(tir))
     _, lines = clock("print", lambda: print_with_lines(tir))

@@ -138,24 +138,19 @@ AtanhOp = unary("atanh", np.arctanh, FLOATS)
 CosOp = unary("cos", np.cos, FLOATS)
 CoshOp = unary("cosh", np.cosh, FLOATS)
 ErfOp = unary("erf", _erf, FLOATS)
-ExpOp = unary("exp", np.exp, FLOATS)
 LogOp = unary("log", np.log, FLOATS)
 Log10Op = unary("log10", np.log10, FLOATS)
 Log2Op = unary("log2", np.log2, FLOATS)
 RsqrtOp = unary("rsqrt", _rsqrt, FLOATS)
-SigmoidOp = unary("sigmoid", _sigmoid, FLOATS)
 SinOp = unary("sin", np.sin, FLOATS)
 SinhOp = unary("sinh", np.sinh, FLOATS)
-SqrtOp = unary("sqrt", np.sqrt, FLOATS)
 TanOp = unary("tan", np.tan, FLOATS)
-TanhOp = unary("tanh", np.tanh, FLOATS)
 
 # Of any numbers. `round` takes halves to even, `trunc` goes towards zero, and the sign of NaN is NaN.
 AbsOp = unary("abs", np.abs)
 CeilOp = unary("ceil", np.ceil)
 CopyOp = unary("copy", np.copy)
 FloorOp = unary("floor", np.floor)
-NegativeOp = unary("negative", np.negative)
 OnesLikeOp = unary("ones_like", np.ones_like)
 RoundOp = unary("round", np.round)
 SignOp = unary("sign", np.sign)
@@ -173,9 +168,53 @@ LogicalNotOp = unary("logical_not", np.logical_not, BOOLEANS)
 EqualOp = binary("equal", np.equal, ANY, i1)
 GreaterOp = binary("greater", np.greater, ANY, i1)
 LessOp = binary("less", np.less, ANY, i1)
-MaximumOp = binary("maximum", np.maximum)
-MinimumOp = binary("minimum", np.minimum)
 PowerOp = binary("power", _power)
+
+
+@irdl_op_definition
+class ExpOp(Unary):
+    name = "relay.exp"
+    OPERAND = FLOATS
+    evaluate = plain(np.exp)
+
+
+@irdl_op_definition
+class SqrtOp(Unary):
+    name = "relay.sqrt"
+    OPERAND = FLOATS
+    evaluate = plain(np.sqrt)
+
+
+@irdl_op_definition
+class TanhOp(Unary):
+    name = "relay.tanh"
+    OPERAND = FLOATS
+    evaluate = plain(np.tanh)
+
+
+@irdl_op_definition
+class SigmoidOp(Unary):
+    name = "relay.sigmoid"
+    OPERAND = FLOATS
+    evaluate = plain(_sigmoid)
+
+
+@irdl_op_definition
+class NegativeOp(Unary):
+    name = "relay.negative"
+    evaluate = plain(np.negative)
+
+
+@irdl_op_definition
+class MaximumOp(Binary):
+    name = "relay.maximum"
+    evaluate = plain(np.maximum)
+
+
+@irdl_op_definition
+class MinimumOp(Binary):
+    name = "relay.minimum"
+    evaluate = plain(np.minimum)
 
 
 @irdl_op_definition

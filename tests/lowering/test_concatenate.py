@@ -14,7 +14,7 @@ import whence
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import ReluOp
 from whence.dialects.relay.transform import ConcatenateOp
-from whence.lowering.kernel import Kernel
+from whence.lowering.kernel.record import Kernel
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper, parser
 
 from whence.api import load
-from whence.build import compile_kernels
+from whence.building import compile_kernels
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.schedules.tiles import pixel_tile, product_tile

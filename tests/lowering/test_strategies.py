@@ -10,7 +10,7 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper, parser
 
 import whence
-from whence.lowering.kernel import Kernel
+from whence.lowering.kernel.record import Kernel
 from whence.lowering.relay_to_te.schedules.common import Scheduling
 from whence.lowering.relay_to_te.strategies import outside_fingerprint
 from whence.support.errors import ScheduleError
