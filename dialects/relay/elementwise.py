@@ -174,28 +174,28 @@ PowerOp = binary("power", _power)
 @irdl_op_definition
 class ExpOp(Unary):
     name = "relay.exp"
-    OPERAND = FLOATS
+    OPERAND: ClassVar[Kind] = FLOATS
     evaluate = plain(np.exp)
 
 
 @irdl_op_definition
 class SqrtOp(Unary):
     name = "relay.sqrt"
-    OPERAND = FLOATS
+    OPERAND: ClassVar[Kind] = FLOATS
     evaluate = plain(np.sqrt)
 
 
 @irdl_op_definition
 class TanhOp(Unary):
     name = "relay.tanh"
-    OPERAND = FLOATS
+    OPERAND: ClassVar[Kind] = FLOATS
     evaluate = plain(np.tanh)
 
 
 @irdl_op_definition
 class SigmoidOp(Unary):
     name = "relay.sigmoid"
-    OPERAND = FLOATS
+    OPERAND: ClassVar[Kind] = FLOATS
     evaluate = plain(_sigmoid)
 
 
