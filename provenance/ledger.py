@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr
 
+from ..support.names import shown
 from .span import leaves
 
 
@@ -39,7 +40,8 @@ class Entry(NamedTuple):
             what = "changed in place"
         else:
             what = f"{gone} absorbed" if self.after else f"{gone} removed"
-        return f"{self.pass_name}: {self.pattern}: {what}" + (f" ({self.reason})" if self.reason else "")
+        text = f"{self.pass_name}: {self.pattern}: {what}" + (f" ({self.reason})" if self.reason else "")
+        return shown(text)
 
 
 class _Index:

@@ -84,3 +84,9 @@ def test_a_long_ledger_answers():
         ledger.record("Split", removed=["op"], created=["op"], before=[layer], after=[layer])
     assert all(len(ledger.fate(layer)) == 1 and len(ledger.why(layer)) == 1 for layer in layers)
     assert ledger.explained() == set(layers)
+
+
+def test_text_of_entries_steers_no_terminal():
+    ledger = Ledger(pass_name="pass")
+    ledger.record("Drop", removed=["op\x1b[31m"], reason="a\nb")
+    assert str(ledger.entries[0]) == r"pass: Drop: op\x1b[31m removed (a\nb)"
