@@ -25,7 +25,7 @@ from whence.universe import ALL_PASSES
 
 RELAY = ",".join(row.name for row in PIPELINE)
 LOWER = "convert-relay-to-te,convert-te-to-tir"
-TIR = "tir-simplify,tir-vectorize,tir-flatten-buffer,tir-remove-no-op"
+TIR = "tir-simplify,tir-vectorize,tir-remove-no-op"
 
 
 class Done(NamedTuple):
