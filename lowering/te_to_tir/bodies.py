@@ -20,7 +20,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.span import is_known
 from ...te.schedule.itervar import IterVar
 from ...te.schedule.relations import Interval
-from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
 from . import reducers
 from .storage import Stored
 
@@ -52,7 +52,7 @@ class BodyLowering:
 
     @staticmethod
     def points(
-        stage: Stage, region: Sequence[Interval], values: dict[IterVar, AffineExpr]
+        stage: StageState, region: Sequence[Interval], values: dict[IterVar, AffineExpr]
     ) -> dict[SSAValue, AffineExpr]:
         """The compute's axis arguments in terms of loops."""
         points: dict[SSAValue, AffineExpr] = {}

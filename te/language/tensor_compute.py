@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 from ...support.dtypes import fail
 from .expr import (
@@ -27,15 +27,21 @@ from .expr import (
 )
 from .tensor import ComputeOp, Tensor, TensorSlice
 
-if TYPE_CHECKING:
-    from ..schedule.intrin import TensorIntrin
+
+class Intrinsic(Protocol):
+    """What takes the place of a compute's inner axes."""
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class IntrinCall:
     """An intrinsic on regions of tensors, as what a compute computes at its outer axes."""
 
-    intrin: TensorIntrin
+    intrin: Intrinsic
     pattern: ComputeOp
     """What the intrinsic computes."""
     slices: tuple[TensorSlice | Tensor, ...]
@@ -52,7 +58,7 @@ class TensorComputeOp(ComputeOp):
         body: Expr,
         tag: str,
         attrs: dict[str, Any],
-        intrin: TensorIntrin,
+        intrin: Intrinsic,
         outer: int,
     ):
         super().__init__(name, axes, [body], tag, attrs)

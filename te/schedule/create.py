@@ -11,6 +11,7 @@ from ..language.emit import build_function
 from ..language.tensor import Operation, Tensor
 from ..language.tensor_compute import TensorComputeOp
 from .schedule import Schedule
+from .tensor_intrin import TensorIntrin
 
 
 def create_schedule(
@@ -36,6 +37,6 @@ def create_schedule(
         if isinstance(value.owner, STAGES):
             schedule.operations.setdefault(tensor.op, stage_of[value.owner])
     for operation, stage in schedule.operations.items():
-        if isinstance(operation, TensorComputeOp):
+        if isinstance(operation, TensorComputeOp) and isinstance(operation.intrin, TensorIntrin):
             stage.tensor_compute(operation.intrin, operation.schedulable_ndim)
     return schedule

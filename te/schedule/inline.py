@@ -15,10 +15,11 @@ from ...dialects.affine import substitute
 from ...dialects.element_types import is_integer
 from ...provenance.builder import fill
 from ...provenance.span import fuse
-from .schedule import Schedule
+from .stage_state import StageState
+from .stage_table import StageTable
 
 
-def inline_stages(schedule: Schedule) -> None:
+def inline_stages(schedule: StageTable[StageState]) -> None:
     """Put every stage marked `compute_inline` into its readers and erase it, readers first.
 
     In that order a chain of n stages costs n copies: each body is copied once, into the stage that stays.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...support.dtypes import bits, check_dtype, fail
 from ...support.errors import ScheduleError
 from ..language.expr import Axis, Const, Expr, ExprLike, Extent, Var, convert
 from ..language.tensor import Tensor, TensorSlice, check_shape
 from ..language.tensor_compute import IntrinCall
-
-if TYPE_CHECKING:
-    from .intrin import TensorIntrin
+from .tensor_intrin import TensorIntrin
 
 
 @dataclass(frozen=True, eq=False)

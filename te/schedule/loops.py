@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
@@ -19,11 +19,12 @@ from ..language.expr import Axis
 from ..language.layouts import inverse_layout
 from .intrin_parameters import OpenIntrin
 from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, ThreadAxis, Transform
+from .opaque import Producer
+from .record import Record
 from .stage_state import StageState
-
-if TYPE_CHECKING:
-    from .intrin import TensorIntrin
-    from .schedule import Key
+from .stage_table import Key
+from .tensor_intrin import TensorIntrin
+from .tensorize import match_tile
 
 _PRIMITIVE: dict[Kind, str] = {"vectorized": "vectorize", "unrolled": "unroll", "parallel": "parallel"}
 
@@ -51,6 +52,34 @@ def _plain(axis: IterVar) -> bool:
 class LoopPrimitives(StageState):
     """A stage's loops."""
 
+    def __init__(self, record: Record, producer: Producer):
+        super().__init__(producer)
+        self.record = record
+
+    def axis_of(self, axis: IterVar | Axis) -> IterVar:
+        """The iteration variable of an axis of the te operation that this stage computes."""
+        if isinstance(axis, IterVar):
+            return axis
+        if (place := self.record.table.place_of(axis)) is not None:
+            # A stage that became a copy has data axes of its own; the reduction went with its cache.
+            stage, index = place
+            roots = [*stage.axes, *stage.reduce_axes]
+            if index < len(roots):
+                return roots[index]
+        self.fail("schedule", f"axis {axis.name} is not part of the schedule")
+
+    def position(self, primitive: str, axis: IterVar) -> int:
+        """The position of a loop of this stage."""
+        if axis in self.leaf:
+            return self.leaf.index(axis)
+        if axis in self.all_iter_vars:
+            self.fail(primitive, f"Operate on iter var {axis.name} that has already been split or fused")
+        self.fail(primitive, f"axis {axis.name} is not part of the schedule of this stage")
+
+    def handle(self, axis: IterVar) -> SSAValue:
+        """The value that stands for an axis of this stage in the sequence."""
+        return self.record.axis(self, axis)
+
     def _serial(self, primitive: str, axis: IterVar) -> int:
         """The position of a loop of this stage that nothing was made of yet."""
         position = self.position(primitive, axis)
@@ -71,7 +100,7 @@ class LoopPrimitives(StageState):
     ) -> tuple[IterVar, IterVar]:
         """`for i in 32` -> `for i.outer in 4 { for i.inner in 8 {`, with factor 8 or with nparts 4.
 
-        Returns (outer, inner). An uneven factor guards the last pass. Raises ScheduleError for an axis that is no
+        Returns (outer, inner). An uneven factor guards the last iteration. Raises ScheduleError for an axis that is no
         serial loop of this stage, and unless exactly one of factor and nparts is given.
         """
         axis = self.axis_of(axis)
@@ -83,22 +112,23 @@ class LoopPrimitives(StageState):
         # The factor as given, not as the axis allows: where the stage computes a part, so does the axis.
         draft = Split(axis, axis, axis, factor or 0, nparts)
         counts = draft.extents(axis.extent)
-        outer = IterVar(axis.stage, f"{axis.name}.outer", counts[0], axis.sort)
-        inner = IterVar(axis.stage, f"{axis.name}.inner", counts[1], axis.sort)
+        outer = IterVar(f"{axis.name}.outer", counts[0], axis.sort)
+        inner = IterVar(f"{axis.name}.inner", counts[1], axis.sort)
         self.leaf[position : position + 1] = [outer, inner]
         self.relations.append(Split(axis, outer, inner, counts[1] if factor is not None else 0, nparts))
-        handle = self.schedule.handle(axis)
+        handle = self.handle(axis)
         made = ops.SplitOp(handle, counts[1]) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
-        op = self.schedule.record(made, self.stage)
-        self.schedule.name(outer, op.outer)
-        self.schedule.name(inner, op.inner)
+        op = self.record.add(made, self)
+        self.record.name_axis(outer, op.outer)
+        self.record.name_axis(inner, op.inner)
         return outer, inner
 
     def fuse(self, *axes: IterVar | Axis) -> IterVar:
         """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours.
 
-        Of no axes: a new outermost loop `singleton` of one pass. Recorded as one `fuse` per axis given: each pair, and
-        the whole. Raises ScheduleError unless they are consecutive serial loops, all of data or all of a reduction.
+        Of no axes: a new outermost loop `singleton` of one iteration. Recorded as one `fuse` per axis given: each
+        pair, and the whole. Raises ScheduleError unless they are consecutive serial loops, all of data or all of a
+        reduction.
         """
         if not axes:
             return self._singleton()
@@ -119,11 +149,11 @@ class LoopPrimitives(StageState):
 
     def _singleton(self) -> IterVar:
         self.the_compute("fuse")
-        axis = IterVar(self.stage, "singleton", 1)
+        axis = IterVar("singleton", 1)
         self.leaf.insert(0, axis)
         self.relations.append(Singleton(axis))
-        op = self.schedule.record(ops.SingletonOp(self.schedule.stage_handle(self.stage)), self.stage)
-        self.schedule.name(axis, op.axis)
+        op = self.record.add(ops.SingletonOp(self.record.stage(self)), self)
+        self.record.name_axis(axis, op.axis)
         return axis
 
     def fuse_pair(self, outer: IterVar, inner: IterVar) -> IterVar:
@@ -135,11 +165,11 @@ class LoopPrimitives(StageState):
             self.fail("fuse", f"expected serial axes of one sort, got {outer}, {inner}")
         if second < first:
             outer, inner, first, second = inner, outer, second, first
-        fused = IterVar(outer.stage, f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
+        fused = IterVar(f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
         self.leaf[first : second + 1] = [fused]
         self.relations.append(Fuse(outer, inner, fused))
-        op = self.schedule.record(ops.FuseOp(self.schedule.handle(outer), self.schedule.handle(inner)), self.stage)
-        self.schedule.name(fused, op.fused)
+        op = self.record.add(ops.FuseOp(self.handle(outer), self.handle(inner)), self)
+        self.record.name_axis(fused, op.fused)
         return fused
 
     def follow_layout(self, layout: AffineMap) -> list[IterVar]:
@@ -155,14 +185,14 @@ class LoopPrimitives(StageState):
             return []
         draft = Transform(before, (), layout.results, inverse)
         extents = draft.extents([axis.extent for axis in before])
-        made = [IterVar(self.stage, f"axis{i}", extent) for i, extent in enumerate(extents)]
+        made = [IterVar(f"axis{i}", extent) for i, extent in enumerate(extents)]
         self.leaf[first : first + len(before)] = made
         self.relations.append(replace(draft, transformed=tuple(made)))
         return made
 
     def end_fuse(self, fused: IterVar) -> None:
         """Record the fuse of all axes given, after its pairs."""
-        self.schedule.record(ops.FusedOp(self.schedule.handle(fused)), self.stage)
+        self.record.add(ops.FusedOp(self.handle(fused)), self)
 
     def reorder(self, *order: IterVar | Axis) -> None:
         """`for i { for j { for k {` -> `for k { for j { for i {` with (k, i): those given swap places.
@@ -178,7 +208,7 @@ class LoopPrimitives(StageState):
             self.fail("reorder", f"Cannot reorder on {_type(fixed[0])} axis {fixed[0].name}")
         for position, axis in zip(sorted(positions), axes, strict=True):
             self.leaf[position] = axis
-        self.schedule.record(ops.ReorderOp([self.schedule.handle(axis) for axis in axes]), self.stage)
+        self.record.add(ops.ReorderOp([self.handle(axis) for axis in axes]), self)
 
     def tile(
         self, x: IterVar | Axis, y: IterVar | Axis, x_factor: int, y_factor: int
@@ -208,7 +238,7 @@ class LoopPrimitives(StageState):
         if axis.thread is not None or axis.kind == "tensorized":
             self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
         axis.kind = kind
-        self.schedule.record(op(self.schedule.handle(axis)), self.stage)
+        self.record.add(op(self.handle(axis)), self)
 
     def vectorize(self, axis: IterVar | Axis) -> None:
         """`for i in 16` -> `for vectorized i in 16`: vector operations of 16 lanes.
@@ -222,7 +252,7 @@ class LoopPrimitives(StageState):
         self._mark(axis, "unrolled", ops.UnrollOp)
 
     def parallel(self, axis: IterVar | Axis) -> None:
-        """`for i in 64` -> `for parallel i in 64`: the passes are shared among threads.
+        """`for i in 64` -> `for parallel i in 64`: the iterations are shared among threads.
 
         Raises ScheduleError for an axis of a reduction, or that is no loop of this stage.
         """
@@ -242,11 +272,13 @@ class LoopPrimitives(StageState):
         if axis.kind != "serial" or axis.sort not in ("data", "reduce"):
             self.fail("bind", f"Cannot bind {_type(axis)} axis {axis.name}, only DataPar and CommReduce")
         if axis.reduce and thread.is_block:
-            self.fail("bind", f"Cannot bind CommReduce axis {axis.name} to {thread.tag}, whose passes run in parallel")
-        if axis.thread is not None and not self.schedule.quiet:
+            self.fail(
+                "bind", f"Cannot bind CommReduce axis {axis.name} to {thread.tag}, whose iterations run in parallel"
+            )
+        if axis.thread is not None and not self.record.quiet:
             warnings.warn(f"bind: {axis.name} was bound to {axis.thread.tag}, is now to {thread.tag}", stacklevel=2)
         axis.thread = thread
-        self.schedule.record(ops.BindOp(self.schedule.handle(axis), self.schedule.thread_handle(thread)), self.stage)
+        self.record.add(ops.BindOp(self.handle(axis), self.record.thread(thread)), self)
 
     def env_threads(self, threads: ThreadAxis | Sequence[ThreadAxis]) -> None:
         """`for t {for i {..}}` -> `for thread {for t {..}}`: the steps of a scan run in each of the threads.
@@ -262,31 +294,29 @@ class LoopPrimitives(StageState):
         if not given or any(not isinstance(thread, ThreadAxis) for thread in given):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("env_threads", f"expected threads, got {threads}")
         for thread in given:
-            axis = IterVar(self.stage, thread.name, 1 if thread.extent is None else thread.extent, "thread")
+            axis = IterVar(thread.name, 1 if thread.extent is None else thread.extent, "thread")
             axis.thread = thread
             self.threads.append(axis)
         self.leaf[:0] = self.threads
-        handles = [self.schedule.thread_handle(thread) for thread in given]
-        op = self.schedule.record(ops.EnvThreadsOp(self.schedule.stage_handle(self.stage), handles), self.stage)
+        handles = [self.record.thread(thread) for thread in given]
+        op = self.record.add(ops.EnvThreadsOp(self.record.stage(self), handles), self)
         for axis, value in zip(self.threads, op.axes, strict=True):
-            self.schedule.name(axis, value)
+            self.record.name_axis(axis, value)
 
     def tensorize(self, axis: IterVar | Axis, intrin: TensorIntrin | OpenIntrin) -> None:
         """`for i in 4 { for j in 8 { .. }}` -> the body of an intrinsic that computes a tile of 4x8.
 
         Raises ScheduleError when the loops from `axis` on do not compute what the intrinsic does.
         """
-        from .tensorize import match_tile
-
         self.the_compute("tensorize")
         if isinstance(intrin, OpenIntrin):
             self.fail("tensorize", f"expected numbers for its parameters: {intrin.name}.with_scalars(..)")
         axis = self.axis_of(axis)
         self._serial("tensorize", axis)
-        match_tile(axis, intrin)
+        match_tile(self, axis, intrin)
         axis.kind, axis.intrin = "tensorized", intrin
-        name = self.schedule.intrinsic(intrin)
-        self.schedule.record(ops.TensorizeOp(self.schedule.handle(axis), name), self.stage)
+        name = self.record.intrinsic(intrin)
+        self.record.add(ops.TensorizeOp(self.handle(axis), name), self)
 
     def tensor_compute(self, intrin: TensorIntrin, outer: int) -> None:
         """`for i { for j in 16 { .. }}` -> `for i { intrinsic }` with outer 1: what the stage is from its beginning.
@@ -295,13 +325,11 @@ class LoopPrimitives(StageState):
         nothing can be done to them. Not in the record. Raises ScheduleError when they do not compute what it does.
         """
         self.make_of(intrin, outer)
-        name = self.schedule.intrinsic(intrin)
-        self.schedule.record(ops.TensorComputeOp(self.schedule.stage_handle(self.stage), name, outer), self.stage)
+        name = self.record.intrinsic(intrin)
+        self.record.add(ops.TensorComputeOp(self.record.stage(self), name, outer), self)
 
     def make_of(self, intrin: TensorIntrin, outer: int) -> None:
         """`tensor_compute` for a stage that another primitive made, which records it."""
-        from .tensorize import match_tile
-
         self.the_compute("tensor_compute")
         cut = len(self.reduce_axes) - len(intrin.compute.reduce_axes)
         inner = [*self.axes[outer:], *self.reduce_axes[max(0, cut) :]]
@@ -310,7 +338,7 @@ class LoopPrimitives(StageState):
         before = self.leaf
         self.leaf = [*self.axes[:outer], *self.reduce_axes[:cut], *inner]
         try:
-            match_tile(inner[0], intrin)
+            match_tile(self, inner[0], intrin)
         except ScheduleError:
             self.leaf = before
             raise
@@ -336,18 +364,18 @@ class LoopPrimitives(StageState):
         elif isinstance(value, str):
             value = StringAttr(value)
         axis.hints[f"pragma_{key}"] = value if value is not None else UnitAttr()
-        self.schedule.record(ops.PragmaOp(self.schedule.handle(axis), key, value), self.stage)
+        self.record.add(ops.PragmaOp(self.handle(axis), key, value), self)
 
     def prefetch(self, tensor: Key, axis: IterVar | Axis, offset: int) -> None:
-        """`for i` -> `for i attributes {prefetch = [["A", offset]]}`: a hint to fetch what pass i + offset reads of A.
+        """`for i` -> `for i attributes {prefetch = [["A", offset]]}`: fetch what iteration i + offset reads.
 
         Raises ScheduleError for a tensor that is none of the function's, or an axis that is no loop of this stage.
         """
         axis = self._looped("prefetch", axis)
-        source = self.schedule.tensor_of(tensor)
+        source = self.record.table.tensor_of(tensor)
         known = axis.hints.get("prefetch")
-        entry = ArrayAttr[Attribute]([StringAttr(self.schedule.tensor_name(source)), IntegerAttr(offset, i64)])
+        entry = ArrayAttr[Attribute]([StringAttr(self.record.table.tensor_name(source)), IntegerAttr(offset, i64)])
         before = list(cast(ArrayAttr[Attribute], known)) if known is not None else []
         axis.hints["prefetch"] = ArrayAttr([*before, entry])
-        handle = self.schedule.tensor_handle(source)
-        self.schedule.record(ops.PrefetchOp(handle, self.schedule.handle(axis), offset), self.stage)
+        handle = self.record.tensor(source)
+        self.record.add(ops.PrefetchOp(handle, self.handle(axis), offset), self)

@@ -17,9 +17,11 @@ from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
 from ..language.tensor import Body
-from .group import SCAN_UPDATE
-from .itervar import Attach, IterVar
+from .itervar import IterVar
 from .loops import LoopPrimitives
+from .stage_state import Attach
+
+SCAN_UPDATE = "Cannot specify compute_at for scan updates"
 
 _CHECKED = 1 << 24
 """Elements of the largest tensor whose layout can be checked to give each a place of its own."""
@@ -43,7 +45,7 @@ class Stage(LoopPrimitives):
 
     def _not_whole(self, primitive: str, text: str) -> None:
         """Fail when the result is used as a whole; `text` says why that of the function may not be."""
-        user = self.schedule.whole_use(self)
+        user = self.whole_use
         if isinstance(user, te.ScanOp | te.ExternOp | te.HybridOp):
             self.fail(primitive, f"'{self.label}' is used as a whole by {user.name} '{user.label.data}'")
         if user is not None:
@@ -52,7 +54,7 @@ class Stage(LoopPrimitives):
     def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
         """`for i {a} for i {b}` -> `for i {a b}`: computed inside the loop `axis` of `consumer`.
 
-        Each pass computes what it needs of this stage. Raises ScheduleError for an output, for an axis that is no loop
+        Each iteration computes what it needs. Raises ScheduleError for an output, for an axis that is no loop
         of the consumer or lies inside this stage, and across groups; when lowered, if a stage elsewhere reads it too.
         """
         self._unattached("compute_at")
@@ -62,16 +64,16 @@ class Stage(LoopPrimitives):
         if not consumer.is_compute:
             self.fail("compute_at", f"Expect a ComputeOp to be computed in, got {consumer.kind} '{consumer.label}'")
         self._not_whole("compute_at", "an output of the function stays at the root")
-        if self.group is not None and self.group is not consumer.group:
+        if self.group is not None and (consumer.group is None or self.group not in consumer.group.chain):
             self.fail("compute_at", "Can only assign compute_at to stages within the same group")
         at: Attach | None = Attach(consumer, axis)
         while at is not None:
             if at.stage is self:
                 self.fail("compute_at", "Find loop in compute_at attach group")
             at = at.stage.attach
-        self.attach, self.inlined = Attach(consumer, axis), False
-        producer, host = self.schedule.stage_handle(self), self.schedule.stage_handle(consumer)
-        self.schedule.record(ops.ComputeAtOp(producer, host, self.schedule.handle(axis)), self)
+        self.placed, self.inlined = Attach(consumer, axis), False
+        producer, host = self.record.stage(self), self.record.stage(consumer)
+        self.record.add(ops.ComputeAtOp(producer, host, consumer.handle(axis)), self)
 
     def compute_inline(self) -> None:
         """`b[i] = a[i] + 1; c[i] = b[i] * 2` -> `c[i] = (a[i] + 1) * 2`: computed where it is read.
@@ -82,8 +84,8 @@ class Stage(LoopPrimitives):
         if self.compute.reducer is not None:
             self.fail("compute_inline", "a reduction cannot be inlined")
         self._not_whole("compute_inline", "an output of the function cannot be inlined")
-        self.inlined, self.attach = True, None
-        self.schedule.record(ops.ComputeInlineOp(self.schedule.stage_handle(self)), self)
+        self.inlined, self.placed = True, None
+        self.record.add(ops.ComputeInlineOp(self.record.stage(self)), self)
 
     def compute_root(self) -> None:
         """`for i {a b}` -> `for i {a} for i {b}`: computed in full before its consumers (the default).
@@ -91,8 +93,8 @@ class Stage(LoopPrimitives):
         In a group: where the group is. Raises ScheduleError for the update of a scan.
         """
         self._unattached("compute_root")
-        self.inlined, self.attach = False, self.group.attach if self.group is not None else None
-        self.schedule.record(ops.ComputeRootOp(self.schedule.stage_handle(self)), self)
+        self.inlined, self.placed = False, None
+        self.record.add(ops.ComputeRootOp(self.record.stage(self)), self)
 
     def set_scope(self, scope: str) -> None:
         """`alloc: buffer<8xf32>` -> `alloc: buffer<8xf32, local>`: where the stage's buffer lives.
@@ -105,11 +107,11 @@ class Stage(LoopPrimitives):
         if scope != "global":
             self._not_whole("set_scope", "an output of the function is global")
         self.scope = scope
-        self.schedule.record(ops.SetScopeOp(self.schedule.stage_handle(self), scope), self)
+        self.record.add(ops.SetScopeOp(self.record.stage(self), scope), self)
 
     def _own_buffer(self, primitive: str, what: str) -> None:
         self.the_compute(primitive)
-        if self.schedule.is_output(self):
+        if self.is_output:
             self.fail(primitive, f"Cannot apply {what} on output")
 
     def storage_align(self, axis: IterVar | Axis, factor: int, offset: int) -> None:
@@ -128,7 +130,7 @@ class Stage(LoopPrimitives):
         if self.storage.layout is not None or self.storage.rolling_buffer:
             self.fail("storage_align", "expected a buffer in the order of the axes, got one with a layout or rolling")
         self.storage.align[self.axes.index(axis)] = factor, offset
-        self.schedule.record(ops.StorageAlignOp(self.schedule.handle(axis), factor, offset), self)
+        self.record.add(ops.StorageAlignOp(self.handle(axis), factor, offset), self)
 
     def double_buffer(self) -> None:
         """`alloc: buffer<8xf32>` -> `alloc {double_buffer}: buffer<8xf32>`: one half fills while the other is read.
@@ -139,7 +141,7 @@ class Stage(LoopPrimitives):
         if self.storage.rolling_buffer:
             self.fail("double_buffer", "expected a buffer that is filled anew each time, got one that is rolling")
         self.storage.double_buffer = True
-        self.schedule.record(ops.DoubleBufferOp(self.schedule.stage_handle(self)), self)
+        self.record.add(ops.DoubleBufferOp(self.record.stage(self)), self)
 
     def rolling_buffer(self) -> None:
         """`for i { for j in 3 {b[j]} use b[0..3] }` -> `for i { b[(i + 2) % 3]; use b[..] }`: only what is new.
@@ -153,7 +155,7 @@ class Stage(LoopPrimitives):
         if self.storage.layout is not None or self.storage.align:
             self.fail("rolling_buffer", "expected a buffer in the order of the axes, got one with a layout")
         self.storage.rolling_buffer = True
-        self.schedule.record(ops.RollingBufferOp(self.schedule.stage_handle(self)), self)
+        self.record.add(ops.RollingBufferOp(self.record.stage(self)), self)
 
     def set_store_predicate(self, condition: Expr | AffineSetAttr | Callable[..., Expr]) -> None:
         """`c[i] = ..` -> `if i < 8 { c[i] = .. }`: where the condition does not hold nothing is stored.
@@ -170,10 +172,10 @@ class Stage(LoopPrimitives):
                 f"expected a condition over {len(self.axes)} axes, got one over {condition.data.num_dims}",
             )
         self.storage.predicate = condition
-        self.schedule.record(ops.SetStorePredicateOp(self.schedule.stage_handle(self), condition), self)
+        self.record.add(ops.SetStorePredicateOp(self.record.stage(self), condition), self)
 
     def _condition(self, condition: Expr | Callable[..., Expr]) -> AffineSetAttr:
-        known = [op.axis for op, stage in self.schedule.operations.items() if stage is self]
+        known = [op.axis for op, stage in self.record.table.operations.items() if stage is self]
         axes = known[0] if known and isinstance(condition, Expr) else [Axis(a.name, a.extent) for a in self.axes]
         try:
             expr = condition if isinstance(condition, Expr) else condition(*axes)
@@ -221,9 +223,9 @@ class Stage(LoopPrimitives):
         self._check_layout(whole)
         self.storage.layout = whole
         made = self.follow_layout(layout.data)
-        op = self.schedule.record(ops.TransformLayoutOp(self.schedule.stage_handle(self), layout, len(made)), self)
+        op = self.record.add(ops.TransformLayoutOp(self.record.stage(self), layout, len(made)), self)
         for axis, value in zip(made, op.axes, strict=True):
-            self.schedule.name(axis, value)
+            self.record.name_axis(axis, value)
         return made
 
     def _check_layout(self, layout: AffineMapAttr) -> None:
@@ -257,4 +259,4 @@ class Stage(LoopPrimitives):
         rank = len(layout.data.results) if layout is not None else len(self.compute.shape)
         self._check_separators("set_axis_separators", positions, rank)
         self.storage.separators = tuple(positions)
-        self.schedule.record(ops.SetAxisSeparatorsOp(self.schedule.stage_handle(self), positions), self)
+        self.record.add(ops.SetAxisSeparatorsOp(self.record.stage(self), positions), self)

@@ -22,7 +22,7 @@ Step = Callable[[Dice, Schedule, Stage], object]
 def _axis(r: Dice, stage: Stage) -> IterVar:
     """A loop of the stage; now and then an axis that is none any more, or of another stage."""
     if r.random() < 0.04:
-        return r.choice(r.choice(stage.schedule.stages).all_iter_vars or stage.all_iter_vars)
+        return r.choice(r.choice(stage.record.table.stages).all_iter_vars or stage.all_iter_vars)
     return r.choice(stage.leaf)
 
 
