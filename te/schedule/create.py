@@ -27,7 +27,9 @@ def create_schedule(
     Raises ScheduleError when a variable has no value.
     """
     given = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
-    outputs = [tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs)]
+    named = (tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs))
+    # Tensors of one operation may name it several times.
+    outputs = list(dict.fromkeys(named))
     func, values = build_function(outputs, inputs, name, sizes)
     schedule = Schedule(func)
     stage_of = {stage.producer: stage for stage in schedule.stages}

@@ -132,6 +132,7 @@ def cache_write(table: StageTable[Stage], stage: Stage, scope: str) -> Stage:
     table.stages.insert(table.stages.index(stage), cache)
     before, made_of = stage.axes, stage.made_of
     stage.relayout(copy)
+    stage.cache = cache
     for axis, old in zip(stage.axes, before, strict=True):
         if old.intrin is None:
             axis.kind, axis.thread, axis.hints = old.kind, old.thread, old.hints

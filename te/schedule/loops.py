@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import SupportsIndex, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
@@ -49,6 +49,28 @@ def _plain(axis: IterVar) -> bool:
     return axis.kind == "serial" and axis.thread is None and axis.sort in _ITERATED
 
 
+class LeafIterVars(list[IterVar]):
+    """The loops of a stage. An axis of the te operation counts as the loop that it is."""
+
+    def __init__(self, stage: LoopPrimitives):
+        super().__init__(stage.leaf)
+        self.stage = stage
+
+    def _loop(self, axis: object) -> object:
+        place = self.stage.record.table.place_of(axis) if isinstance(axis, Axis) else None
+        if place is None or place[0] is not self.stage:
+            return axis
+        roots = [*self.stage.axes, *self.stage.reduce_axes]
+        return roots[place[1]] if place[1] < len(roots) else axis
+
+    def __contains__(self, axis: object) -> bool:
+        return super().__contains__(self._loop(axis))
+
+    def index(self, axis: object, *bounds: SupportsIndex) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The position of a loop; raises ValueError for what is none."""
+        return super().index(cast(IterVar, self._loop(axis)), *bounds)
+
+
 class LoopPrimitives(StageState):
     """A stage's loops."""
 
@@ -66,7 +88,18 @@ class LoopPrimitives(StageState):
             roots = [*stage.axes, *stage.reduce_axes]
             if index < len(roots):
                 return roots[index]
+            if (cache := stage.cache) is not None:
+                place = f"s['{cache.label}'].op.reduce_axis[{index - len(stage.axes)}]"
+                text = (
+                    f"axis {axis.name} is not part of the schedule: cache_write made it {place}, and this stage a copy"
+                )
+                self.fail("schedule", text)
         self.fail("schedule", f"axis {axis.name} is not part of the schedule")
+
+    @property
+    def leaf_iter_vars(self) -> LeafIterVars:
+        """The loops, outermost first."""
+        return LeafIterVars(self)
 
     def position(self, primitive: str, axis: IterVar) -> int:
         """The position of a loop of this stage."""

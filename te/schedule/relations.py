@@ -62,7 +62,8 @@ def axis_values(
             case Split():
                 values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
             case Fuse():
-                width = extents[relation.inner]
+                # Without iterations any width will do.
+                width = max(1, extents[relation.inner])
                 values[relation.outer] = values[relation.fused] // width
                 values[relation.inner] = values[relation.fused] % width
             case Singleton():

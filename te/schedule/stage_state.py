@@ -127,6 +127,8 @@ class StageState:
         """The innermost group that it is placed with."""
         self.made_of: tuple[TensorIntrin, int] | None = None
         """The intrinsic that it is calls of, and the number of axes outside of it."""
+        self.cache: StageState | None = None
+        """What computes the elements since a cache_write made this stage their copy."""
         self.threads: list[IterVar] = []
         """The threads around the steps of a scan."""
 
@@ -190,11 +192,6 @@ class StageState:
         if isinstance(producer, BlockArgument):
             return producer.name_hint or f"p{producer.index}"
         return producer.label.data
-
-    @property
-    def leaf_iter_vars(self) -> list[IterVar]:
-        """The loops, outermost first."""
-        return list(self.leaf)
 
     @property
     def attach_type(self) -> int:
