@@ -72,9 +72,9 @@ _IDENTITY: dict[str, Callable[[Attribute, bool], Attribute]] = {
 """Reducer -> what a reduction over nothing gives; of a type, unsigned or not."""
 
 
-def _check_scope(primitive: str, scope: str) -> None:
-    if scope not in SCOPES:
-        raise ScheduleError(f"{primitive}: expected a scope among {', '.join(SCOPES)}, got {scope!r}")
+def _check_scope(primitive: str, stage: Stage, scope: str) -> None:
+    if not isinstance(scope, str) or scope not in SCOPES:  # pyright: ignore[reportUnnecessaryIsInstance]
+        stage.fail(primitive, f"expected a scope among {', '.join(SCOPES)}, got {scope!r}")
 
 
 def _check_free(primitive: str, stage: Stage) -> None:
@@ -105,7 +105,7 @@ def _copy_of(
 
 
 def cache_write(table: StageTable[Stage], stage: Stage, scope: str) -> Stage:
-    _check_scope("cache_write", scope)
+    _check_scope("cache_write", stage, scope)
     _check_free("cache_write", stage)
     layout = _relayout(stage)
     original = stage.compute
@@ -211,15 +211,17 @@ def _relayout(stage: StageState) -> _Relayout | None:
 def cache_read(
     record: Record, table: StageTable[Stage], tensor: SSAValue, scope: str, readers: Sequence[Stage]
 ) -> Stage:
-    _check_scope("cache_read", scope)
     name = table.tensor_name(tensor)
     if not readers:
         raise ScheduleError(f"cache_read: expected the stages that read the copy of {name}, got none")
+    _check_scope("cache_read", readers[0], scope)
     if isinstance(tensor.owner, te.StateOp):
         readers[0].fail(
             "cache_read", f"expected a tensor that is computed, got {name}, of which a scan knows past rows"
         )
     for reader in readers:
+        if reader in table.placeholders.values():
+            reader.fail("cache_read", f"expected a stage that reads {name}, got {reader.kind}")
         if tensor not in reader.inputs:
             reader.fail("cache_read", f"Cannot find {name} in the inputs of {reader.label}")
     label = f"{name}.{scope}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import NoReturn
 
 from xdsl.ir import SSAValue
 
@@ -34,6 +35,10 @@ class Group(GroupState):
         Raises ScheduleError for a consumer outside of the group that this one is in, an axis that is no loop of it, and
         a member that is an output.
         """
+        if not isinstance(consumer, Stage):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self._fail("compute_at", f"expected a stage to be computed in, got {consumer!r}")
+        if all(consumer is not stage for stage in self.record.table.stages):
+            self._fail("compute_at", f"expected a stage of this schedule, got '{consumer.label}'")
         axis = consumer.axis_of(axis)
         if axis not in consumer.leaf:
             self._fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
@@ -61,7 +66,7 @@ class Group(GroupState):
         self.placed = None
         self.record.add(ops.ComputeRootOp(self.record.group(self)), self.members[0])
 
-    def _fail(self, primitive: str, text: str) -> None:
+    def _fail(self, primitive: str, text: str) -> NoReturn:
         raise ScheduleError(f"{primitive}: {text} ({self.label})")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
@@ -50,11 +51,14 @@ def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", n
     """
     if isinstance(dom, str):
         dom, tag = None, dom
-    if not tag:
+    if not isinstance(tag, str) or not tag:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ScheduleError("te.thread_axis: tag must be given as Positional or keyword argument")
     if isinstance(dom, tuple) and dom[0] != 0:
         raise ScheduleError(f"te.thread_axis: expected a domain from 0, got {dom}")
-    return ThreadAxis(tag, dom[1] if isinstance(dom, tuple) else dom, name)
+    extent = dom[1] if isinstance(dom, tuple) else dom
+    if extent is not None and (isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ScheduleError(f"te.thread_axis: expected an int as the extent, got {extent!r}")
+    return ThreadAxis(tag, None if extent is None else int(extent), name)
 
 
 class IterVar:

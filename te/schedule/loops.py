@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import SupportsIndex, cast
 
+import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -82,6 +83,8 @@ class LoopPrimitives(StageState):
         """The iteration variable of an axis of the te operation that this stage computes."""
         if isinstance(axis, IterVar):
             return axis
+        if not isinstance(axis, Axis):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("schedule", f"expected an axis, got {axis!r}")
         if (place := self.record.table.place_of(axis)) is not None:
             # A stage that became a copy has data axes of its own; the reduction went with its cache.
             stage, index = place
@@ -100,6 +103,12 @@ class LoopPrimitives(StageState):
     def leaf_iter_vars(self) -> LeafIterVars:
         """The loops, outermost first."""
         return LeafIterVars(self)
+
+    def integer(self, primitive: str, what: str, value: object) -> int:
+        """An argument as an int, which numpy's are too; fails for other kinds of values, and for bools."""
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return int(value)
+        self.fail(primitive, f"expected an int as {what}, got {value!r}")
 
     def position(self, primitive: str, axis: IterVar) -> int:
         """The position of a loop of this stage."""
@@ -140,8 +149,10 @@ class LoopPrimitives(StageState):
         position = self._serial("split", axis)
         if (factor is None) == (nparts is None):
             self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
-        if (wanted := factor if factor is not None else cast(int, nparts)) < 1:
-            self.fail("split", f"expected a positive {'nparts' if factor is None else 'factor'}, got {wanted}")
+        what, given = ("nparts", nparts) if factor is None else ("factor", factor)
+        if (wanted := self.integer("split", f"the {what}", given)) < 1:
+            self.fail("split", f"expected a positive {what}, got {wanted}")
+        factor, nparts = (None, wanted) if factor is None else (wanted, None)
         # The factor as given, not as the axis allows: where the stage computes a part, so does the axis.
         draft = Split(axis, axis, axis, factor or 0, nparts)
         counts = draft.extents(axis.extent)
@@ -253,7 +264,7 @@ class LoopPrimitives(StageState):
         x, y = self.axis_of(x), self.axis_of(y)
         for axis, factor in ((x, x_factor), (y, y_factor)):
             self._serial("split", axis)
-            if factor < 1:
+            if self.integer("split", "the factor", factor) < 1:
                 self.fail("split", f"expected a positive factor, got {factor}")
         if x is y:
             self.fail("tile", f"expected two axes, got {x.name} twice")
@@ -319,7 +330,7 @@ class LoopPrimitives(StageState):
         Loops of the update that are bound to one of them run in it; on a CPU one after the other in each step. Raises
         ScheduleError for a stage that is no scan, and the second time.
         """
-        given = [threads] if isinstance(threads, ThreadAxis) else list(threads)
+        given = list(threads) if isinstance(threads, Sequence) else [threads]
         if not isinstance(self.producer, te.ScanOp):
             self.fail("env_threads", "env_threads is only valid for composite ops such as ScanOp")
         if self.threads:
@@ -344,6 +355,8 @@ class LoopPrimitives(StageState):
         self.the_compute("tensorize")
         if isinstance(intrin, OpenIntrin):
             self.fail("tensorize", f"expected numbers for its parameters: {intrin.name}.with_scalars(..)")
+        if not isinstance(intrin, TensorIntrin):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("tensorize", f"expected a tensor intrinsic, got {intrin!r}")
         axis = self.axis_of(axis)
         self._serial("tensorize", axis)
         match_tile(self, axis, intrin)
@@ -390,12 +403,14 @@ class LoopPrimitives(StageState):
         if key == "vectorize":
             return self.vectorize(axis)
         axis = self._looped("pragma", axis)
-        if not SSAValue.is_valid_name(key):
+        if not isinstance(key, str) or not SSAValue.is_valid_name(key):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("pragma", f"expected the name of a pragma, got {key!r}")
-        if isinstance(value, int):
-            value = IntegerAttr(value, i64)
+        if isinstance(value, int | np.integer):
+            value = IntegerAttr(int(value), i64)
         elif isinstance(value, str):
             value = StringAttr(value)
+        elif value is not None and not isinstance(value, Attribute):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("pragma", f"expected an int, a text or an attribute as the value, got {value!r}")
         axis.hints[f"pragma_{key}"] = value if value is not None else UnitAttr()
         self.record.add(ops.PragmaOp(self.handle(axis), key, value), self)
 
@@ -405,7 +420,11 @@ class LoopPrimitives(StageState):
         Raises ScheduleError for a tensor that is none of the function's, or an axis that is no loop of this stage.
         """
         axis = self._looped("prefetch", axis)
-        source = self.record.table.tensor_of(tensor)
+        offset = self.integer("prefetch", "the offset", offset)
+        try:
+            source = self.record.table.tensor_of(tensor)
+        except ScheduleError as error:
+            self.fail("prefetch", str(error))
         known = axis.hints.get("prefetch")
         entry = ArrayAttr[Attribute]([StringAttr(self.record.table.tensor_name(source)), IntegerAttr(offset, i64)])
         before = list(cast(ArrayAttr[Attribute], known)) if known is not None else []

@@ -80,6 +80,7 @@ class SchedulePrimitives(StageTable[Stage]):
         stage = self[tensor]
         stage.the_compute("rfactor")
         axis = stage.axis_of(axis)
+        factor_axis = stage.integer("rfactor", "the factor axis", factor_axis)
         dataflow.check_rfactor(stage, axis, factor_axis)
         handle = stage.handle(axis)
         factored = dataflow.rfactor(self, stage, axis, factor_axis)

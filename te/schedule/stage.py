@@ -58,6 +58,10 @@ class Stage(LoopPrimitives):
         of the consumer or lies inside this stage, and across groups; when lowered, if a stage elsewhere reads it too.
         """
         self._unattached("compute_at")
+        if not isinstance(consumer, Stage):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("compute_at", f"expected a stage to be computed in, got {consumer!r}")
+        if all(consumer is not stage for stage in self.record.table.stages):
+            self.fail("compute_at", f"expected a stage of this schedule, got '{consumer.label}'")
         axis = consumer.axis_of(axis)
         if axis not in consumer.leaf:
             self.fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
@@ -102,7 +106,7 @@ class Stage(LoopPrimitives):
         Raises ScheduleError for a scope other than `global`, `shared` and `local`, and for an output made local.
         """
         self.the_compute("set_scope")
-        if scope not in SCOPES:
+        if not isinstance(scope, str) or scope not in SCOPES:  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("set_scope", f"expected a scope among {', '.join(SCOPES)}, got {scope!r}")
         if scope != "global":
             self._not_whole("set_scope", "an output of the function is global")
@@ -124,6 +128,8 @@ class Stage(LoopPrimitives):
         axis = self.axis_of(axis)
         if axis not in self.axes:
             self.fail("storage_align", f"expected a data axis of the stage, got {axis.name}")
+        factor = self.integer("storage_align", "the factor", factor)
+        offset = self.integer("storage_align", "the offset", offset)
         if factor < 1 or not 0 <= offset < factor:
             self.fail("storage_align", f"expected 0 <= offset < factor, got factor {factor}, offset {offset}")
         self._own_buffer("storage_align", "storage align")
@@ -179,8 +185,10 @@ class Stage(LoopPrimitives):
         axes = known[0] if known and isinstance(condition, Expr) else [Axis(a.name, a.extent) for a in self.axes]
         try:
             expr = condition if isinstance(condition, Expr) else condition(*axes)
+            if not isinstance(expr, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
+                self.fail("set_store_predicate", f"expected a condition, got {expr!r}")
             return affine_set(expr, {axis: AffineExpr.dimension(i) for i, axis in enumerate(axes)})
-        except ScheduleError as error:
+        except (ScheduleError, TypeError) as error:
             self.fail("set_store_predicate", str(error))
 
     def transform_layout(self, function: Body) -> list[IterVar]:
@@ -244,9 +252,14 @@ class Stage(LoopPrimitives):
         if len(np.unique(places)) != prod(shape):
             self.fail("transform_layout", f"expected a place of its own for each element, got {layout.data}")
 
-    def _check_separators(self, primitive: str, positions: Sequence[int], rank: int) -> None:
+    def _check_separators(self, primitive: str, positions: Sequence[int], rank: int) -> list[int]:
+        """The positions as ints."""
+        if not isinstance(positions, Sequence) or isinstance(positions, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail(primitive, f"expected positions as axis separators, got {positions!r}")
+        positions = [self.integer(primitive, "an axis separator", position) for position in positions]
         if list(positions) != sorted(set(positions)) or any(not 0 <= p <= rank for p in positions):
             self.fail(primitive, f"expected increasing axis separators from 0 to {rank}, got {list(positions)}")
+        return positions
 
     def set_axis_separators(self, positions: Sequence[int]) -> None:
         """`alloc: buffer<4x8xf32>` -> `alloc {axis_separators = [1]}: buffer<4x8xf32>`: the groups of its dimensions.
@@ -257,6 +270,6 @@ class Stage(LoopPrimitives):
         self.the_compute("set_axis_separators")
         layout = self.storage.layout
         rank = len(layout.data.results) if layout is not None else len(self.compute.shape)
-        self._check_separators("set_axis_separators", positions, rank)
+        positions = self._check_separators("set_axis_separators", positions, rank)
         self.storage.separators = tuple(positions)
         self.record.add(ops.SetAxisSeparatorsOp(self.record.stage(self), positions), self)
