@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whence import tedd as tedd
     from whence.api import Executable as Executable
     from whence.api import compile as compile
     from whence.api import load as load
@@ -42,7 +43,12 @@ _HOMES = {
 }
 
 
+_MODULES = {"tedd"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"whence.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'whence' has no attribute '{name}'")

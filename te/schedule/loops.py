@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import SupportsIndex, cast
+from typing import SupportsIndex, SupportsInt, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
@@ -107,7 +107,7 @@ class LoopPrimitives(StageState):
     def integer(self, primitive: str, what: str, value: object) -> int:
         """An argument as an int, which numpy's are too; fails for other kinds of values, and for bools."""
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
-            return int(value)
+            return int(cast(SupportsInt, value))
         self.fail(primitive, f"expected an int as {what}, got {value!r}")
 
     def position(self, primitive: str, axis: IterVar) -> int:

@@ -65,7 +65,7 @@ STAGE: dict[str, Callable[[Case, Any], object]] = {
     "env_threads": lambda t, x: t.stage.env_threads(x),
     "tensorize": lambda t, x: t.stage.tensorize(t.i, x),
     "pragma": lambda t, x: t.stage.pragma(x, "key", 1),
-    "pragma key": lambda t, x: t.stage.pragma(t.i, [x], 1),
+    "pragma key": lambda t, x: t.stage.pragma(t.i, f"not a name {x}", 1),
     "prefetch": lambda t, x: t.stage.prefetch(t.h, x, 1),
     "prefetch tensor": lambda t, x: t.stage.prefetch(x, t.i, 1),
     "compute_at": lambda t, x: t.s[t.h].compute_at(t.stage, x),
@@ -74,7 +74,7 @@ STAGE: dict[str, Callable[[Case, Any], object]] = {
     "storage_align": lambda t, x: t.stage.storage_align(x, 4, 1),
     "storage_align factor": lambda t, x: t.stage.storage_align(t.i, x, 0),
     "set_store_predicate": lambda t, x: t.stage.set_store_predicate(x),
-    "set_axis_separators": lambda t, x: t.stage.set_axis_separators(x if isinstance(x, list) else [x, -1]),
+    "set_axis_separators": lambda t, x: t.stage.set_axis_separators([x, -1]),
     "transform_layout": lambda t, x: t.stage.transform_layout(x),
     "cache_read scope": lambda t, x: t.s.cache_read(t.h, x, [t.c]),
     "cache_write scope": lambda t, x: t.s.cache_write(t.c, x),
@@ -92,8 +92,8 @@ SCHEDULE: dict[str, Callable[[Case, Any], object]] = {
     "create_group inputs": lambda t, x: t.s.create_group(t.c, x),
 }
 """What is refused where there is no stage to name."""
-RIGHT = {("prefetch tensor", "tensor of another schedule"), ("set_axis_separators", "list")}
-"""What is no mistake: a tensor is known by its name; a list of one position."""
+RIGHT = {("prefetch tensor", "tensor of another schedule")}
+"""What is no mistake: a tensor is known by its name."""
 
 
 def state(s: Schedule) -> tuple[str, str, int, list[str]]:
@@ -131,7 +131,8 @@ def test_numpy_integers_are_ints() -> None:
         t.stage.prefetch(t.h, outer, number(1))
         t.s[t.h].storage_align(t.h.op.axis[0], number(8), number(1))
         t.s[t.h].set_axis_separators([number(1)])
-        t.s[t.d].tile(*t.d.op.axis, number(2), number(4))
+        i, j = t.s[t.d].axes
+        t.s[t.d].tile(i, j, number(2), number(4))
         t.s[t.d].bind(t.s[t.d].leaf[0], te.thread_axis((0, number(4)), "threadIdx.x"))
         t.s.rfactor(t.c, t.c.op.reduce_axis[0], number(1))
         return str(t.s.sequence)

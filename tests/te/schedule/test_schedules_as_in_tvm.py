@@ -139,14 +139,13 @@ def test_shared_reads_compute_the_same_and_keep_their_stages() -> None:
 
 def test_nested_groups() -> None:
     """A group in a group, placed in a stage of the outer one, which is placed in a stage outside."""
-    tensors: list[Any] = [te.placeholder((16, 8), name="A")]
+
+    def more(source: Tensor, name: str) -> Tensor:
+        return te.compute((16, 8), lambda i, j: source[i, j] + 1.0, name=name)
+
+    tensors: list[Tensor] = [te.placeholder((16, 8), name="A")]
     for name in "BCDEF":
-        source = tensors[-1]
-
-        def body(i: Any, j: Any, source: Tensor = source) -> Any:
-            return source[i, j] + 1.0
-
-        tensors.append(te.compute((16, 8), wrapped(body), name=name))
+        tensors.append(more(tensors[-1], name))
     _, b, c, d, e, f = tensors
     s = te.create_schedule(f)
     outer = s.create_group(e, b, include_inputs=True)
@@ -168,7 +167,3 @@ def test_nested_groups() -> None:
     assert str(s.snapshot()) == str(s)
     x = np.random.default_rng(0).normal(size=(16, 8)).astype(np.float32)
     np.testing.assert_allclose(whence.build_schedule(s)(x), x + 5, rtol=1e-6)
-
-
-def wrapped(body: Any) -> Any:
-    return lambda i, j: body(i, j)
