@@ -18,7 +18,8 @@ from ..lowering.kernel.slots import anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import Instruction, instructions
 from ..lowering.relay_to_te.lower import lower_function
 from ..planning.artifact import Artifact
-from ..provenance.span import fuse, is_known
+from ..provenance.lost import is_located
+from ..provenance.span import fuse
 
 _ATTACHED = re.compile(r", !dbg !(\d+)$", re.MULTILINE)
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
@@ -62,7 +63,7 @@ class MainCode:
 
     def knows(self, instruction: Instruction) -> bool:
         """Whether an instruction leads to a layer."""
-        return instruction.line > 0 and is_known(self.locations[instruction.line - 1])
+        return instruction.line > 0 and is_located(self.locations[instruction.line - 1])
 
 
 @lru_cache(maxsize=512)

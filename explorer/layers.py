@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
 
 from ..dialects.relay.core import FuncOp
+from ..dialects.relay.operator import Operator
 from ..planning.artifact import Artifact
 from ..provenance.lost import is_lost
 from ..provenance.span import leaf_name, leaves
@@ -25,13 +26,16 @@ class Layer:
     node: int
     leaf: LocationAttr
 
+    type: str = ""
+    """What the source calls its operator, `Conv`; of a layer from text, its relay operators."""
+
     @staticmethod
-    def of(leaf: LocationAttr) -> Layer:
+    def of(leaf: LocationAttr, type: str = "") -> Layer:
         """The layer of a leaf; of one without a place, `file` is empty and `node` -1."""
         place = leaf.location if isinstance(leaf, NameLoc) else leaf
         if isinstance(place, FileLineColLoc):
-            return Layer(leaf_name(leaf), place.filename.data, place.line.data, leaf)
-        return Layer(leaf_name(leaf), "", -1, leaf)
+            return Layer(leaf_name(leaf), place.filename.data, place.line.data, leaf, type)
+        return Layer(leaf_name(leaf), "", -1, leaf, type)
 
     def owns(self, leaf: LocationAttr) -> bool:
         """Whether `leaf` is a tensor of this layer: its weight or bias, named `<layer>.<tensor>` at the same node."""
@@ -44,7 +48,8 @@ class Layer:
         return f"{self.file}:{self.node}" if self.file else ""
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} ({self.place})" if self.file else shown(self.name)
+        about = shown(", ".join(filter(None, (self.type, self.place))))
+        return shown(self.name) + (f" ({about})" if about else "")
 
 
 def unique_leaves(locations: Iterable[LocationAttr]) -> tuple[LocationAttr, ...]:
@@ -78,19 +83,35 @@ def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
     return unique_leaves(found)
 
 
+def op_types(artifact: Artifact) -> dict[LocationAttr, str]:
+    """Leaf -> the type of its operator: the source's name of it, else the relay operators that it was imported as."""
+    found: dict[LocationAttr, dict[str, None]] = {}
+    for op in snapshot(artifact, "relay").walk():
+        if isinstance(op, Operator):
+            for leaf in leaves(op.location):
+                found.setdefault(leaf, {})[op.name.removeprefix("relay.")] = None
+    return {leaf: ", ".join(names) for leaf, names in found.items()} | artifact.ledger.op_types
+
+
 def layers_of(artifact: Artifact) -> tuple[Layer, ...]:
     """The layers of the imported model, in the order of the source. Its tensors, `<layer>.<tensor>`, are none."""
-    known = [Layer.of(leaf) for leaf in all_leaves(artifact) if not is_lost(leaf)]
-    at: dict[tuple[str, int], set[str]] = {}
+    return tuple(dict.fromkeys(sorted(owners(artifact).values(), key=lambda layer: (layer.file, layer.node))))
+
+
+def owners(artifact: Artifact) -> dict[LocationAttr, Layer]:
+    """Leaf of a layer or of a tensor, `<layer>.<tensor>` -> the layer; in time linear in the number of leaves."""
+    types = op_types(artifact)
+    known = [Layer.of(leaf, types.get(leaf, "")) for leaf in all_leaves(artifact) if not is_lost(leaf)]
+    at: dict[tuple[str, int], dict[str, Layer]] = {}
     for layer in known:
-        at.setdefault((layer.file, layer.node), set()).add(layer.name)
-    found = [layer for layer in known if not _is_tensor(layer.name, at[layer.file, layer.node])]
-    return tuple(sorted(found, key=lambda layer: (layer.file, layer.node)))
+        at.setdefault((layer.file, layer.node), {}).setdefault(layer.name, layer)
+    return {layer.leaf: _owner(layer, at[layer.file, layer.node]) for layer in known}
 
 
-def _is_tensor(name: str, beside: set[str]) -> bool:
-    """Whether the name is that of a layer at the same place, a dot, and more."""
-    return any(name[:dot] in beside for dot, letter in enumerate(name) if letter == ".")
+def _owner(layer: Layer, beside: Mapping[str, Layer]) -> Layer:
+    """The layer at the same place of which the name is the first part, up to a dot; without one, the layer itself."""
+    dots = (dot for dot, letter in enumerate(layer.name) if letter == ".")
+    return next((beside[layer.name[:dot]] for dot in dots if layer.name[:dot] in beside), layer)
 
 
 def find_layers(artifact: Artifact, name: str) -> tuple[Layer, ...]:

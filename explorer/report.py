@@ -9,7 +9,7 @@ from ..support.names import shown
 
 
 def table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, indent: str = "  ") -> str:
-    """Lines of aligned columns, two spaces apart: numbers to the right, text to the left."""
+    """Lines of aligned columns, two spaces apart: numbers (and cells that are empty) to the right, text to the left."""
     given = [tuple(row) for row in rows]
     cells = [[_cell(value) for value in row] for row in given]
     if header:
@@ -18,15 +18,18 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, inden
         return ""
     columns = max(map(len, cells))
     widths = [max((len(row[i]) for row in cells if i < len(row)), default=0) for i in range(columns)]
-    right = [
-        all(isinstance(row[i], int | float) or _numeric(_cell(row[i])) for row in given if i < len(row))
-        for i in range(columns)
-    ]
+    right = [_right([row[i] for row in given if i < len(row)]) for i in range(columns)]
     lines: list[str] = []
     for row in cells:
         padded = [text.rjust(widths[i]) if right[i] else text.ljust(widths[i]) for i, text in enumerate(row)]
         lines.append(f"{indent}{'  '.join(padded)}".rstrip())
     return "\n".join(lines)
+
+
+def _right(column: Sequence[object]) -> bool:
+    """Whether all cells that say something are numbers."""
+    said = [value for value in column if value != ""]
+    return bool(said) and all(isinstance(value, int | float) or _numeric(_cell(value)) for value in said)
 
 
 def _cell(value: object) -> str:

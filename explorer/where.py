@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isclose
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
@@ -15,7 +16,8 @@ from ..provenance.span import layer_names, leaves
 from .code import kernel_of, llvm_lines, machine_lines, stages_of
 from .history import told
 from .layers import Layer, all_leaves, find_layers, functions, snapshot
-from .report import count, some, table
+from .report import count, percent, some, table
+from .times import Times
 
 _LINES = 12
 """How many TIR lines of a kernel are printed."""
@@ -39,6 +41,8 @@ class KernelPart:
     """Machine instructions of those lines, and of the kernel."""
     inferred: int
     """How many of those lines' have no line in the object's own table."""
+    time: tuple[float, float] | None = None
+    """Seconds of the layer, estimated from work, and of the kernel, if measured."""
 
     def __str__(self) -> str:
         rows = [
@@ -48,10 +52,18 @@ class KernelPart:
             ("llvm", f"{self.llvm[0]} of {self.llvm[1]} instructions"),
             ("native", f"{self.native[0]} of {self.native[1]} instructions" + self._inferred),
         ]
+        if self.time is not None:
+            rows.append(("time", self._told_time(*self.time)))
         shown = [f"    {number:>4}  {_cut(text.strip())}" for number, text in self.lines[:_LINES]]
         if len(self.lines) > _LINES:
             shown.append(f"          and {len(self.lines) - _LINES} more")
         return "\n".join([f"in {self.call}", table(rows), *shown])
+
+    @staticmethod
+    def _told_time(own: float, whole: float) -> str:
+        if not whole or isclose(own, whole):
+            return f"{1e3 * whole:.3f} ms"
+        return f"{1e3 * own:.3f} of {1e3 * whole:.3f} ms, {percent(own / whole)} (estimated from work)"
 
     @property
     def _inferred(self) -> str:
@@ -103,9 +115,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2]}.."
 
 
-def where(artifact: Artifact, layer: str) -> Where:
+def where(artifact: Artifact, layer: str, times: Times | None = None) -> Where:
     """What became of the layer (or tensor) called `layer`, from relay to machine code.
 
+    times: what its kernels took, to be told as well.
     Raises FrontendError for an unknown name.
     """
     layers = find_layers(artifact, layer)
@@ -115,17 +128,18 @@ def where(artifact: Artifact, layer: str) -> Where:
     entries = dict.fromkeys(entry for one in layers for entry in artifact.ledger.fate(one.leaf))
     names = {one.name for one in layers}
     fate = tuple((entry, tuple(name for name in _names(entry.after) if name not in names)) for entry in entries)
-    return Where(layers, tuple(_kernels(artifact, module, wanted)), tuple(_params(module, wanted)), fate)
+    params = tuple(param for found, param in constants(module) if not wanted.isdisjoint(found))
+    return Where(layers, tuple(_kernels(artifact, module, wanted, times)), params, fate)
 
 
 def _names(locations: Sequence[LocationAttr]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for location in locations for name in layer_names(location)))
 
 
-def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr]) -> list[KernelPart]:
+def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr], times: Times | None) -> list[KernelPart]:
     named = functions(module)
     found: list[KernelPart] = []
-    for call in artifact.calls:
+    for place, call in enumerate(artifact.calls):
         slots = {slot for slot, location in enumerate(call.layers) if not wanted.isdisjoint(leaves(location))}
         ops = [op for slot, op in enumerate(named[call.name].block.ops) if slot in slots and isinstance(op, Operator)]
         if not ops:
@@ -146,17 +160,24 @@ def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr]) ->
                 (sum(llvm[number] for number in lines), llvm.total()),
                 (sum(native[number] for number in lines), native.total()),
                 sum(inferred[number] for number in lines),
+                _time(times, place, wanted),
             )
         )
     return found
 
 
-def _params(module: ModuleOp, wanted: set[LocationAttr]) -> list[Param]:
-    found: list[Param] = []
+def _time(times: Times | None, place: int, wanted: set[LocationAttr]) -> tuple[float, float] | None:
+    if times is None:
+        return None
+    own = sum(taken for layer, taken in times.layers[place].items() if layer is not None and layer.leaf in wanted)
+    return own, times.calls[place]
+
+
+def constants(module: ModuleOp) -> Iterator[tuple[tuple[LocationAttr, ...], Param]]:
+    """The constants of a fused module, each behind its leaves."""
     for op in functions(module)["main"].block.ops:
-        if isinstance(op, ConstantOp) and not wanted.isdisjoint(leaves(op.location)):
+        if isinstance(op, ConstantOp):
             users = [use.operation for use in op.result.uses]
             calls = tuple(user.callee.string_value() for user in users if isinstance(user, CallOp))
             name = op.key.data if op.key is not None else (op.result.name_hint or "literal")
-            found.append(Param(name, str(op.result.type), calls))
-    return found
+            yield leaves(op.location), Param(name, str(op.result.type), calls)

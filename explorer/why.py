@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr
@@ -16,10 +16,12 @@ from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
 from ..support.errors import FrontendError
 from ..support.names import shown
+from .calls import find_calls
 from .code import kernel_of, line_location, machine_code, stages_of
 from .history import history, told
-from .layers import Layer, functions, snapshot, unique_leaves, unknown
-from .report import count, some, table
+from .layers import Layer, functions, op_types, snapshot, unique_leaves
+from .report import count, percent, some, table
+from .times import Times
 
 _INSTRUCTIONS = 40
 """How many instructions of a line are printed."""
@@ -56,6 +58,8 @@ class LayerPart:
 
     layer: Layer
     operators: tuple[OperatorOrigin, ...]
+    seconds: float | None = None
+    """What it takes of the call, estimated from work, if that was measured."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,31 @@ class CallOrigin:
     operators: tuple[OperatorOrigin, ...]
     """In the order of the kernel."""
 
+    time: tuple[float, float] | None = None
+    """Seconds of the call and of all calls, if measured."""
+
     def __str__(self) -> str:
+        title = f"{self.name} serves {count(len(self.layers), 'layer')}"
+        if self.time is not None:
+            taken, total = self.time
+            title += f" in {1e3 * taken:.3f} ms, {percent(taken / total)} of all kernels"
         rows = [
-            (part.layer.name, part.layer.place, ", ".join(one.op.removeprefix("relay.") for one in part.operators))
+            (
+                part.layer.name,
+                part.layer.type,
+                part.layer.place,
+                ", ".join(one.op.removeprefix("relay.") for one in part.operators),
+                *self._share(part),
+            )
             for part in self.layers
         ]
-        title = f"{self.name} serves {count(len(rows), 'layer')}"
         return "\n".join([title + (":" if rows else ""), *([table(rows)] if rows else [])])
+
+    def _share(self, part: LayerPart) -> tuple[str, ...]:
+        if self.time is None or part.seconds is None:
+            return ()
+        taken = self.time[0] or 1.0
+        return (f"{1e3 * part.seconds:.3f} ms", percent(part.seconds / taken))
 
 
 @dataclass(frozen=True)
@@ -127,50 +149,32 @@ class Why:
         return "\n\n".join(parts)
 
 
-def why(artifact: Artifact, kernel: str | int, line: int | None = None, call: str | None = None) -> Why:
+def why(
+    artifact: Artifact,
+    kernel: str | int,
+    line: int | None = None,
+    call: str | None = None,
+    times: Times | None = None,
+) -> Why:
     """The layers, operators, passes and stages behind a kernel, or behind one line of its TIR.
 
-    kernel: the name of a call (that of its primitive function), the symbol of a kernel, or its index. A call's name
-    asks about that call, the others about every call of the kernel. call: the name of the one call to answer for.
+    kernel, call: as in `find_calls`. times: what calls and layers took, to be told as well.
     Raises FrontendError for an unknown kernel, call or line.
     """
-    index, only = _resolve(artifact, kernel)
-    of_kernel = [one for one in artifact.calls if one.kernel == index]
-    if (name := call if call is not None else only) is not None:
-        asked = [one for one in of_kernel if one.name == name]
-        if not asked:
-            raise FrontendError(unknown(f"call of kernel {kernel}", name, [one.name for one in of_kernel]))
-    else:
-        asked = of_kernel
-    code = kernel_of(artifact, index)
+    found = find_calls(artifact, kernel, call)
+    code = kernel_of(artifact, found.kernel)
+    others = tuple(one.name for one in found.others)
+    if line is not None:
+        return Why(code.symbol, (), others, _line(code, line, found.asked))
     named = functions(snapshot(artifact, "fused"))
-    chosen = {one.name for one in asked}
-    return Why(
-        code.symbol,
-        tuple(_origin(artifact, one, named[one.name]) for one in asked) if line is None else (),
-        tuple(one.name for one in of_kernel if one.name not in chosen),
-        _line(code, line, asked) if line is not None else None,
-    )
+    types = op_types(artifact)
+    origins = tuple(_origin(artifact, one, named[one.name], types, times) for one in found.asked)
+    return Why(code.symbol, origins, others, None)
 
 
-def _resolve(artifact: Artifact, kernel: str | int) -> tuple[int, str | None]:
-    """The index of a kernel, and the name of the call if it is one."""
-    if isinstance(kernel, str):
-        for call in artifact.calls:
-            if call.name == kernel:
-                return call.kernel, kernel
-        for index, code in enumerate(artifact.kernels):
-            if code.symbol == kernel:
-                return index, None
-        if not kernel.isdecimal():
-            raise FrontendError(unknown("kernel", kernel, [call.name for call in artifact.calls]))
-    index = int(kernel)
-    if not 0 <= index < len(artifact.kernels):
-        raise FrontendError(f"kernel {index}: expected an index from 0 to {len(artifact.kernels) - 1}")
-    return index, None
-
-
-def _origin(artifact: Artifact, call: Call, func: FuncOp) -> CallOrigin:
+def _origin(
+    artifact: Artifact, call: Call, func: FuncOp, types: Mapping[LocationAttr, str], times: Times | None
+) -> CallOrigin:
     stages = stages_of(func)
     operators: dict[Operation, OperatorOrigin] = {}
     for slot, op in enumerate(func.block.ops):
@@ -183,11 +187,22 @@ def _origin(artifact: Artifact, call: Call, func: FuncOp) -> CallOrigin:
                 history(artifact.ledger, op),
             )
     behind = {op: set(leaves(op.location)) for op in operators}
+    place = artifact.calls.index(call)
+    spent = {layer.leaf: taken for layer, taken in times.layers[place].items() if layer} if times is not None else None
     parts = [
-        LayerPart(Layer.of(leaf), tuple(origin for op, origin in operators.items() if leaf in behind[op]))
+        LayerPart(
+            Layer.of(leaf, types.get(leaf, "")),
+            tuple(origin for op, origin in operators.items() if leaf in behind[op]),
+            spent.get(leaf, 0.0) if spent is not None else None,
+        )
         for leaf in _sorted(unique_leaves(op.location for op in func.block.ops))
     ]
-    return CallOrigin(call.name, tuple(parts), tuple(operators.values()))
+    return CallOrigin(
+        call.name,
+        tuple(parts),
+        tuple(operators.values()),
+        (times.calls[place], times.total) if times is not None else None,
+    )
 
 
 def _sorted(found: Sequence[LocationAttr]) -> list[LocationAttr]:

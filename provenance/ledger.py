@@ -87,6 +87,8 @@ class Ledger:
     entries: list[Entry] = field(default_factory=_no_entries)
     pass_name: str = ""
     """The pass that runs now."""
+    op_types: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
+    """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
     _lookup: _Index = field(default_factory=_Index, init=False, repr=False, compare=False)
 
     def record(

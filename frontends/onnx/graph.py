@@ -131,10 +131,11 @@ class _Importer:
         if result.name_hint is None:
             result.name_hint = value_name(name)
 
-    def account(self, main: FuncOp, layers: Iterable[LocationAttr]) -> None:
-        """Write the layers that left no op into the open ledger, with the layers that took up their values."""
+    def account(self, main: FuncOp, layers: Sequence[LocationAttr]) -> None:
+        """Tell the open ledger the types of nodes, and which left no op, with the layers that took up their values."""
         if (ledger := current_ledger()) is None:
             return
+        ledger.op_types |= {layer: node.op_type for node, layer in zip(self.graph.node, layers, strict=True)}
         readers: dict[LocationAttr, dict[LocationAttr, None]] = {}
         for tensor, reader in self.reads:
             for leaf in leaves(tensor.location):

@@ -21,6 +21,7 @@ from ..te_to_tir.lower import lower_schedule
 from ..tir_to_llvm.convert import convert
 from .printing import line_table, print_with_lines, printed
 from .record import Draft, Kernel, source_name
+from .work import slots_work, stages_work
 
 
 def _count(roots: Sequence[Operation]) -> tuple[int, int]:
@@ -41,6 +42,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
     te_func.sym_name = StringAttr(symbol)
     te_text = printed(te_func)
     counts = {"te": _count([te_func])}
+    work = stages_work(te_func)
     schedule = schedule_function(te_func, target.hardware)
     tir_func = lower_schedule(schedule)
     run_tir_passes(tir_func)
@@ -58,6 +60,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
         llvm=emit_module(low.module, lines=low.lines, source=os.path.join(sources, source_name(symbol)), target=target),
         ops={level: count[0] for level, count in counts.items()},
         located={level: count[1] for level, count in counts.items()},
+        work=slots_work(work, len(list(func.block.ops))),
         sites=tuple((site.buffer, tuple(int(slot[1:]) for slot in site.layers)) for site in sites_of(tir_func)),
     )
 

@@ -33,6 +33,8 @@ class Draft:
     """Ops per level te, tir and llvm."""
     located: dict[str, int]
     """How many of those have a slot."""
+    work: tuple[tuple[int, int], ...]
+    """Per slot the operations and bytes that its op is worth (see work.py)."""
     sites: tuple[tuple[str, tuple[int, ...]], ...]
     """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
 

@@ -41,7 +41,8 @@ def test_run_checks_and_tells(whence: Tool, tiny: Path, case: tuple[Path, Path, 
     for level in ("relay, imported", "relay, fused", "te", "tir", "llvm", "native"):
         assert re.search(rf"^{level} +\d+  (operators|ops|instructions)( +\d.* %)?$", done.out, re.MULTILINE)
     assert re.search(r"^checked y: max error \S+ absolute, \S+ relative \(ok\)$", done.out, re.MULTILINE)
-    assert re.search(r"^\d+\.\d+ +\S+ %  dense  fused_\w+", done.out, re.MULTILINE)
+    assert re.search(r"^\d+\.\d+ +\S+ %  dense  Gemm  fused_\w+", done.out, re.MULTILINE)
+    assert re.search(r"^a kernel's time is measured, .* estimated from work$", done.out, re.MULTILINE)
     assert re.search(r"^ *ms +share  kernel call +layers$", done.out, re.MULTILINE)
     assert done.err.splitlines()[0] == "compiling: 11 passes"
 
@@ -91,14 +92,65 @@ def test_random_inputs_have_no_reference(whence: Tool, tiny: Path):
 
 def test_why_and_where(whence: Tool, tiny: Path):
     listed = whence("why", tiny).out.splitlines()
-    assert listed[0].split() == ["kernel", "call", "layers"]
+    assert listed[0].split() == ["kernel", "call", "types", "layers"]
     kernel = next(row.split()[1] for row in listed if "dense" in row and "act" in row)
     done = whence("why", tiny, "--kernel", kernel)
     assert done.code == 0
-    assert re.search(r"^  act +tiny.onnx:1  nn.relu$", done.out, re.MULTILINE)
+    assert re.search(r"^  act +Relu  tiny.onnx:1  nn.relu$", done.out, re.MULTILINE)
     assert "line 1: tir.prim_func" in whence("why", tiny, "--kernel", kernel, "--line", 1).out
-    assert whence("where", tiny).out.split() == ["dense", "tiny.onnx:0", "act", "tiny.onnx:1"]
+    assert whence("where", tiny).out.split() == ["dense", "Gemm", "tiny.onnx:0", "act", "Relu", "tiny.onnx:1"]
     assert f"in {kernel}" in whence("where", tiny, "--layer", "act").out
+
+
+def test_tir_shows_the_layers_of_each_line(whence: Tool, tiny: Path):
+    assert whence("tir", tiny).out == whence("why", tiny).out
+    done = whence("tir", tiny, "--kernel", 0)
+    assert done.code == 0, done.err
+    _, call, _, header, *lines = done.out.splitlines()
+    assert call.startswith("layers of the call fused_nn_contrib_dense_pack")
+    assert header.split() == ["line", "native", "layers", "tir"]
+    assert [int(line.split()[0]) for line in lines] == list(range(1, len(lines) + 1))
+    at = header.index("tir")
+    assert lines[0][at:].startswith("tir.prim_func @")
+    assert lines[-1][at:] == "}"
+    (multiply,) = {line[header.index("layers") : at].strip() for line in lines if "math.fma" in line}
+    (compare,) = {line[header.index("layers") : at].strip() for line in lines if "tir.compare" in line}
+    assert (multiply, compare) == ("dense", "act")
+    assert "vector<4x" in whence("tir", tiny, "--kernel", 0, "--target", "llvm -mcpu=x86-64").out
+
+
+def test_where_tells_of_all_layers_at_once(whence: Tool, tiny: Path):
+    done = whence("where", tiny, "--all")
+    header, dense, act, *_ = done.out.splitlines()
+    assert header.split() == ["layer", "type", "relay", "te", "tir", "llvm", "native", "went", "into"]
+    assert dense.split()[:2] == ["dense", "Gemm"]
+    assert act.split()[:4] == ["act", "Relu", "1", "1"]
+    assert act.split()[-1].startswith("fused_")
+
+
+def test_times_are_told_where_asked(whence: Tool, tiny: Path):
+    header, row = whence("why", tiny, "--times").out.splitlines()
+    assert header.split()[:2] == ["ms", "share"]
+    assert re.match(r"\d+\.\d{3} +100 % ", row)
+    kernel = whence("why", tiny, "--times", "--kernel", 0).out
+    assert re.search(r"serves 2 layers in \d+\.\d{3} ms, 100 % of all kernels:$", kernel, re.MULTILINE)
+    rows = re.findall(r"^  (\w+) .* (\d+\.\d{3}) ms +(\S+) %$", kernel, re.MULTILINE)
+    assert [row[0] for row in rows] == ["dense", "act"]
+    assert sum(float(row[2]) for row in rows) == pytest.approx(100, abs=0.2)
+    assert re.search(
+        r"time +\d\S+ of \d\S+ ms, \S+ % \(estimated from work\)$",
+        whence("where", tiny, "--times", "--layer", "dense").out,
+        re.MULTILINE,
+    )
+    assert whence("where", tiny, "--all", "--times").out.splitlines()[0].split()[7:9] == ["ms", "share"]
+
+
+def test_layers_of_text_have_the_types_they_were_written_in(whence: Tool, whence_opt: Tool, tiny: Path, tmp_path: Path):
+    assert whence_opt(tiny, "-o", tmp_path / "tiny.mlir", "--print-debuginfo").code == 0
+    done = whence("where", tmp_path / "tiny.mlir", "--all")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1].split()[:3] == ["dense", "nn.dense,", "nn.bias_add"]
+    assert done.out.splitlines()[2].split()[:2] == ["act", "nn.relu"]
 
 
 @pytest.fixture
@@ -119,7 +171,7 @@ def test_input_shapes(whence: Tool, whence_opt: Tool, dynamic: Path):
     assert "inputs and outputs 120," in done.out
     (name,) = (row.split()[1] for row in whence("why", dynamic, *words).out.splitlines()[1:])
     assert "tir.for %i0 in 3" in (code := whence("why", dynamic, *words, "--kernel", name).out) or "3x5xf32" in code
-    assert whence("where", dynamic, *words).out.split() == ["Relu_0", "dynamic.onnx:0"]
+    assert whence("where", dynamic, *words).out.split() == ["Relu_0", "Relu", "dynamic.onnx:0"]
     assert "tensor<3x5xf32>" in whence_opt(dynamic, *words).out
 
 
@@ -154,6 +206,10 @@ def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
         (["run"], "the following arguments are required: model"),
         (["ruin"], "invalid choice: 'ruin'"),
         (["why", "MODEL", "--kernel", "nope"], "unknown kernel 'nope'"),
+        (["why", "MODEL", "--times", "--kernel", "0", "--line", "1"], "--times: expected no --line beside it"),
+        (["where", "MODEL", "--all", "--layer", "act"], "--all: expected no --layer beside it, got both"),
+        (["tir", "MODEL", "--kernel", "99"], "kernel 99: expected an index from 0 to 0"),
+        (["tir", "MODEL", "--kernel", "0", "--call", "nope"], "unknown call of kernel 0 'nope'"),
         (["where", "MODEL", "--layer", "actt"], "unknown layer 'actt': expected one of 2; did you mean 'act'"),
     ],
 )

@@ -65,7 +65,7 @@ def test_operators_tell_their_passes_and_stages(compiled: whence.Executable, twi
 def test_the_answer_reads_well(compiled: whence.Executable, twins: tuple[str, str]):
     text = str(compiled.why(twins[1]))
     assert "serves 3 layers:" in text
-    assert "conv2  <memory>:5  nn.contrib_conv2d_NCHWc" in text
+    assert "conv2  Conv                <memory>:5  nn.contrib_conv2d_NCHWc" in text
     assert f"shared with 1 other call: {twins[0]}" in text
     assert "relay-simplify-inference  UnpackBatchNorm" in text
 

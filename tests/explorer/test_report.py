@@ -12,6 +12,11 @@ def test_tables_align_numbers_right_and_text_left():
     assert text.splitlines() == ["name  ops  of", "a       1  x", "long  100"]
 
 
+def test_cells_that_say_nothing_do_not_turn_a_column():
+    text = table([("a", 10), ("b", ""), ("c", 2)], ("name", "ops"), indent="")
+    assert text.splitlines() == ["name  ops", "a      10", "b", "c       2"]
+
+
 def test_an_empty_table_is_empty():
     assert table([]) == ""
 

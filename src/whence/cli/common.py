@@ -14,6 +14,8 @@ from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from whence.api import Executable
+    from whence.explorer.times import Times
+    from whence.planning.artifact import Artifact
     from whence.planning.usmp import PoolInfo
 
 
@@ -38,6 +40,37 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
     about = 'what code is made for: "native" (the default) or "llvm -mcpu=.. -mattr=.."'
     parser.add_argument("--target", default="native", help=about)
+
+
+def add_call(parser: argparse.ArgumentParser) -> None:
+    """Which kernel, and which call of it."""
+    parser.add_argument("--kernel", metavar="K", help="the name of a kernel call, the symbol of a kernel, or its index")
+    parser.add_argument("--call", metavar="NAME", help="the one call to answer for, of several that share the kernel")
+
+
+def add_times(parser: argparse.ArgumentParser) -> None:
+    """Whether kernels are measured."""
+    about = "run the model on a ramp, and tell what kernels take, and layers by their work"
+    parser.add_argument("--times", action="store_true", help=about)
+
+
+def print_calls(artifact: Artifact, times: Times | None = None) -> None:
+    """A line per kernel call, with what it took if that was measured."""
+    from whence.explorer.layers import op_types
+    from whence.explorer.report import percent, some, table
+    from whence.provenance.span import layer_names, leaves
+
+    types = op_types(artifact)
+    rows: list[tuple[object, ...]] = []
+    for place, call in enumerate(artifact.calls):
+        known = [types[leaf] for leaf in leaves(call.location) if types.get(leaf)]
+        row = (call.kernel, call.name, some(dict.fromkeys(known), 4), some(layer_names(call.location), 4))
+        if times is not None:
+            taken = times.calls[place]
+            row = (f"{1e3 * taken:.3f}", percent(taken / times.total), *row)
+        rows.append(row)
+    header = ("kernel", "call", "types", "layers")
+    print(table(rows, header if times is None else ("ms", "share", *header), indent=""))
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import run, where, why
+from whence.cli import run, tir, where, why
 from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
 
@@ -17,6 +17,8 @@ examples:
   whence run model.onnx --input x.npz --check expected.npz --profile
   whence why light_resnet50 --kernel fused_nn_softmax --line 3
   whence where light_resnet50 --layer n0
+  whence where light_resnet50 --all --times
+  whence tir light_resnet50 --kernel fused_nn_softmax
   whence-opt light_resnet50 -p relay-simplify-inference --print-debuginfo
 """
 
@@ -33,7 +35,7 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (run, why, where):
+    for command in (run, why, where, tir):
         command.add(commands)
     return top
 

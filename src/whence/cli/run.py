@@ -11,6 +11,8 @@ from whence.models import model_path
 
 if TYPE_CHECKING:
     from whence.api import Executable
+    from whence.explorer.times import Times
+    from whence.planning.artifact import Artifact
 
 _TOP = 10
 
@@ -40,6 +42,7 @@ def _run(args: argparse.Namespace) -> int:
     from whence.planning.loading import check_runs_here
     from whence.support.context import PassContext
     from whence.support.errors import PipelineError
+    from whence.support.names import shown
 
     if args.input is not None and args.seed is not None:
         raise PipelineError("--seed: expected no --input beside it, got both")
@@ -61,7 +64,7 @@ def _run(args: argparse.Namespace) -> int:
 
     artifact = compiled.artifact
     kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
-    print(f"{path.name}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
+    print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
     print(_levels(compiled))
     outputs, times = run_times(compiled, inputs)
     checks = check(outputs, expected)
@@ -69,10 +72,11 @@ def _run(args: argparse.Namespace) -> int:
     print(f"memory: {compiled.memory}")
     print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
     for one in checks:
-        print(f"checked {one}")
+        print(f"checked {shown(str(one))}")
     if not checks:
         print("not checked: no reference (--check FILE)")
-    print(f"\n{_times(compiled, call_times(compiled, inputs, median(times)), args.profile)}")
+    if artifact.calls:
+        print(f"\n{_times(artifact, call_times(compiled, inputs, median(times)), args.profile)}")
     return 0 if all(one.right for one in checks) else 1
 
 
@@ -101,23 +105,30 @@ def _levels(compiled: Executable) -> str:
     return table(shown, ("level", "", "", "know their layers"), indent="")
 
 
-def _times(compiled: Executable, calls: list[float], everything: bool) -> str:
-    from whence.cli.timing import layer_times
-    from whence.explorer.report import percent, some, table
+def _times(artifact: Artifact, times: Times, everything: bool) -> str:
+    from whence.explorer.report import count, percent, some, table
     from whence.provenance.span import layer_names
 
-    total = sum(calls) or 1.0
-    layers = layer_times(compiled, calls)
+    ranked = times.ranked(artifact)
     rows = [
-        (f"{1e3 * one.seconds:.3f}", percent(one.seconds / total), one.name, some(one.kernels, 1)) for one in layers
+        (
+            f"{1e3 * one.seconds:.3f}",
+            percent(one.seconds / times.total),
+            one.layer.name if one.layer is not None else "no known layer",
+            one.layer.type if one.layer is not None else "",
+            some(one.calls, 1),
+        )
+        for one in ranked
     ]
-    parts = [table(rows[:_TOP], ("ms", "share", "layer", "kernel"), indent="")] if rows else []
-    rest = f"; {len(rows) - _TOP} more" if len(rows) > _TOP else ""
-    parts.append(f"a kernel's time is split evenly over its layers{rest}" if rows else "no kernel knows its layers")
+    rest = f"; {count(len(rows) - _TOP, 'more layer')}" if len(rows) > _TOP else ""
+    parts = [
+        table(rows[:_TOP], ("ms", "share", "layer", "type", "kernel"), indent=""),
+        f"a kernel's time is measured, that of each layer in it estimated from work{rest}",
+    ]
     if everything:
         per_call = [
-            (f"{1e3 * taken:.3f}", percent(taken / total), call.name, some(layer_names(call.location), 3))
-            for call, taken in zip(compiled.artifact.calls, calls, strict=True)
+            (f"{1e3 * taken:.3f}", percent(taken / times.total), call.name, some(layer_names(call.location), 3))
+            for call, taken in zip(artifact.calls, times.calls, strict=True)
         ]
         parts += ["", table(per_call, ("ms", "share", "kernel call", "layers"), indent="")]
     return "\n".join(parts)

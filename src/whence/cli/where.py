@@ -1,10 +1,11 @@
-"""`whence where`: what became of a layer."""
+"""`whence where`: what became of a layer, or of all of them."""
 
 from __future__ import annotations
 
 import argparse
 
-from whence.cli.common import Subparsers, add_model, compile_model
+from whence.cli.common import Subparsers, add_model, add_times, compile_model
+from whence.support.errors import PipelineError
 
 
 def add(commands: Subparsers) -> None:
@@ -13,16 +14,27 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser("where", help="what became of a layer", description=about, prog="whence where")
     add_model(parser)
     parser.add_argument("--layer", metavar="NAME", help="the name of a layer or tensor of the model")
+    parser.add_argument("--all", action="store_true", help="a line per layer: what it became at each level")
+    add_times(parser)
     parser.set_defaults(command=_where)
 
 
 def _where(args: argparse.Namespace) -> int:
+    from whence.cli.timing import measure
     from whence.explorer.layers import layers_of
+    from whence.explorer.overview import overview
     from whence.explorer.report import table
+    from whence.explorer.where import where
 
+    if args.all and args.layer is not None:
+        raise PipelineError("--all: expected no --layer beside it, got both")
     compiled, _ = compile_model(args)
-    if args.layer is None:
-        print(table([(layer.name, layer.place) for layer in layers_of(compiled.artifact)], indent=""))
+    artifact = compiled.artifact
+    times = measure(compiled) if args.times else None
+    if args.layer is not None:
+        print(where(artifact, args.layer, times))
+    elif args.all or times is not None:
+        print(overview(artifact, times))
     else:
-        print(compiled.where(args.layer))
+        print(table([(layer.name, layer.type, layer.place) for layer in layers_of(artifact)], indent=""))
     return 0

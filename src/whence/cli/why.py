@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from whence.cli.common import Subparsers, add_model, compile_model
+from whence.cli.common import Subparsers, add_call, add_model, add_times, compile_model, print_calls
+from whence.support.errors import PipelineError
 
 
 def add(commands: Subparsers) -> None:
@@ -14,23 +15,22 @@ def add(commands: Subparsers) -> None:
         "why", help="the layers and passes behind a kernel", description=about, prog="whence why"
     )
     add_model(parser)
-    parser.add_argument("--kernel", metavar="K", help="the name of a kernel call, the symbol of a kernel, or its index")
-    parser.add_argument("--call", metavar="NAME", help="the one call to answer for, of several that share the kernel")
+    add_call(parser)
     parser.add_argument("--line", type=int, metavar="N", help="a line of the kernel's TIR")
+    add_times(parser)
     parser.set_defaults(command=_why)
 
 
 def _why(args: argparse.Namespace) -> int:
-    from whence.explorer.report import some, table
+    from whence.cli.timing import measure
     from whence.explorer.why import why
-    from whence.provenance.span import layer_names
 
+    if args.times and args.line is not None:
+        raise PipelineError("--times: expected no --line beside it, as what is measured is a kernel")
     compiled, _ = compile_model(args)
-    artifact = compiled.artifact
+    times = measure(compiled) if args.times else None
     if args.kernel is None:
-        rows = [(call.kernel, call.name, some(layer_names(call.location), 4)) for call in artifact.calls]
-        print(table(rows, ("kernel", "call", "layers"), indent=""))
-        return 0
-    answer = why(artifact, args.kernel, args.line, args.call)
-    print(answer)
+        print_calls(compiled.artifact, times)
+    else:
+        print(why(compiled.artifact, args.kernel, args.line, args.call, times))
     return 0

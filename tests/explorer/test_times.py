@@ -1,0 +1,98 @@
+"""Estimated work against the formulas of papers and textbooks, and times shared out by it."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import onnx.parser
+import pytest
+from onnx import ModelProto, numpy_helper
+
+import whence
+from whence.cli.timing import measure
+from whence.explorer.code import kernel_of
+from whence.explorer.layers import layers_of, owners
+from whence.explorer.times import Times, shares
+
+
+def parsed(body: str, inputs: str, output: str, weights: dict[str, tuple[int, ...]] | None = None) -> ModelProto:
+    """A model of these nodes with random weights."""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> g ({inputs}) => ({output}) {{{body}}}')
+    rng = np.random.default_rng(2)
+    for name, shape in (weights or {}).items():
+        array = rng.standard_normal(shape).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    return model
+
+
+def operations(compiled: whence.Executable) -> int:
+    """Of all kernel calls."""
+    return sum(one[0] for call in compiled.artifact.calls for one in kernel_of(compiled.artifact, call.kernel).work)
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_a_convolution_is_two_operations_per_product(level: int):
+    model = parsed("y = Conv(x, w)", "float[2,8,12,11] x", "float[2,16,10,9] y", {"w": (16, 8, 3, 3)})
+    out, taps = (2, 16, 10, 9), 8 * 3 * 3
+    assert operations(whence.compile(model, opt_level=level)) == 2 * prod(out) * taps
+
+
+def test_a_grouped_convolution_has_fewer_products():
+    model = parsed("y = Conv<group = 4>(x, w)", "float[1,8,9,9] x", "float[1,16,7,7] y", {"w": (16, 2, 3, 3)})
+    assert operations(whence.compile(model, opt_level=0)) == 2 * (16 * 7 * 7) * (2 * 3 * 3)
+
+
+def test_a_dense_layer_is_two_operations_per_product():
+    model = parsed("y = Gemm<transB = 1>(x, w)", "float[6,40] x", "float[6,24] y", {"w": (24, 40)})
+    assert operations(whence.compile(model)) == 2 * 6 * 24 * 40
+
+
+def test_a_pooling_is_one_operation_per_element_of_a_window():
+    model = parsed("y = MaxPool<kernel_shape = [3, 2]>(x)", "float[1,5,8,8] x", "float[1,5,6,7] y")
+    assert operations(whence.compile(model)) == 5 * 6 * 7 * 3 * 2
+
+
+def test_what_moves_counts_its_bytes():
+    model = parsed("y = Transpose<perm = [1, 0]>(x)", "float[6,40] x", "float[40,6] y")
+    compiled = whence.compile(model)
+    work = [one for call in compiled.artifact.calls for one in kernel_of(compiled.artifact, call.kernel).work]
+    assert sum(moved for _, moved in work) == 2 * 6 * 40 * 4
+    assert operations(compiled) == 0
+
+
+def test_the_convolution_takes_nearly_all_of_its_group():
+    body = "c = Conv<pads = [1, 1, 1, 1]>(x, w, b) y = Relu(c)"
+    model = parsed(body, "float[1,32,14,14] x", "float[1,32,14,14] y", {"w": (32, 32, 3, 3), "b": (32,)})
+    compiled = whence.compile(model)
+    (call,) = [call for call in compiled.artifact.calls if "conv2d" in call.name]
+    found = shares(compiled.artifact, call, owners(compiled.artifact))
+    share = {layer.type: part for layer, part in found.items() if layer is not None}
+    assert set(share) == {"Conv", "Relu"}
+    assert share["Conv"] > 0.99
+    assert share["Relu"] == pytest.approx(1 / (2 * 32 * 9), rel=0.2)
+
+
+def test_times_of_layers_add_up_to_their_kernels(compiled: whence.Executable):
+    times = measure(compiled)
+    assert len(times.calls) == len(compiled.kernels)
+    for taken, parts in zip(times.calls, times.layers, strict=True):
+        assert sum(parts.values()) == pytest.approx(taken)
+    ranked = times.ranked(compiled.artifact)
+    assert sum(one.seconds for one in ranked) == pytest.approx(sum(times.calls))
+    assert {one.layer for one in ranked} <= set(layers_of(compiled.artifact))
+
+
+def test_what_knows_no_layer_is_told(compiled: whence.Executable):
+    times = Times.of(compiled.artifact, [1.0] * len(compiled.kernels))
+    call = next(one for one in compiled.artifact.calls if "conv2d" in one.name)
+    assert None not in times.layers[0]
+    assert shares(compiled.artifact, call, {}) == {None: pytest.approx(1)}
+
+
+def test_cached_kernels_keep_their_work(source: ModelProto, compiled: whence.Executable):
+    again = whence.compile(source)
+    for first, second in zip(compiled.artifact.kernels, again.artifact.kernels, strict=True):
+        assert first is not second
+        assert kernel_of(compiled.artifact, 0).work
+        assert vars(first)["work"] == vars(second)["work"]
