@@ -42,6 +42,7 @@ from .stages import ScanOp as ScanOp
 from .stages import StateOp as StateOp
 from .types import I32 as I32
 from .types import INDEX as INDEX
+from .types import PREDICATED as PREDICATED
 from .types import REDUCERS as REDUCERS
 from .types import behind as behind
 

@@ -24,3 +24,7 @@ def behind(values: Sequence[SSAValue], block: Block) -> set[SSAValue]:
             if not isinstance(value.owner, Block) and value.owner.parent is block:
                 stack.extend(value.owner.operands)
     return found
+
+
+PREDICATED = "te.predicated"
+"""A flag of a compute: its terms select by a condition, and where that does not hold nothing is combined."""

@@ -104,7 +104,7 @@ def diff(a: Schedule, b: Schedule) -> ScheduleDiff:
 def _sides(schedule: Schedule) -> dict[str, _Side]:
     extents = shown_extents(schedule)
     return {
-        stage.label: _Side(_attributes(stage), () if stage.inlined else loops(stage, extents))
+        stage.label: _Side(_attributes(stage), () if stage.inlined else loops(schedule, stage, extents))
         for stage in schedule.stages
     }
 

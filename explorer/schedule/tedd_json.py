@@ -17,10 +17,10 @@ from ...dialects.element_types import dtype_name
 from ...support.errors import ScheduleError
 from ...te.schedule.bounds import LoopRange, attach_axis, infer_ranges
 from ...te.schedule.itervar import Fuse, IterVar, Kind, Relation, Singleton, Sort, Split, Transform
+from ...te.schedule.opaque import Producer
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.spelling import expression, tensor_name
 from ...te.schedule.stage import Stage
-from ...te.schedule.stage_state import Producer
 
 Path: TypeAlias = list[int]
 ITER_TYPES = (
@@ -201,15 +201,15 @@ class _Dump:
             "attaching_to": None if axis is None else self.paths[axis],
             "compute": expression(stage.compute) if stage is not None and stage.is_compute else None,
             "properties": {"scope": "global" if stage is None else stage.scope},
-            "all_itervars": [] if stage is None else [self._itervar(axis) for axis in stage.all_iter_vars],
+            "all_itervars": [] if stage is None else [self._itervar(stage, axis) for axis in stage.all_iter_vars],
             "relations": [] if stage is None else [self._relation(relation) for relation in stage.relations],
             "input_tensors": [self._path(source) for source in sources(producer)],
             "output_tensors": [self._tensor(output) for output in outputs],
         }
 
-    def _itervar(self, axis: IterVar) -> IterVarEntry:
+    def _itervar(self, stage: Stage, axis: IterVar) -> IterVarEntry:
         found = self.ranges.get(axis)
-        leaf = axis.stage.leaf
+        leaf = stage.leaf
         return {
             "type": "IterVar",
             "index": leaf.index(axis) if axis in leaf else -1,

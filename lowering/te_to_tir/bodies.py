@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.arith import MulfOp
+from xdsl.dialects.arith import MulfOp, SelectOp
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, TensorType
 from xdsl.dialects.math import FmaOp
 from xdsl.ir import Attribute, Block, SSAValue
@@ -20,7 +20,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.span import is_known
 from ...te.schedule.itervar import IterVar
 from ...te.schedule.relations import Interval
-from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
 from . import reducers
 from .storage import Stored
 
@@ -58,7 +58,7 @@ class BodyLowering:
 
     @staticmethod
     def points(
-        stage: Stage, region: Sequence[Interval], values: dict[IterVar, AffineExpr]
+        stage: StageState, region: Sequence[Interval], values: dict[IterVar, AffineExpr]
     ) -> dict[SSAValue, AffineExpr]:
         """The compute's axis arguments in terms of loops."""
         points: dict[SSAValue, AffineExpr] = {}
@@ -110,7 +110,8 @@ class BodyLowering:
         assert compute.reducer is not None
         terms = self.elements(compute, points)
         if compute.combiner is not None:
-            return self._custom(compute, compute.combiner.block, [*olds, *terms])
+            found = self._custom(compute, compute.combiner.block, [*olds, *terms])
+            return self._predicated(terms, olds, found) if te.PREDICATED in compute.attributes else found
         (old,), (term,) = olds, terms
         product = term.owner
         if compute.reducer.data == "sum" and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
@@ -122,6 +123,15 @@ class BodyLowering:
             op.location = location
             return [self.builder.add(op).result]
         return [reducers.combine(self.builder, compute.reducer.data, compute.result.type.element_type, old, term)]
+
+    def _predicated(
+        self, terms: Sequence[SSAValue], olds: Sequence[SSAValue], found: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """What there was where a reduction's condition does not hold: the terms select by it."""
+        select = terms[0].owner
+        assert isinstance(select, SelectOp)
+        pairs = zip(found, olds, strict=True)
+        return [self.builder.add(SelectOp(select.cond, new, old)).result for new, old in pairs]
 
     def _custom(self, compute: te.ComputeOp, combiner: Block, operands: Sequence[SSAValue]) -> list[SSAValue]:
         """The combiner's ops on accumulators and terms."""

@@ -14,7 +14,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
 from ...te.schedule.relations import Interval
-from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
 from .bodies import BodyLowering
 from .storage import Layout, Stored, attributes_of, layout_of
 
@@ -46,7 +46,7 @@ class BufferLowering(BodyLowering):
                 self.storage[output] = self.stored(buffer)
         return [self.storage[output].buffer for output in outputs]
 
-    def allocate(self, stage: Stage, region: Sequence[Interval]) -> None:
+    def allocate(self, stage: StageState, region: Sequence[Interval]) -> None:
         """Give the tensors of a stage that are no results of the function their buffers."""
         for output in stage.compute.outputs:
             if output not in self.storage:
@@ -55,7 +55,7 @@ class BufferLowering(BodyLowering):
                 buffer.name_hint = output.name_hint or (stage.label if SSAValue.is_valid_name(stage.label) else None)
                 self.storage[output] = Stored(buffer, [interval.start for interval in region], layout)
 
-    def buffer(self, stage: Stage, element: Attribute, layout: Layout) -> SSAValue:
+    def buffer(self, stage: StageState, element: Attribute, layout: Layout) -> SSAValue:
         """A global buffer belongs to the function, but inside a parallel loop each pass has one of its own."""
         local = stage.scope == "local"
         on_stack = local or self.parallel_depth > 0
@@ -76,7 +76,7 @@ class BufferLowering(BodyLowering):
         return op.result
 
     @staticmethod
-    def _too_large(stage: Stage, type_: tir.BufferType) -> NoReturn:
+    def _too_large(stage: StageState, type_: tir.BufferType) -> NoReturn:
         local = stage.scope == "local"
         primitive, place = (
             ("set_scope", "in a local buffer") if local else ("compute_at", "per pass of a parallel loop")

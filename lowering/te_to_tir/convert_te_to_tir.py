@@ -14,9 +14,9 @@ from ...dialects.schedule import SequenceOp, TensorIntrinOp
 from ...passes.tir.rewriting.ops import drop
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
-from ...te.schedule.intrin import TensorIntrin, intrin_of
-from ...te.schedule.replay import replay
-from ...te.schedule.schedule import Schedule
+from ...te.schedule.intrin import intrin_of
+from ...te.schedule.schedule import Schedule, replay
+from ...te.schedule.tensor_intrin import TensorIntrin
 from .lower import lower_schedule
 
 

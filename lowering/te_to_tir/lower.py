@@ -14,9 +14,9 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from ...dialects import te, tir
 from ...provenance.span import fuse
 from ...te.schedule.bounds import infer_bounds
-from ...te.schedule.intrin import TensorIntrin
 from ...te.schedule.normalize import normalize
 from ...te.schedule.schedule import Schedule
+from ...te.schedule.tensor_intrin import TensorIntrin
 from .nests import NestLowering
 from .parts import lower_part
 from .scans import scan_bodies, steps

@@ -17,7 +17,7 @@ from ...te.schedule.bounds import Bounds
 from ...te.schedule.itervar import IterVar, Split, ThreadAxis
 from ...te.schedule.relations import Interval, loop_extents
 from ...te.schedule.schedule import Schedule
-from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
 from .storage import Stored, layout_of
 from .stores import Nest, Part
 from .tensorized import LowerIntrin, TileLowering
@@ -31,7 +31,7 @@ class NestLowering(TileLowering):
         func: tir.PrimFuncOp,
         lower_intrin: LowerIntrin,
         schedule: Schedule,
-        bounds: Mapping[Stage, Bounds],
+        bounds: Mapping[StageState, Bounds],
         part: Part,
     ):
         super().__init__(func, lower_intrin)
@@ -40,16 +40,16 @@ class NestLowering(TileLowering):
         self.part: Part = part
         self.around: list[AffineExpr] = []
         """The values of the loops around, those of one pass too, in the order of `Bounds.around`."""
-        self.children: dict[IterVar, list[Stage]] = {}
+        self.children: dict[IterVar, list[StageState]] = {}
         """The stages computed inside each loop."""
         for stage in schedule.computes:
             if stage.attach is not None:
                 self.children.setdefault(stage.attach.loop, []).append(stage)
         self.threads: dict[ThreadAxis, int] = {}
-        self._locations: dict[Stage, LocationAttr] = {}
+        self._locations: dict[StageState, LocationAttr] = {}
         self._keep_trivial = bool(PassContext.current().option("tir.debug_keep_trivial_loop"))
 
-    def place(self, stage: Stage) -> None:
+    def place(self, stage: StageState) -> None:
         """A stage with its buffers, at the place where the builder is."""
         region = [Interval(substitute(i.start, self.around), i.extent) for i in self.bounds[stage].region]
         if stage.storage.rolling_buffer:
@@ -60,20 +60,19 @@ class NestLowering(TileLowering):
             self.allocate(stage, region)
             self._emit(stage, region)
 
-    def _rounded(self, stage: Stage) -> frozenset[int]:
+    def _rounded(self, stage: StageState) -> frozenset[int]:
         """The dimensions of a stage's region whose place is decided by loops that a split rounded up."""
         bounds = self.bounds[stage]
-        loops = set[IterVar]()
-        for host in {axis.stage for axis in bounds.around}:
-            made = {split.outer for split in host.relations if isinstance(split, Split) and split.tail == "round_up"}
-            for relation in host.relations if made else ():
-                if not made.isdisjoint(relation.parents):
-                    made.update(relation.children)
-            loops |= made
-        dims = {i for i, axis in enumerate(bounds.around) if axis in loops}
+        made = set[IterVar]()
+        for relation in (relation for host in self.schedule.stages for relation in host.relations):
+            if isinstance(relation, Split) and relation.tail == "round_up":
+                made.add(relation.outer)
+            if not made.isdisjoint(relation.parents):
+                made.update(relation.children)
+        dims = {i for i, axis in enumerate(bounds.around) if axis in made}
         return frozenset(i for i, interval in enumerate(bounds.region) if dims & interval.start.used_dims())
 
-    def _emit(self, stage: Stage, region: Sequence[Interval]) -> None:
+    def _emit(self, stage: StageState, region: Sequence[Interval]) -> None:
         nest = Nest(stage, region, loop_extents(stage, region), self._rounded(stage))
         bound: dict[IterVar, AffineExpr] = {}
         tiled = next((axis for axis in stage.leaf if axis.intrin is not None), None)
@@ -128,7 +127,7 @@ class NestLowering(TileLowering):
         del self.vars[depth:], self.ranges[depth:], self.around[around:]
         self.builder.block, self.parallel_depth = block, parallel
 
-    def _roll(self, stage: Stage, region: Sequence[Interval]) -> None:
+    def _roll(self, stage: StageState, region: Sequence[Interval]) -> None:
         """The first pass of the innermost loop computes all of the region, the others what the one before did not."""
         assert stage.attach is not None
         axis = stage.attach.loop
@@ -171,7 +170,7 @@ class NestLowering(TileLowering):
             with self.builder.at(block):
                 self._emit(stage, part)
 
-    def _kind(self, stage: Stage, axis: IterVar, extent: int) -> str:
+    def _kind(self, stage: StageState, axis: IterVar, extent: int) -> str:
         """How a loop runs; its thread has one extent wherever it is bound, and blocks run in parallel."""
         if (thread := axis.thread) is None:
             return axis.kind
@@ -180,7 +179,7 @@ class NestLowering(TileLowering):
             stage.fail("bind", f"expected the extent {wanted} of {thread.tag}, got {extent} of {axis.name}")
         return "parallel" if thread.is_block and not self.parallel_depth else "serial"
 
-    def _location(self, stage: Stage, axis: IterVar) -> LocationAttr:
+    def _location(self, stage: StageState, axis: IterVar) -> LocationAttr:
         """The stage's location, and those of the stages computed inside this loop."""
         locations = [stage.compute.location]
         for inner in stage.leaf[stage.leaf.index(axis) :]:

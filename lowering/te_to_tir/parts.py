@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects import tir
 from ...provenance.builder import LocatedBuilder
 from ...support.errors import ScheduleError
-from ...te.schedule.intrin import TensorIntrin
-from ...te.schedule.schedule import Schedule
+from ...te.schedule.schedule import Schedule, replay
+from ...te.schedule.tensor_intrin import Program, TensorIntrin
 from .stores import Part
 from .whole import copy_rows
 
@@ -31,11 +31,15 @@ def lower_part(intrin: TensorIntrin, part: Part, lower: Lower) -> tir.PrimFuncOp
         return lower(Schedule(intrin.pattern.clone()), "init")
     if own is None:
         assert intrin.body is not None
-        func = lower(intrin.body.snapshot(), part)
+        func = lower(_scheduled(intrin.body), part)
     else:
-        func = lower(own.snapshot(), "all")
+        func = lower(_scheduled(own), "all")
     _copy_arguments(func, intrin.name, part == "update")
     return func
+
+
+def _scheduled(program: Program) -> Schedule:
+    return replay(program.func.clone(), program.sequence, None, program.intrinsics)
 
 
 def _copy_arguments(func: tir.PrimFuncOp, name: str, keeps: bool) -> None:

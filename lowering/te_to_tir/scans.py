@@ -16,7 +16,7 @@ from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
 from ...te.schedule.itervar import IterVar, Split
 from ...te.schedule.relations import Interval, axis_values, loop_extents
-from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
 from .bodies import room
 
 
@@ -32,7 +32,7 @@ class Host(Protocol):
 
 
 @contextmanager
-def steps(host: Host, stage: Stage, scan: te.ScanOp) -> Generator[None]:
+def steps(host: Host, stage: StageState, scan: te.ScanOp) -> Generator[None]:
     """The loops over the steps of a scan as its stage has them, at the builder's location.
 
     Inside, `around` ends in the step. The threads around have no loops: what is bound to them has, in each step.

@@ -14,7 +14,7 @@ from ...dialects.affine import ZERO, bounds, simplify, substitute
 from ...te.language.affine_forms import bounds_of
 from ...te.schedule.itervar import IterVar, Split
 from ...te.schedule.relations import Interval, axis_values
-from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
 from .bodies import room
 from .buffers import BufferLowering
 
@@ -26,7 +26,7 @@ Part: TypeAlias = Literal["all", "init", "update"]
 class Nest:
     """The loops of a stage that computes a region of its tensor."""
 
-    stage: Stage
+    stage: StageState
     region: Sequence[Interval]
     extents: dict[IterVar, int]
     rounded: frozenset[int] = frozenset()

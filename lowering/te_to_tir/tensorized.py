@@ -9,10 +9,10 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, substitute
-from ...te.schedule.intrin import TensorIntrin
 from ...te.schedule.itervar import IterVar
 from ...te.schedule.relations import axis_values
-from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
+from ...te.schedule.tensor_intrin import TensorIntrin
 from ...te.schedule.tensorize import match_tile
 from .stores import Nest, Part, StoreLowering
 from .tiles import Place, inline_kernel
@@ -34,7 +34,7 @@ class TileLowering(StoreLowering):
         bound: Mapping[IterVar, AffineExpr],
         axis: IterVar,
         part: Part,
-        children: Mapping[IterVar, Sequence[Stage]],
+        children: Mapping[IterVar, Sequence[StageState]],
     ) -> None:
         """What an intrinsic does in place of the loops from `axis` on."""
         stage, extents, intrin = nest.stage, nest.extents, axis.intrin
@@ -42,7 +42,7 @@ class TileLowering(StoreLowering):
         inside = stage.leaf[stage.leaf.index(axis) :]
         if held := [child.label for loop in inside for child in children.get(loop, [])]:
             stage.fail("tensorize", f"expected no stage inside the tile, got {', '.join(held)}")
-        match = match_tile(axis, intrin, extents)
+        match = match_tile(stage, axis, intrin, extents)
         depth = len(self.ranges)
         leaves = {**bound} | {loop: self.free(extents[loop]) for loop in stage.leaf if loop not in bound}
         values = axis_values(stage, extents, leaves)

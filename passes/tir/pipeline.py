@@ -162,7 +162,7 @@ TIR_PIPELINE: tuple[tuple[str, Run], ...] = tuple(
 def run_tir_passes(func: PrimFuncOp) -> None:
     """Bring one kernel, as te_to_tir makes it, into the form that tir_to_llvm reads; in place, without verifying.
 
-    Raises VerifyException about an access that is sure to leave its buffer, PipelineError where a pass of
+    Raises ScheduleError about an access that is sure to leave its buffer, PipelineError where a pass of
     `tir.add_lower_pass` leaves no valid kernel of that name.
     """
     context = PassContext.current()

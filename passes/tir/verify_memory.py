@@ -25,6 +25,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.index_maps import Ranges, blocks_of
 from ...provenance.diagnostics import message
+from ...support.errors import ScheduleError
 from .analysis import out_of_range
 from .analysis.effects import writes
 from .analysis.elementwise import Point, point
@@ -47,9 +48,9 @@ def run(func: PrimFuncOp) -> None:
 
 
 def check_bounds(func: PrimFuncOp) -> None:
-    """Raise VerifyException about the first access that is sure to leave its buffer, if any is."""
+    """Raise ScheduleError about the first access that is sure to leave its buffer, if any is."""
     for error in out_of_range.errors_of(func):
-        raise VerifyException(error)
+        raise ScheduleError(error)
 
 
 def _report(errors: list[str]) -> None:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whence import tedd as tedd
     from whence.api import Executable as Executable
     from whence.api import compile as compile
     from whence.api import load as load
@@ -62,15 +63,18 @@ _HOMES = {
 }
 
 
+_MODULES = ("te", "tedd")
+
+
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        return list(_HOMES)
+        return [*_HOMES, *_MODULES]
+    if name in _MODULES:
+        return import_module(f"whence.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name == "te":
-        return import_module("whence.te")
     raise AttributeError(f"module 'whence' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted([*_HOMES, "te"])
+    return sorted([*_HOMES, *_MODULES])

@@ -18,19 +18,21 @@ def source_folder(cache: Path | None) -> str:
 
 
 def write_source(kernel: Kernel, folder: str) -> None:
-    """Write the TIR of a kernel below `folder` ("": nowhere) unless it is there; a file appears whole or not at all.
+    """Write the TIR of a kernel below `folder` ("": nowhere) unless it lies there; a file appears whole or not at all.
 
     A folder that cannot be written does no other harm than that debuggers show no source.
     """
     path = Path(folder, source_name(kernel.symbol))
-    if not folder or path.exists():
+    if not folder:
         return
-    temporary = None
+    content, temporary = kernel.tir.encode(), None
     try:
+        if path.is_file() and path.read_bytes() == content:
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(kernel.tir)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         os.replace(temporary, path)
     except OSError as error:
         _log.info("sources of kernels: cannot write %s (%s)", path, error)

@@ -135,6 +135,8 @@ class _FunctionEmitter:
             names=[axis.name for axis in axes],
         )
         compute.attributes.update(_attributes(op.tag, op.attrs))
+        if combiner is not None and reduce is not None and reduce.condition is not None:
+            compute.attributes[te.PREDICATED] = UnitAttr()
         with self.builder.at(compute.block):
             emitter = ScalarEmitter(self.builder, self.values, self.sizes, op.name, axes, compute.block.args)
             if reduce is None:

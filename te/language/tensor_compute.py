@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from ...support.dtypes import fail
 from .expr import (
@@ -28,10 +28,13 @@ from .expr import (
 from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
 
 
-class Intrinsic:
-    """What a compute may be made of calls of."""
+class Intrinsic(Protocol):
+    """What takes the place of a compute's inner axes."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

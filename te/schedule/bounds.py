@@ -1,9 +1,9 @@
 """Bound inference: what part of its tensor each stage computes at its attach point, and how often its loops run.
 
-A stage at the root covers its whole tensor. An attached one covers what one pass of its host's loop reads: the loops
-around that point stand still, those inside it (and the reduce axes of readers) run. Its start is then an affine
-function of the loops around it, its extent a number. Nothing is built, so that a schedule can be shown which cannot be
-lowered yet; lowering asks for the same bounds.
+A stage at the root covers its whole tensor. An attached one covers what one iteration of its host's loop reads: the
+loops around that point stand still, those inside it (and the reduce axes of readers) run. Its start is then an affine
+function of the loops around it, its extent a number. Nothing is built, so that a schedule can be shown which cannot
+be lowered yet; lowering asks for the same bounds.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from ...dialects.schedule.base import SCOPES
 from ...dialects.tir import UNBOUNDED
 from ...support.errors import ScheduleError
 from .intervals import clip, interval_of, union
-from .itervar import Attach, IterVar
-from .opaque import opaque_range
+from .itervar import IterVar
 from .relations import Interval, axis_values, full_region, loop_extents
-from .schedule import Schedule
 from .spelling import index_text
-from .stage import Stage
+from .stage_state import Attach, StageState
+from .stage_table import StageTable
 
 _BLOCK, _THREAD = SCOPES.index("global"), SCOPES.index("shared")
 """A loop bound to blocks, and one bound to threads, runs for each buffer of scopes up to this one."""
 
-Reading: TypeAlias = tuple[Stage, tuple[AffineExpr, ...]]
+Reading: TypeAlias = tuple[StageState, tuple[AffineExpr, ...]]
 """A stage that reads and the point it reads: dim i is its axis i, one more dim stands for all computed indices."""
 
 
@@ -65,10 +64,10 @@ def attach_axis(attach: Attach) -> IterVar | None:
     return attach.loop if attach.loop in attach.stage.leaf else None
 
 
-def readings(schedule: Schedule) -> dict[Stage, list[Reading]]:
+def readings(schedule: StageTable[StageState]) -> dict[StageState, list[Reading]]:
     """Who reads each stage and where, through the stages that are inlined."""
     stage_of = {stage.compute: stage for stage in schedule.computes}
-    found: dict[Stage, list[Reading]] = {}
+    found: dict[StageState, list[Reading]] = {}
     for stage in reversed(schedule.computes):
         mine: dict[Reading, None] = {}
         for use in (use for result in stage.compute.results for use in result.uses):
@@ -88,7 +87,7 @@ def readings(schedule: Schedule) -> dict[Stage, list[Reading]]:
     return found
 
 
-def infer_bounds(schedule: Schedule) -> dict[Stage, Bounds]:
+def infer_bounds(schedule: StageTable[StageState]) -> dict[StageState, Bounds]:
     """The bounds of every compute that is not inlined.
 
     Raises ScheduleError when a stage is attached where it is not read, or after that, or in a loop that is no more.
@@ -100,10 +99,10 @@ def infer_bounds(schedule: Schedule) -> dict[Stage, Bounds]:
     return inference.found
 
 
-def infer_ranges(schedule: Schedule) -> dict[IterVar, LoopRange]:
+def infer_ranges(schedule: StageTable[StageState]) -> dict[IterVar, LoopRange]:
     """The range of every iteration variable of the stages that are not inlined, as text; raises as `infer_bounds`."""
     others = [stage for stage in schedule.stages if not stage.is_compute]
-    found = {axis: LoopRange(*opaque_range(axis)) for stage in others for axis in stage.all_iter_vars}
+    found = {axis: LoopRange(*_opaque_range(schedule, stage, axis)) for stage in others for axis in stage.all_iter_vars}
     for stage, bounds in infer_bounds(schedule).items():
         names = [axis.name for axis in bounds.around]
         texts = {
@@ -115,15 +114,28 @@ def infer_ranges(schedule: Schedule) -> dict[IterVar, LoopRange]:
     return found
 
 
+def _opaque_range(schedule: StageTable[StageState], stage: StageState, axis: IterVar) -> tuple[str, int]:
+    """Where an iteration variable of a stage that is no compute starts, and how many values it has.
+
+    The steps of a scan begin after those that are given; a thread has the extent of the loops that are bound to it.
+    """
+    if isinstance(stage.producer, te.ScanOp) and axis is stage.axes[0]:
+        return str(stage.producer.first), axis.extent
+    if axis.sort == "thread" and axis.thread is not None and axis.thread.extent is None:
+        bound = (leaf.extent for s in schedule.computes for leaf in s.leaf if leaf.thread is axis.thread)
+        return "0", next(bound, 1)
+    return "0", axis.extent
+
+
 class _Inference:
-    def __init__(self, schedule: Schedule):
+    def __init__(self, schedule: StageTable[StageState]):
         self.schedule = schedule
         self.readings = readings(schedule)
         scans = [stage.producer for stage in schedule.stages if isinstance(stage.producer, te.ScanOp)]
         self.updates = {update.owner: scan for scan in scans for update in scan.updates}
-        self.found: dict[Stage, Bounds] = {}
+        self.found: dict[StageState, Bounds] = {}
 
-    def visit(self, stage: Stage) -> None:
+    def visit(self, stage: StageState) -> None:
         """Readers and hosts come first."""
         around: tuple[IterVar, ...] = ()
         ranges: tuple[Range, ...] = ()
@@ -137,7 +149,7 @@ class _Inference:
             region = full_region(stage.compute.shape)
         self.found[stage] = Bounds(around, ranges, region, loop_extents(stage, region))
 
-    def _around(self, stage: Stage, attach: Attach) -> tuple[tuple[IterVar, ...], tuple[Range, ...]]:
+    def _around(self, stage: StageState, attach: Attach) -> tuple[tuple[IterVar, ...], tuple[Range, ...]]:
         """The loops around the attach point, and their values."""
         host, axis = attach.stage, attach_axis(attach)
         if host.inlined:
@@ -154,7 +166,7 @@ class _Inference:
         return (*bounds.around, *outer), (*bounds.ranges, *counts)
 
     def _required(
-        self, stage: Stage, host: Stage, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
+        self, stage: StageState, host: StageState, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
     ) -> list[Interval]:
         """The smallest region that holds every point read while the loops around stand still."""
         shape = stage.compute.shape
@@ -178,7 +190,9 @@ class _Inference:
             )
         return [clip(interval, ranges, extent) for interval, extent in zip(needed, shape, strict=True)]
 
-    def _check_order(self, stage: Stage, host: Stage, around: tuple[IterVar, ...], reader: Stage) -> None:
+    def _check_order(
+        self, stage: StageState, host: StageState, around: tuple[IterVar, ...], reader: StageState
+    ) -> None:
         if not _inside(reader, host):
             raise ScheduleError(
                 f"compute_at: stage '{stage.label}' is computed inside '{host.label}', "
@@ -188,7 +202,7 @@ class _Inference:
             raise ScheduleError(f"compute_at: stage '{stage.label}' is computed after '{reader.label}', which reads it")
 
     def _point(
-        self, reader: Stage, around: tuple[IterVar, ...], ranges: tuple[Range, ...], fixed: frozenset[int]
+        self, reader: StageState, around: tuple[IterVar, ...], ranges: tuple[Range, ...], fixed: frozenset[int]
     ) -> tuple[list[AffineExpr], tuple[Range, ...]]:
         """Each axis of a reader, and at last a computed index, over the loops around and dims of their own."""
         bounds = self.found[reader]
@@ -220,13 +234,13 @@ class _Inference:
         return [*points, free(UNBOUNDED)], tuple(everything)
 
 
-def stage_axes(stage: Stage) -> Sequence[IterVar]:
+def stage_axes(stage: StageState) -> Sequence[IterVar]:
     """The root axes, data axes first."""
     return [*stage.axes, *stage.reduce_axes]
 
 
-def _inside(stage: Stage, host: Stage) -> bool:
-    at: Stage | None = stage
+def _inside(stage: StageState, host: StageState) -> bool:
+    at: StageState | None = stage
     while at is not None and at is not host:
         at = at.attach.stage if at.attach is not None else None
     return at is host

@@ -10,10 +10,9 @@ from ...dialects.te import STAGES
 from ..language.emit import build_function
 from ..language.tensor import Operation, Tensor
 from ..language.tensor_compute import TensorComputeOp
-from .intrin import TensorIntrin
 from .open_sizes import OpenSizes
-from .replay import replay
-from .schedule import Schedule
+from .schedule import Schedule, replay
+from .tensor_intrin import TensorIntrin
 
 _NOMINAL = 256
 """What an open size is while primitives are chosen: where loops end is said again for every size."""
@@ -54,7 +53,9 @@ def create_schedule(
     open: the function that is built takes them from its arrays.
     """
     given = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
-    outputs = [tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs)]
+    named = (tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs))
+    # Tensors of one operation may name it several times.
+    outputs = list(dict.fromkeys(named))
     values_of = _Sizes(sizes or {})
     func, values = build_function(outputs, inputs, name, values_of)
     schedule = Schedule(func)
@@ -65,8 +66,7 @@ def create_schedule(
         if isinstance(value.owner, STAGES):
             schedule.operations.setdefault(tensor.op, stage_of[value.owner])
     for operation, stage in schedule.operations.items():
-        if isinstance(operation, TensorComputeOp):
-            assert isinstance(operation.intrin, TensorIntrin)
+        if isinstance(operation, TensorComputeOp) and isinstance(operation.intrin, TensorIntrin):
             stage.tensor_compute(operation.intrin, operation.schedulable_ndim)
     if values_of.missing:
         parameters = [*schedule.arguments, *outputs]

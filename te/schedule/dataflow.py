@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from xdsl.dialects.arith import AndIOp, CmpiOp, ConstantOp, SelectOp
 from xdsl.dialects.builtin import (
@@ -37,11 +37,11 @@ from ...dialects.schedule.base import SCOPES
 from ...provenance.builder import LocatedBuilder
 from ...support.errors import ScheduleError
 from .itervar import IterVar
+from .record import Record
 from .relations import axis_values, full_region, loop_extents, loop_values, overruns
 from .stage import Stage
-
-if TYPE_CHECKING:
-    from .schedule import Schedule
+from .stage_state import StageState
+from .stage_table import StageTable
 
 
 def _number(type_: Attribute, value: float) -> Attribute:
@@ -72,15 +72,15 @@ _IDENTITY: dict[str, Callable[[Attribute, bool], Attribute]] = {
 """Reducer -> what a reduction over nothing gives; of a type, unsigned or not."""
 
 
-def _check_scope(primitive: str, scope: str) -> None:
-    if scope not in SCOPES:
-        raise ScheduleError(f"{primitive}: expected a scope among {', '.join(SCOPES)}, got {scope!r}")
+def _check_scope(primitive: str, stage: Stage, scope: str) -> None:
+    if not isinstance(scope, str) or scope not in SCOPES:  # pyright: ignore[reportUnnecessaryIsInstance]
+        stage.fail(primitive, f"expected a scope among {', '.join(SCOPES)}, got {scope!r}")
 
 
 def _check_free(primitive: str, stage: Stage) -> None:
     """Fail when the loops of the stage cannot be given up, as other stages are computed in them."""
     stage.the_compute(primitive)
-    inside = [s.label for s in stage.schedule.stages if s.attach is not None and s.attach.stage is stage]
+    inside = [s.label for s in stage.record.table.stages if s.attach is not None and s.attach.stage is stage]
     if inside:
         stage.fail(primitive, f"expected no stage inside '{stage.label}', got {', '.join(inside)}")
 
@@ -104,8 +104,8 @@ def _copy_of(
     return copy, reads
 
 
-def cache_write(schedule: Schedule, stage: Stage, scope: str) -> Stage:
-    _check_scope("cache_write", scope)
+def cache_write(table: StageTable[Stage], stage: Stage, scope: str) -> Stage:
+    _check_scope("cache_write", stage, scope)
     _check_free("cache_write", stage)
     layout = _relayout(stage)
     original = stage.compute
@@ -125,13 +125,14 @@ def cache_write(schedule: Schedule, stage: Stage, scope: str) -> Stage:
     cached.label = StringAttr(f"{label}.{scope}")
     for i, result in enumerate(cached.results):
         result.name_hint = cached.label.data if len(cached.results) == 1 else f"{cached.label.data}.v{i}"
-    cache = Stage(schedule, cached)
+    cache = Stage(stage.record, cached)
     cache.scope, cache.group = scope, stage.group
     if layout is not None:
         cache.storage.predicate = layout.inside
-    schedule.stages.insert(schedule.stages.index(stage), cache)
+    table.stages.insert(table.stages.index(stage), cache)
     before, made_of = stage.axes, stage.made_of
     stage.relayout(copy)
+    stage.cache = cache
     for axis, old in zip(stage.axes, before, strict=True):
         if old.intrin is None:
             axis.kind, axis.thread, axis.hints = old.kind, old.thread, old.hints
@@ -151,7 +152,7 @@ class _Relayout:
     """Which of its points are elements of the stage; None: all of them."""
 
 
-def _relayout(stage: Stage) -> _Relayout | None:
+def _relayout(stage: StageState) -> _Relayout | None:
     """What a stage computes with its loops over data as axes; None where these are its axes.
 
     Raises ScheduleError where loops of the reduction were changed, or what was done to loops would be lost.
@@ -203,20 +204,24 @@ def _relayout(stage: Stage) -> _Relayout | None:
     return _Relayout(made, [down[axis] for axis in data], inside if rooms else None)
 
 
-def cache_read(schedule: Schedule, tensor: SSAValue, scope: str, readers: Sequence[Stage]) -> Stage:
-    _check_scope("cache_read", scope)
-    name = schedule.tensor_name(tensor)
+def cache_read(
+    record: Record, table: StageTable[Stage], tensor: SSAValue, scope: str, readers: Sequence[Stage]
+) -> Stage:
+    name = table.tensor_name(tensor)
     if not readers:
         raise ScheduleError(f"cache_read: expected the stages that read the copy of {name}, got none")
+    _check_scope("cache_read", readers[0], scope)
     if isinstance(tensor.owner, te.StateOp):
         readers[0].fail(
             "cache_read", f"expected a tensor that is computed, got {name}, of which a scan knows past rows"
         )
     for reader in readers:
+        if reader in table.placeholders.values():
+            reader.fail("cache_read", f"expected a stage that reads {name}, got {reader.kind}")
         if tensor not in reader.inputs:
             reader.fail("cache_read", f"Cannot find {name} in the inputs of {reader.label}")
     label = f"{name}.{scope}"
-    labels = {stage.label for stage in schedule.stages}
+    labels = {stage.label for stage in table.stages}
     while label in labels:
         label = f"{label.removesuffix(f'.{scope}')}.d.{scope}"
     source = tensor.owner
@@ -225,25 +230,25 @@ def cache_read(schedule: Schedule, tensor: SSAValue, scope: str, readers: Sequen
     names = [f"ax{i}" for i in range(len(shape))]
     copy, _ = _copy_of([tensor], label, shape, names, [AffineDimExpr(i) for i in range(len(shape))], location)
     if isinstance(source, Block):
-        first = schedule.func.block.first_op
+        first = table.func.block.first_op
         assert first is not None
-        schedule.func.block.insert_op_before(copy, first)
+        table.func.block.insert_op_before(copy, first)
         position = 0
     else:
-        schedule.func.block.insert_op_after(copy, source)
-        position = schedule.stages.index(schedule[tensor]) + 1
+        table.func.block.insert_op_after(copy, source)
+        position = table.stages.index(table[tensor]) + 1
     for reader in readers:
         users: Sequence[Operation] = reader.compute.reads if reader.is_compute else [cast(Operation, reader.producer)]
         for user in users:
             for i, operand in enumerate(user.operands):
                 if operand is tensor:
                     user.operands[i] = copy.result
-    cache = Stage(schedule, copy)
+    cache = Stage(record, copy)
     cache.scope = scope
-    if not isinstance(source, Block) and schedule[tensor].scan is not None:
+    if not isinstance(source, Block) and table[tensor].scan is not None:
         # What a step of a scan computes is there in that step only.
-        cache.group = schedule[tensor].group
-    schedule.stages.insert(position, cache)
+        cache.group = table[tensor].group
+    table.stages.insert(position, cache)
     return cache
 
 
@@ -253,7 +258,7 @@ def check_rfactor(stage: Stage, axis: IterVar, factor_axis: int) -> None:
     _check_free("rfactor", stage)
     if original.reducer is None:
         stage.fail("rfactor", "expected a reduction, got none")
-    if axis.stage is not stage or axis not in stage.leaf:
+    if axis not in stage.leaf:
         stage.fail("rfactor", f"Operate on iter var {axis.name} that is no loop of the stage")
     if not axis.reduce:
         stage.fail("rfactor", f"Can only factor CommReduce axis, got {axis.name}")
@@ -261,7 +266,7 @@ def check_rfactor(stage: Stage, axis: IterVar, factor_axis: int) -> None:
         stage.fail("rfactor", f"expected a factor axis from 0 to {rank}, got {factor_axis}")
 
 
-def rfactor(schedule: Schedule, stage: Stage, axis: IterVar, factor_axis: int) -> Stage:
+def rfactor(table: StageTable[Stage], stage: Stage, axis: IterVar, factor_axis: int) -> Stage:
     """Factor a reduction that `check_rfactor` let pass."""
     original, rank = stage.compute, len(stage.compute.shape)
     assert original.reducer is not None
@@ -296,14 +301,14 @@ def rfactor(schedule: Schedule, stage: Stage, axis: IterVar, factor_axis: int) -
         result.replace_all_uses_with(mine)
     original.detach()
     original.erase()
-    made = Stage(schedule, factored)
+    made = Stage(stage.record, factored)
     made.group = stage.group
-    schedule.stages.insert(schedule.stages.index(stage), made)
+    table.stages.insert(table.stages.index(stage), made)
     stage.relayout(again)
     return made
 
 
-def _factored(stage: Stage, axis: IterVar, position: int, extents: dict[IterVar, int]) -> te.ComputeOp:
+def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[IterVar, int]) -> te.ComputeOp:
     """The reduction over all loops but `axis`, which is its data axis number `position`."""
     original = stage.compute
     rank = len(original.shape)

@@ -4,88 +4,87 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from xdsl.ir import SSAValue
 
 from ...dialects import schedule as ops
 from ...dialects import te
 from ...support.errors import ScheduleError
-from .itervar import Attach, IterVar
-
-if TYPE_CHECKING:
-    from ..language.expr import Axis
-    from .schedule import Schedule
-    from .stage import Stage
-
-
-SCAN_UPDATE = "Cannot specify compute_at for scan updates"
+from ..language.expr import Axis
+from .itervar import IterVar
+from .record import Record
+from .stage import SCAN_UPDATE, Stage
+from .stage_state import Attach, GroupState, StageState
+from .stage_table import StageTable
 
 
-class Group:
+class Group(GroupState):
     """The stages that lie between given inputs and outputs.
 
     `g.compute_at(s[C], axis)` moves those of them that are not inside others.
     """
 
-    def __init__(self, schedule: Schedule, members: Sequence[Stage], scan: te.ScanOp | None = None):
-        self.schedule = schedule
-        self.members = list(members)
-        self.attach: Attach | None = None
-        self.scan = scan
-        """The scan whose steps the members are; such a group cannot be moved."""
-
-    @property
-    def label(self) -> str:
-        return f"group({', '.join(stage.label for stage in self.members)})"
-
-    def _move(self, attach: Attach | None) -> None:
-        before, self.attach = self.attach, attach
-        for stage in self.members:
-            if stage.attach is before and not stage.inlined:
-                stage.attach = attach
-
-    def _movable(self, primitive: str) -> None:
-        if self.scan is not None:
-            raise ScheduleError(f"{primitive}: {SCAN_UPDATE} ({self.label})")
+    def __init__(self, record: Record, members: Sequence[StageState], parent: GroupState | None):
+        super().__init__(members, None, parent)
+        self.record = record
 
     def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
         """`for i {a} for i {b} for i {c}` -> `for i {a b c}`: the members are computed inside a loop of `consumer`.
 
-        Raises ScheduleError for a consumer in a group, an axis that is no loop of it, and a member that is an output.
+        Raises ScheduleError for a consumer outside of the group that this one is in, an axis that is no loop of it, and
+        a member that is an output.
         """
-        self._movable("compute_at")
+        if not isinstance(consumer, Stage):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self._fail("compute_at", f"expected a stage to be computed in, got {consumer!r}")
+        if all(consumer is not stage for stage in self.record.table.stages):
+            self._fail("compute_at", f"expected a stage of this schedule, got '{consumer.label}'")
         axis = consumer.axis_of(axis)
         if axis not in consumer.leaf:
-            raise ScheduleError(
-                f"compute_at: Cannot find the axis {axis.name} in parent's leaf_iter_vars ({self.label})"
-            )
-        if consumer.group is not None:
-            raise ScheduleError(
-                f"compute_at: Can only assign compute_at to stages within the same group ({self.label})"
-            )
+            self._fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
+        around = consumer.group.chain if consumer.group is not None else []
+        if self.parent is not None and self.parent not in around:
+            self._fail("compute_at", "Can only assign compute_at to stages within the same group")
         for stage in self.members:
-            if self.schedule.is_output(stage):
+            if stage.is_output:
                 stage.fail("compute_at", "an output of the function stays at the root")
         at: Attach | None = Attach(consumer, axis)
         while at is not None:
             if at.stage in self.members:
-                raise ScheduleError(f"compute_at: Find loop in compute_at attach group ({self.label})")
+                self._fail("compute_at", "Find loop in compute_at attach group")
             at = at.stage.attach
-        self._move(Attach(consumer, axis))
-        host = self.schedule.stage_handle(consumer)
-        handle = self.schedule.group_handle(self)
-        self.schedule.record(ops.ComputeAtOp(handle, host, self.schedule.handle(axis)), self.members[0])
+        self.placed = Attach(consumer, axis)
+        host = self.record.stage(consumer)
+        op = ops.ComputeAtOp(self.record.group(self), host, consumer.handle(axis))
+        self.record.add(op, self.members[0])
 
     def compute_root(self) -> None:
-        """`for i {a b c}` -> `for i {a} for i {b} for i {c}`: the members are computed before their consumers."""
-        self._movable("compute_root")
-        self._move(None)
-        self.schedule.record(ops.ComputeRootOp(self.schedule.group_handle(self)), self.members[0])
+        """`for i {a b c}` -> `for i {a} for i {b} for i {c}`: the members are computed before their consumers.
+
+        In a group around this one: where that is.
+        """
+        self.placed = None
+        self.record.add(ops.ComputeRootOp(self.record.group(self)), self.members[0])
+
+    def _fail(self, primitive: str, text: str) -> NoReturn:
+        raise ScheduleError(f"{primitive}: {text} ({self.label})")
+
+
+class ScanGroup(GroupState):
+    """The stages that run in the steps of a scan; they stay there."""
+
+    def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
+        """Raises ScheduleError."""
+        del consumer, axis
+        raise ScheduleError(f"compute_at: {SCAN_UPDATE} ({self.label})")
+
+    def compute_root(self) -> None:
+        """Raises ScheduleError."""
+        raise ScheduleError(f"compute_root: {SCAN_UPDATE} ({self.label})")
 
 
 def between(
-    schedule: Schedule, outputs: Sequence[SSAValue], inputs: Sequence[SSAValue], include_inputs: bool
+    table: StageTable[Stage], outputs: Sequence[SSAValue], inputs: Sequence[SSAValue], include_inputs: bool
 ) -> list[Stage]:
     """The stages on a way from `inputs` to `outputs`, in order; the inputs' own only if asked for."""
     behind: set[SSAValue] = set()
@@ -100,7 +99,7 @@ def between(
             stack += te.inputs_of(op)
     reached: set[SSAValue] = set(inputs)
     members: list[Stage] = []
-    for stage in schedule.stages:
+    for stage in table.stages:
         results = stage.outputs
         if any(tensor in reached for tensor in stage.inputs):
             reached.update(results)
@@ -110,43 +109,69 @@ def between(
     return members
 
 
-def group_scans(schedule: Schedule) -> list[Group]:
+def group_scans(table: StageTable[Stage]) -> list[ScanGroup]:
     """A group per scan of what its updates read that depends on its states; the stages are told."""
-    found: list[Group] = []
-    for op in [stage.producer for stage in schedule.stages if isinstance(stage.producer, te.ScanOp)]:
-        members = [stage for stage in between(schedule, op.updates, op.states, False) if stage.is_compute]
-        group = Group(schedule, members, op)
+    found: list[ScanGroup] = []
+    for op in [stage.producer for stage in table.stages if isinstance(stage.producer, te.ScanOp)]:
+        members = [stage for stage in between(table, op.updates, op.states, False) if stage.is_compute]
+        group = ScanGroup(members, op)
         for stage in members:
             stage.group = group
         found.append(group)
     return found
 
 
-def make_group(schedule: Schedule, members: Sequence[Stage]) -> Group:
-    """Group `members`. Attachments across its border are undone, with a warning.
+def make_group(record: Record, members: Sequence[Stage], known: Sequence[GroupState]) -> Group:
+    """Group `members`, in the innermost group that holds them all; groups (of `known`) inside it are whole members.
 
-    Raises ScheduleError when there are none, or one is in a group already.
+    Attachments from inside it to stages outside of it are undone, with a warning. Raises ScheduleError when there are
+    no members, or a group has some of them and other stages besides.
     """
     if not members:
         raise ScheduleError("create_group: expected stages between the inputs and the outputs, got none")
+    parent = _common(members)
+    around = parent.chain if parent is not None else []
+    inside = [group for stage in members for group in _chain(stage) if group not in around]
+    for group in dict.fromkeys(inside):
+        if any(stage not in members for stage in group.members):
+            members[0].fail(
+                "create_group", f"Trying to group region that intersect with an already existed group, {group.label}"
+            )
+    made = Group(record, members, parent)
+    for group in known:
+        if group in inside and group.parent is parent:
+            group.parent = made
     for stage in members:
-        if stage.group is not None:
-            stage.fail("create_group", "Trying to group region that intersect with an already existed group")
-    crossing = [
-        stage for stage in schedule.stages if stage.attach and (stage in members) != (stage.attach.stage in members)
-    ]
+        if stage.group is parent:
+            stage.group = made
+    crossing = [stage for stage in members if stage.placed is not None and made not in _chain(stage.placed.stage)]
     for stage in crossing:
+        _warn(record, stage)
+        stage.compute_root()
+    for group in [group for group in known if made in group.chain[1:] and group.placed is not None]:
+        assert group.placed is not None
+        if made not in _chain(group.placed.stage) and isinstance(group, Group):
+            _warn(record, group)
+            group.compute_root()
+    return made
+
+
+def _chain(stage: StageState) -> list[GroupState]:
+    return stage.group.chain if stage.group is not None else []
+
+
+def _common(members: Sequence[StageState]) -> GroupState | None:
+    """The innermost group that all members are in."""
+    shared = _chain(members[0])
+    for stage in members[1:]:
+        shared = [group for group in shared if group in _chain(stage)]
+    return shared[0] if shared else None
+
+
+def _warn(record: Record, moved: StageState | GroupState) -> None:
+    if not record.quiet:
         warnings.warn(
-            f"create_group: stage '{stage.label}' was computed inside a loop across the group's border; "
-            "it is computed at the root now",
-            stacklevel=3,
+            f"create_group: stage '{moved.label}' was computed inside a loop across the group's border; "
+            "it is computed where the group is now",
+            stacklevel=4,
         )
-        # What a group placed there moves with the group.
-        if stage.group is None:
-            stage.compute_root()
-        elif stage.group.attach is not None:
-            stage.group.compute_root()
-    group = Group(schedule, members)
-    for stage in members:
-        stage.group = group
-    return group

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from xdsl.dialects.arith import AndIOp, CmpiOp, ConstantOp, SelectOp
@@ -11,28 +11,34 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects import te
-from ...dialects.affine import substitute
+from ...dialects.affine import linear, substitute
 from ...dialects.element_types import is_integer
+from ...dialects.tir import UNBOUNDED
 from ...provenance.builder import fill
 from ...provenance.span import fuse
-from .schedule import Schedule
+from .stage_state import StageState
+from .stage_table import StageTable
 
 
-def inline_stages(schedule: Schedule) -> None:
+def inline_stages(schedule: StageTable[StageState]) -> None:
     """Put every stage marked `compute_inline` into its readers and erase it, readers first.
 
-    In that order a chain of n stages costs n copies: each body is copied once, into the stage that stays.
+    In that order a chain of n stages costs n copies: each body is copied once, into the stage that stays. What a reader
+    reads several times at one point is computed once.
 
     A reader's own location stays; the stage that reads is from now on located at both.
     """
     for stage in [stage for stage in reversed(schedule.stages) if stage.inlined]:
         producer = stage.compute
-        for use in [use for output in producer.outputs for use in output.uses]:
-            read = use.operation
-            assert isinstance(read, te.ReadOp)
-            consumer = read.parent_op()
+        users = dict.fromkeys(use.operation.parent_op() for output in producer.outputs for use in output.uses)
+        for consumer in users:
             assert isinstance(consumer, te.ComputeOp)
-            _inline(producer, read)
+            known: dict[object, list[SSAValue]] = {}
+            for read in [read for read in consumer.reads if read.tensor in producer.outputs]:
+                key = _point(read)
+                if key not in known:
+                    known[key] = _body(producer, read)
+                _replace(producer, read, known[key])
             consumer.location = fuse([consumer.location, producer.location])
         producer.detach()
         producer.erase()
@@ -45,8 +51,15 @@ def _zero(type_: Attribute) -> Attribute:
     return FloatAttr(0.0, cast(AnyFloat, type_))
 
 
-def _inline(producer: te.ComputeOp, read: te.ReadOp) -> None:
-    """Replace one read of `producer` by its body at that point."""
+def _point(read: te.ReadOp) -> object:
+    """Equal for reads of a producer that see the same of it, whichever of its tensors they read."""
+    ranges = tuple([UNBOUNDED] * read.map.data.num_dims)
+    exprs = tuple(linear(expr, ranges).expr for expr in read.map.data.results)
+    return exprs, tuple(read.indices), read.otherwise is None
+
+
+def _body(producer: te.ComputeOp, read: te.ReadOp) -> list[SSAValue]:
+    """What `producer` computes at the point of a read, before it."""
     block = read.parent_block()
     assert block is not None
     indices = list(read.indices)
@@ -87,8 +100,20 @@ def _inline(producer: te.ComputeOp, read: te.ReadOp) -> None:
         copy.location = op.location
         for mine, theirs in zip(op.results, copy.results, strict=True):
             values[mine] = theirs
-    result = values[producer.yields[cast(OpResult, read.tensor).index]]
+    return [values[value] for value in producer.yields]
+
+
+def _replace(producer: te.ComputeOp, read: te.ReadOp, values: Sequence[SSAValue]) -> None:
+    """Put what the producer computes at its point in the place of a read."""
+    result = values[cast(OpResult, read.tensor).index]
     if read.otherwise is not None:
+        block = read.parent_block()
+        assert block is not None
+
+        def add(op: Operation) -> Operation:
+            block.insert_op_before(op, read)
+            return op
+
         result = _guarded(producer, read, result, add)
     read.result.replace_all_uses_with(result)
     read.detach()

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
-
-from xdsl.dialects.builtin import StringAttr
+from dataclasses import replace
+from typing import Any, TypeAlias, overload
 
 from ...dialects import te
-from ...dialects.schedule.intrin import BODY, PARTS, PATTERN, TensorIntrinOp
+from ...dialects.schedule.intrin import PARTS, PATTERN, TensorIntrinOp
 from ...support.errors import ScheduleError
 from ..language.buffers import DeclaredBuffer, bound_strides, packed_strides
 from ..language.emit import build_function
-from ..language.expr import Axis, Const, Var, constant, walk
+from ..language.expr import Const, Var, constant, walk
 from ..language.externs import Buffer, ExternCall, extern
-from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, placeholder
-from ..language.tensor_compute import IntrinCall, Intrinsic, with_numbers
+from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, placeholder
+from ..language.tensor_compute import with_numbers
+from .create import create_schedule
 from .intrin_parameters import OpenIntrin
+from .schedule import Schedule, replay
+from .tensor_intrin import TensorIntrin
 
-if TYPE_CHECKING:
-    from xdsl.ir import Operation as IrOperation
-
-    from .schedule import Schedule
-
-Replacement: TypeAlias = "Tensor | Schedule | ExternCall | Sequence[ExternCall | None]"
+Replacement: TypeAlias = Tensor | Schedule | ExternCall | Sequence[ExternCall | None]
 """What computes a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
 
 
@@ -42,73 +38,8 @@ class Tile(Tensor):
         return self
 
 
-@dataclass(frozen=True, eq=False)
-class TensorIntrin(Intrinsic):
-    """`pattern` is what a tile must compute; the others compute it instead, from the same inputs.
-
-    `body` does all; where loops of the reduction stay outside the tile, `reset` runs first (what the reduction starts
-    from, without it) and `update` for each of their passes. A body that is computes stands for these, too.
-    """
-
-    name: str
-    pattern: te.FuncOp
-    body: Schedule | None
-    reset: Schedule | None = None
-    update: Schedule | None = None
-    operation: ComputeOp | None = None
-    """What the pattern was made from, to be put into computes; an intrinsic from text has none."""
-
-    @property
-    def compute(self) -> te.ComputeOp:
-        """The compute that a tile is compared with."""
-        (compute,) = self.pattern.computes
-        return compute
-
-    @property
-    def accumulates(self) -> bool:
-        """Whether parts of a reduction can be computed one after the other."""
-        if self.update is not None or self.body is None:
-            return self.update is not None
-        last = self.body.func.return_op.values[0].owner
-        return isinstance(last, te.ComputeOp) and last.reducer == self.compute.reducer
-
-    def __call__(
-        self, *slices: TensorSlice | Tensor, reduce_axis: Axis | Sequence[Axis] = (), scalar_inputs: Sequence[Any] = ()
-    ) -> IntrinCall:
-        """The intrinsic on regions of tensors, as what `te.compute` computes at its outer axes.
-
-        Raises ScheduleError unless there is a region, `A[i, 0:16]`, of the right shape for each of its inputs.
-
-            C = te.compute((64, 16), lambda i: vadd(A[i, 0:16], B[i, 0:16]))
-        """
-        axes = (reduce_axis,) if isinstance(reduce_axis, Axis) else tuple(reduce_axis)
-        operation = self.operation
-        if scalar_inputs:
-            raise ScheduleError(f"'{self.name}': expected no scalar_inputs, as it has no scalar_params")
-        if operation is None:
-            raise ScheduleError(f"te.compute: expected an intrinsic of decl_tensor_intrin, got '{self.name}' from text")
-        return IntrinCall(self, operation, tuple(slices), axes)
-
-    def op(self) -> TensorIntrinOp:
-        """Its text form."""
-        pattern = self.pattern.clone()
-        pattern.sym_name = StringAttr(PATTERN)
-        parts: list[IrOperation] = [pattern]
-        for name in PARTS:
-            schedule: Schedule | None = getattr(self, name)
-            if schedule is not None:
-                func, sequence = schedule.text_of(name)
-                parts += [func, sequence] if schedule.sequence.block.ops else [func]
-        made = TensorIntrinOp.make(self.name, parts)
-        made.location = self.pattern.location
-        return made
-
-
 def intrin_of(op: TensorIntrinOp) -> TensorIntrin:
     """The intrinsic that a text says. Raises ScheduleError when a sequence in it does not fit its function."""
-    from .replay import replay
-    from .schedule import Schedule
-
     functions, sequences = op.functions, op.sequences
     parts: dict[str, Schedule | None] = {}
     for name in PARTS:
@@ -116,7 +47,24 @@ def intrin_of(op: TensorIntrinOp) -> TensorIntrin:
         if func is not None:
             parts[name] = replay(func, sequences[name]) if name in sequences else Schedule(func)
     pattern = functions[PATTERN].clone()
-    return TensorIntrin(op.label.data, pattern, parts.get(BODY), parts.get("reset"), parts.get("update"))
+    return _intrin(op.label.data, pattern, [parts.get(name) for name in PARTS], None)
+
+
+def _intrin(
+    name: str, pattern: te.FuncOp, parts: Sequence[Schedule | None], operation: ComputeOp | None
+) -> TensorIntrin:
+    """An intrinsic of the schedules of its parts."""
+    body, reset, update = [*parts, None, None][:3]
+    programs = [part.program() if part is not None else None for part in (body, reset, update)]
+    accumulates = update is not None or (body is not None and _accumulates(body, pattern))
+    return TensorIntrin(name, pattern, *programs, accumulates=accumulates, operation=operation)
+
+
+def _accumulates(body: Schedule, pattern: te.FuncOp) -> bool:
+    """Whether a body that is computes ends as the pattern reduces."""
+    last = body.func.return_op.values[0].owner
+    (compute,) = pattern.computes
+    return isinstance(last, te.ComputeOp) and last.reducer == compute.reducer
 
 
 @overload
@@ -205,13 +153,12 @@ def _declared(
     parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, given, strict=False)]
     if all(part is None for part in parts):
         raise ScheduleError(f"decl_tensor_intrin: expected something that computes a tile, got nothing ('{name}')")
-    intrin = TensorIntrin(name, pattern, *parts, operation=operation)
     for part in parts:
         if part is not None and _types(part.func) != _types(pattern):
             raise ScheduleError(
                 f"decl_tensor_intrin: expected a replacement of {_types(pattern)}, got {_types(part.func)} ('{name}')"
             )
-    return intrin
+    return _intrin(name, pattern, parts, operation)
 
 
 def _tile(tensor: Tensor) -> Tile:
@@ -225,9 +172,6 @@ def _part(
     which: str, made: object, ins: list[Tile], outs: list[Tile], strides: Mapping[Var, int], name: str
 ) -> Schedule | None:
     """The schedule of a part; its function has the part's name."""
-    from .create import create_schedule
-    from .schedule import Schedule
-
     if made is None or isinstance(made, Schedule):
         return made
     if isinstance(made, Tensor):

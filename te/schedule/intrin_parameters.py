@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...support.dtypes import fail
 from ..language.expr import NUMERIC, Axis, Const, Expr, ExprLike, Var, convert
 from ..language.tensor import Tensor, TensorSlice
 from ..language.tensor_compute import IntrinCall
-
-if TYPE_CHECKING:
-    from .intrin import TensorIntrin
+from .tensor_intrin import TensorIntrin
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,12 @@
-"""The iteration variables of a stage, how they were made from each other, and where a stage is computed."""
+"""Iteration variables, the threads that they are bound to, and the relations that made some from others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+import numpy as np
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
@@ -13,10 +14,7 @@ from ...dialects.affine import bounds
 from ...support.errors import ScheduleError
 from ..language.expr import Range
 from .attrs import TYPES as ITER_TYPES
-
-if TYPE_CHECKING:
-    from .intrin import TensorIntrin
-    from .stage import Stage
+from .tensor_intrin import TensorIntrin
 
 Kind = Literal["serial", "parallel", "vectorized", "unrolled", "tensorized"]
 Sort = Literal["data", "reduce", "ordered", "opaque", "thread"]
@@ -35,7 +33,7 @@ TYPES: dict[Sort, str] = {
 
 
 class ThreadAxis:
-    """A thread of a grid. On a CPU the passes of a loop bound to `blockIdx.*` run in parallel, others one by one."""
+    """A thread of a grid. On a CPU the iterations of a loop bound to `blockIdx.*` run in parallel, others serially."""
 
     def __init__(self, tag: str, extent: int | None = None, name: str = ""):
         self.tag = tag
@@ -57,18 +55,20 @@ def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", n
     """
     if isinstance(dom, str):
         dom, tag = None, dom
-    if not tag:
+    if not isinstance(tag, str) or not tag:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ScheduleError("te.thread_axis: tag must be given as Positional or keyword argument")
     if isinstance(dom, tuple) and dom[0] != 0:
         raise ScheduleError(f"te.thread_axis: expected a domain from 0, got {dom}")
-    return ThreadAxis(tag, dom[1] if isinstance(dom, tuple) else dom, name)
+    extent = dom[1] if isinstance(dom, tuple) else dom
+    if extent is not None and (isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ScheduleError(f"te.thread_axis: expected an int as the extent, got {extent!r}")
+    return ThreadAxis(tag, None if extent is None else int(extent), name)
 
 
 class IterVar:
     """One iteration variable of a stage."""
 
-    def __init__(self, stage: Stage, name: str, extent: int, sort: Sort = "data"):
-        self.stage = stage
+    def __init__(self, name: str, extent: int, sort: Sort = "data"):
         self.name = name
         self.extent = extent
         self.sort: Sort = sort
@@ -105,7 +105,7 @@ class IterVar:
 
 @dataclass(frozen=True)
 class Split:
-    """`parent = outer * factor + inner`. Of a parent of another extent: `nparts` passes outside, if that is given."""
+    """`parent = outer * factor + inner`. Of a parent of another extent: `nparts` outer iterations, if given."""
 
     parent: IterVar
     outer: IterVar
@@ -158,7 +158,7 @@ class Fuse:
 
 @dataclass(frozen=True)
 class Singleton:
-    """`axis` is a loop of one pass, made from no other."""
+    """`axis` is a loop of one iteration, made from no other."""
 
     axis: IterVar
 
@@ -209,20 +209,3 @@ Relation: TypeAlias = Split | Fuse | Singleton | Transform
 
 The loops of the children may run past the end of those that are `guarded`.
 """
-
-
-@dataclass(frozen=True)
-class Attach:
-    """Computed inside the loop `axis` of `stage`."""
-
-    stage: Stage
-    axis: IterVar
-
-    @property
-    def loop(self) -> IterVar:
-        """The loop that `axis` is now: after a split the inner one, after a fuse the fused one."""
-        axis = self.axis
-        for relation in self.stage.relations:
-            if axis in relation.parents:
-                axis = relation.children[-1]
-        return axis

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast, get_args
+from typing import SupportsIndex, SupportsInt, cast, get_args
 
+import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -14,17 +15,17 @@ from xdsl.irdl import IRDLOperation
 
 from ...dialects import schedule as ops
 from ...dialects import te
-from ...support.dtypes import python_number
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.layouts import inverse_layout
 from .intrin_parameters import OpenIntrin
 from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, Tail, ThreadAxis, Transform
+from .opaque import Producer
+from .record import Record
 from .stage_state import StageState
-
-if TYPE_CHECKING:
-    from .intrin import TensorIntrin
-    from .schedule import Key
+from .stage_table import Key
+from .tensor_intrin import TensorIntrin
+from .tensorize import match_tile
 
 CUT = "pragma_loop_partition_hint"
 """The hint of a loop whose passes without guards get code of their own."""
@@ -52,8 +53,77 @@ def _plain(axis: IterVar) -> bool:
     return axis.kind == "serial" and axis.thread is None and axis.sort in _ITERATED
 
 
+class LeafIterVars(list[IterVar]):
+    """The loops of a stage. An axis of the te operation counts as the loop that it is."""
+
+    def __init__(self, stage: LoopPrimitives):
+        super().__init__(stage.leaf)
+        self.stage = stage
+
+    def _loop(self, axis: object) -> object:
+        place = self.stage.record.table.place_of(axis) if isinstance(axis, Axis) else None
+        if place is None or place[0] is not self.stage:
+            return axis
+        roots = [*self.stage.axes, *self.stage.reduce_axes]
+        return roots[place[1]] if place[1] < len(roots) else axis
+
+    def __contains__(self, axis: object) -> bool:
+        return super().__contains__(self._loop(axis))
+
+    def index(self, axis: object, *bounds: SupportsIndex) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The position of a loop; raises ValueError for what is none."""
+        return super().index(cast(IterVar, self._loop(axis)), *bounds)
+
+
 class LoopPrimitives(StageState):
     """A stage's loops."""
+
+    def __init__(self, record: Record, producer: Producer):
+        super().__init__(producer)
+        self.record = record
+
+    def axis_of(self, axis: IterVar | Axis) -> IterVar:
+        """The iteration variable of an axis of the te operation that this stage computes."""
+        if isinstance(axis, IterVar):
+            return axis
+        if not isinstance(axis, Axis):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("schedule", f"expected an axis, got {axis!r}")
+        if (place := self.record.table.place_of(axis)) is not None:
+            # A stage that became a copy has data axes of its own; the reduction went with its cache.
+            stage, index = place
+            roots = [*stage.axes, *stage.reduce_axes]
+            if index < len(roots):
+                return roots[index]
+            if (cache := stage.cache) is not None:
+                place = f"s['{cache.label}'].op.reduce_axis[{index - len(stage.axes)}]"
+                text = (
+                    f"axis {axis.name} is not part of the schedule: cache_write made it {place}, and this stage a copy"
+                )
+                self.fail("schedule", text)
+        self.fail("schedule", f"axis {axis.name} is not part of the schedule")
+
+    @property
+    def leaf_iter_vars(self) -> LeafIterVars:
+        """The loops, outermost first."""
+        return LeafIterVars(self)
+
+    def integer(self, primitive: str, what: str, value: object) -> int:
+        """An argument as an int, which numpy's are too; fails for other kinds of values, and for bools."""
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return int(cast(SupportsInt, value))
+        self.fail(primitive, f"expected an int as {what}, got {value!r}")
+
+    def position(self, primitive: str, axis: IterVar) -> int:
+        """The position of a loop of this stage."""
+        if axis in self.leaf:
+            return self.leaf.index(axis)
+        if axis in self.all_iter_vars:
+            self.fail(primitive, f"Operate on iter var {axis.name} that has already been split or fused")
+        self.fail(primitive, f"axis {axis.name} is not part of the schedule of this stage")
+
+    def handle(self, axis: IterVar) -> SSAValue:
+        """The value that stands for an axis of this stage in the sequence."""
+        return self.record.axis(self, axis)
 
     def _serial(self, primitive: str, axis: IterVar) -> int:
         """The position of a loop of this stage that nothing was made of yet."""
@@ -80,19 +150,20 @@ class LoopPrimitives(StageState):
     ) -> tuple[IterVar, IterVar]:
         """`for i in 32` -> `for i.outer in 4 { for i.inner in 8 {`, with factor 8 or with nparts 4.
 
-        Returns (outer, inner). tail: what an uneven factor makes of the last pass. "guard": its body is guarded, in
-        every pass; "cut": code of its own comes after a main loop without guards; "round_up": stages computed inside
-        compute whole tiles, reading zeros past the end, and only what this stage itself stores is guarded. Without it
-        a guard that later passes may cut. Raises ScheduleError for an axis that is no serial loop of this stage, for
-        an unknown tail, to round up a reduction, and unless exactly one of factor and nparts is given.
+        Returns (outer, inner). tail: what an uneven factor makes of the last iteration. "guard": its body is guarded,
+        in every iteration; "cut": code of its own comes after a main loop without guards; "round_up": stages computed
+        inside compute whole tiles, reading zeros past the end, and only what this stage itself stores is guarded.
+        Without it a guard that later passes may cut. Raises ScheduleError for an axis that is no serial loop of this
+        stage, for an unknown tail, to round up a reduction, and unless exactly one of factor and nparts is given.
         """
         axis = self.axis_of(axis)
-        factor, nparts = python_number(factor), python_number(nparts)
         position = self._serial("split", axis)
         if (factor is None) == (nparts is None):
             self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
-        if (wanted := factor if factor is not None else cast(int, nparts)) < 1:
-            self.fail("split", f"expected a positive {'nparts' if factor is None else 'factor'}, got {wanted}")
+        what, given = ("nparts", nparts) if factor is None else ("factor", factor)
+        if (wanted := self.integer("split", f"the {what}", given)) < 1:
+            self.fail("split", f"expected a positive {what}, got {wanted}")
+        factor, nparts = (None, wanted) if factor is None else (wanted, None)
         if tail not in (None, *get_args(Tail)):
             self.fail("split", f"expected the tail {', '.join(get_args(Tail))}, got {tail}")
         if tail == "round_up" and axis.reduce:
@@ -100,26 +171,27 @@ class LoopPrimitives(StageState):
         # The factor as given, not as the axis allows: where the stage computes a part, so does the axis.
         draft = Split(axis, axis, axis, factor or 0, nparts)
         counts = draft.extents(axis.extent)
-        outer = IterVar(axis.stage, f"{axis.name}.outer", counts[0], axis.sort)
-        inner = IterVar(axis.stage, f"{axis.name}.inner", counts[1], axis.sort)
+        outer = IterVar(f"{axis.name}.outer", counts[0], axis.sort)
+        inner = IterVar(f"{axis.name}.inner", counts[1], axis.sort)
         self.leaf[position : position + 1] = [outer, inner]
         self.relations.append(Split(axis, outer, inner, counts[1] if factor is not None else 0, nparts, tail))
-        handle = self.schedule.handle(axis)
+        handle = self.handle(axis)
         made = ops.SplitOp(handle, counts[1]) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
         if tail is not None:
             made.attributes["tail"] = StringAttr(tail)
         if tail == "cut":
             outer.hints[CUT] = IntegerAttr(1, i64)
-        op = self.schedule.record(made, self.stage)
-        self.schedule.name(outer, op.outer)
-        self.schedule.name(inner, op.inner)
+        op = self.record.add(made, self)
+        self.record.name_axis(outer, op.outer)
+        self.record.name_axis(inner, op.inner)
         return outer, inner
 
     def fuse(self, *axes: IterVar | Axis) -> IterVar:
         """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours.
 
-        Of no axes: a new outermost loop `singleton` of one pass. Recorded as one `fuse` per axis given: each pair, and
-        the whole. Raises ScheduleError unless they are consecutive serial loops, all of data or all of a reduction.
+        Of no axes: a new outermost loop `singleton` of one iteration. Recorded as one `fuse` per axis given: each
+        pair, and the whole. Raises ScheduleError unless they are consecutive serial loops, all of data or all of a
+        reduction.
         """
         if not axes:
             return self._singleton()
@@ -140,11 +212,11 @@ class LoopPrimitives(StageState):
 
     def _singleton(self) -> IterVar:
         self.the_compute("fuse")
-        axis = IterVar(self.stage, "singleton", 1)
+        axis = IterVar("singleton", 1)
         self.leaf.insert(0, axis)
         self.relations.append(Singleton(axis))
-        op = self.schedule.record(ops.SingletonOp(self.schedule.stage_handle(self.stage)), self.stage)
-        self.schedule.name(axis, op.axis)
+        op = self.record.add(ops.SingletonOp(self.record.stage(self)), self)
+        self.record.name_axis(axis, op.axis)
         return axis
 
     def fuse_pair(self, outer: IterVar, inner: IterVar) -> IterVar:
@@ -156,11 +228,11 @@ class LoopPrimitives(StageState):
             self.fail("fuse", f"expected serial axes of one sort, got {outer}, {inner}")
         if second < first:
             outer, inner, first, second = inner, outer, second, first
-        fused = IterVar(outer.stage, f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
+        fused = IterVar(f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
         self.leaf[first : second + 1] = [fused]
         self.relations.append(Fuse(outer, inner, fused))
-        op = self.schedule.record(ops.FuseOp(self.schedule.handle(outer), self.schedule.handle(inner)), self.stage)
-        self.schedule.name(fused, op.fused)
+        op = self.record.add(ops.FuseOp(self.handle(outer), self.handle(inner)), self)
+        self.record.name_axis(fused, op.fused)
         return fused
 
     def follow_layout(self, layout: AffineMap) -> list[IterVar]:
@@ -176,14 +248,14 @@ class LoopPrimitives(StageState):
             return []
         draft = Transform(before, (), layout.results, inverse)
         extents = draft.extents([axis.extent for axis in before])
-        made = [IterVar(self.stage, f"axis{i}", extent) for i, extent in enumerate(extents)]
+        made = [IterVar(f"axis{i}", extent) for i, extent in enumerate(extents)]
         self.leaf[first : first + len(before)] = made
         self.relations.append(replace(draft, transformed=tuple(made)))
         return made
 
     def end_fuse(self, fused: IterVar) -> None:
         """Record the fuse of all axes given, after its pairs."""
-        self.schedule.record(ops.FusedOp(self.schedule.handle(fused)), self.stage)
+        self.record.add(ops.FusedOp(self.handle(fused)), self)
 
     def reorder(self, *order: IterVar | Axis) -> None:
         """`for i { for j { for k {` -> `for k { for j { for i {` with (k, i): those given swap places.
@@ -199,7 +271,7 @@ class LoopPrimitives(StageState):
             self.fail("reorder", f"Cannot reorder on {_type(fixed[0])} axis {fixed[0].name}")
         for position, axis in zip(sorted(positions), axes, strict=True):
             self.leaf[position] = axis
-        self.schedule.record(ops.ReorderOp([self.schedule.handle(axis) for axis in axes]), self.stage)
+        self.record.add(ops.ReorderOp([self.handle(axis) for axis in axes]), self)
 
     def tile(
         self, x: IterVar | Axis, y: IterVar | Axis, x_factor: int, y_factor: int
@@ -209,10 +281,9 @@ class LoopPrimitives(StageState):
         Recorded as split, split, reorder. Raises ScheduleError as they do.
         """
         x, y = self.axis_of(x), self.axis_of(y)
-        x_factor, y_factor = python_number(x_factor), python_number(y_factor)
         for axis, factor in ((x, x_factor), (y, y_factor)):
             self._serial("split", axis)
-            if factor < 1:
+            if self.integer("split", "the factor", factor) < 1:
                 self.fail("split", f"expected a positive factor, got {factor}")
         if x is y:
             self.fail("tile", f"expected two axes, got {x.name} twice")
@@ -230,7 +301,7 @@ class LoopPrimitives(StageState):
         if axis.thread is not None or axis.kind == "tensorized":
             self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
         axis.kind = kind
-        self.schedule.record(op(self.schedule.handle(axis)), self.stage)
+        self.record.add(op(self.handle(axis)), self)
 
     def vectorize(self, axis: IterVar | Axis) -> None:
         """`for i in 16` -> `for vectorized i in 16`: vector operations of 16 lanes.
@@ -244,7 +315,7 @@ class LoopPrimitives(StageState):
         self._mark(axis, "unrolled", ops.UnrollOp)
 
     def parallel(self, axis: IterVar | Axis) -> None:
-        """`for i in 64` -> `for parallel i in 64`: the passes are shared among threads.
+        """`for i in 64` -> `for parallel i in 64`: the iterations are shared among threads.
 
         Raises ScheduleError for an axis of a reduction, or that is no loop of this stage.
         """
@@ -264,11 +335,13 @@ class LoopPrimitives(StageState):
         if axis.kind != "serial" or axis.sort not in ("data", "reduce"):
             self.fail("bind", f"Cannot bind {_type(axis)} axis {axis.name}, only DataPar and CommReduce")
         if axis.reduce and thread.is_block:
-            self.fail("bind", f"Cannot bind CommReduce axis {axis.name} to {thread.tag}, whose passes run in parallel")
-        if axis.thread is not None and not self.schedule.quiet:
+            self.fail(
+                "bind", f"Cannot bind CommReduce axis {axis.name} to {thread.tag}, whose iterations run in parallel"
+            )
+        if axis.thread is not None and not self.record.quiet:
             warnings.warn(f"bind: {axis.name} was bound to {axis.thread.tag}, is now to {thread.tag}", stacklevel=2)
         axis.thread = thread
-        self.schedule.record(ops.BindOp(self.schedule.handle(axis), self.schedule.thread_handle(thread)), self.stage)
+        self.record.add(ops.BindOp(self.handle(axis), self.record.thread(thread)), self)
 
     def env_threads(self, threads: ThreadAxis | Sequence[ThreadAxis]) -> None:
         """`for t {for i {..}}` -> `for thread {for t {..}}`: the steps of a scan run in each of the threads.
@@ -276,7 +349,7 @@ class LoopPrimitives(StageState):
         Loops of the update that are bound to one of them run in it; on a CPU one after the other in each step. Raises
         ScheduleError for a stage that is no scan, and the second time.
         """
-        given = [threads] if isinstance(threads, ThreadAxis) else list(threads)
+        given = list(threads) if isinstance(threads, Sequence) else [threads]
         if not isinstance(self.producer, te.ScanOp):
             self.fail("env_threads", "env_threads is only valid for composite ops such as ScanOp")
         if self.threads:
@@ -284,31 +357,31 @@ class LoopPrimitives(StageState):
         if not given or any(not isinstance(thread, ThreadAxis) for thread in given):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("env_threads", f"expected threads, got {threads}")
         for thread in given:
-            axis = IterVar(self.stage, thread.name, 1 if thread.extent is None else thread.extent, "thread")
+            axis = IterVar(thread.name, 1 if thread.extent is None else thread.extent, "thread")
             axis.thread = thread
             self.threads.append(axis)
         self.leaf[:0] = self.threads
-        handles = [self.schedule.thread_handle(thread) for thread in given]
-        op = self.schedule.record(ops.EnvThreadsOp(self.schedule.stage_handle(self.stage), handles), self.stage)
+        handles = [self.record.thread(thread) for thread in given]
+        op = self.record.add(ops.EnvThreadsOp(self.record.stage(self), handles), self)
         for axis, value in zip(self.threads, op.axes, strict=True):
-            self.schedule.name(axis, value)
+            self.record.name_axis(axis, value)
 
     def tensorize(self, axis: IterVar | Axis, intrin: TensorIntrin | OpenIntrin) -> None:
         """`for i in 4 { for j in 8 { .. }}` -> the body of an intrinsic that computes a tile of 4x8.
 
         Raises ScheduleError when the loops from `axis` on do not compute what the intrinsic does.
         """
-        from .tensorize import match_tile
-
         self.the_compute("tensorize")
         if isinstance(intrin, OpenIntrin):
             self.fail("tensorize", f"expected numbers for its parameters: {intrin.name}.with_scalars(..)")
+        if not isinstance(intrin, TensorIntrin):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("tensorize", f"expected a tensor intrinsic, got {intrin!r}")
         axis = self.axis_of(axis)
         self._serial("tensorize", axis)
-        match_tile(axis, intrin)
+        match_tile(self, axis, intrin)
         axis.kind, axis.intrin = "tensorized", intrin
-        name = self.schedule.intrinsic(intrin)
-        self.schedule.record(ops.TensorizeOp(self.schedule.handle(axis), name), self.stage)
+        name = self.record.intrinsic(intrin)
+        self.record.add(ops.TensorizeOp(self.handle(axis), name), self)
 
     def tensor_compute(self, intrin: TensorIntrin, outer: int) -> None:
         """`for i { for j in 16 { .. }}` -> `for i { intrinsic }` with outer 1: what the stage is from its beginning.
@@ -317,13 +390,11 @@ class LoopPrimitives(StageState):
         nothing can be done to them. Not in the record. Raises ScheduleError when they do not compute what it does.
         """
         self.make_of(intrin, outer)
-        name = self.schedule.intrinsic(intrin)
-        self.schedule.record(ops.TensorComputeOp(self.schedule.stage_handle(self.stage), name, outer), self.stage)
+        name = self.record.intrinsic(intrin)
+        self.record.add(ops.TensorComputeOp(self.record.stage(self), name, outer), self)
 
     def make_of(self, intrin: TensorIntrin, outer: int) -> None:
         """`tensor_compute` for a stage that another primitive made, which records it."""
-        from .tensorize import match_tile
-
         self.the_compute("tensor_compute")
         cut = len(self.reduce_axes) - len(intrin.compute.reduce_axes)
         inner = [*self.axes[outer:], *self.reduce_axes[max(0, cut) :]]
@@ -332,7 +403,7 @@ class LoopPrimitives(StageState):
         before = self.leaf
         self.leaf = [*self.axes[:outer], *self.reduce_axes[:cut], *inner]
         try:
-            match_tile(inner[0], intrin)
+            match_tile(self, inner[0], intrin)
         except ScheduleError:
             self.leaf = before
             raise
@@ -351,25 +422,31 @@ class LoopPrimitives(StageState):
         if key == "vectorize":
             return self.vectorize(axis)
         axis = self._looped("pragma", axis)
-        if not SSAValue.is_valid_name(key):
+        if not isinstance(key, str) or not SSAValue.is_valid_name(key):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("pragma", f"expected the name of a pragma, got {key!r}")
-        if isinstance(value, int):
-            value = IntegerAttr(value, i64)
+        if isinstance(value, int | np.integer):
+            value = IntegerAttr(int(value), i64)
         elif isinstance(value, str):
             value = StringAttr(value)
+        elif value is not None and not isinstance(value, Attribute):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("pragma", f"expected an int, a text or an attribute as the value, got {value!r}")
         axis.hints[f"pragma_{key}"] = value if value is not None else UnitAttr()
-        self.schedule.record(ops.PragmaOp(self.schedule.handle(axis), key, value), self.stage)
+        self.record.add(ops.PragmaOp(self.handle(axis), key, value), self)
 
     def prefetch(self, tensor: Key, axis: IterVar | Axis, offset: int) -> None:
-        """`for i` -> `for i attributes {prefetch = [["A", offset]]}`: a hint to fetch what pass i + offset reads of A.
+        """`for i` -> `for i attributes {prefetch = [["A", offset]]}`: fetch what iteration i + offset reads.
 
         Raises ScheduleError for a tensor that is none of the function's, or an axis that is no loop of this stage.
         """
-        axis, offset = self._looped("prefetch", axis), python_number(offset)
-        source = self.schedule.tensor_of(tensor)
+        axis = self._looped("prefetch", axis)
+        offset = self.integer("prefetch", "the offset", offset)
+        try:
+            source = self.record.table.tensor_of(tensor)
+        except ScheduleError as error:
+            self.fail("prefetch", str(error))
         known = axis.hints.get("prefetch")
-        entry = ArrayAttr[Attribute]([StringAttr(self.schedule.tensor_name(source)), IntegerAttr(offset, i64)])
+        entry = ArrayAttr[Attribute]([StringAttr(self.record.table.tensor_name(source)), IntegerAttr(offset, i64)])
         before = list(cast(ArrayAttr[Attribute], known)) if known is not None else []
         axis.hints["prefetch"] = ArrayAttr([*before, entry])
-        handle = self.schedule.tensor_handle(source)
-        self.schedule.record(ops.PrefetchOp(handle, self.schedule.handle(axis), offset), self.stage)
+        handle = self.record.tensor(source)
+        self.record.add(ops.PrefetchOp(handle, self.handle(axis), offset), self)

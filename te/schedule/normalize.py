@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from .inline import inline_stages
-from .itervar import Attach
-from .schedule import Schedule
+from .stage_state import Attach, StageState
+from .stage_table import StageTable
 
 
-def normalize(schedule: Schedule) -> Schedule:
-    """Inline the stages marked so and attach each to the loop that its axis became; in place. Returns the schedule.
+def normalize(schedule: StageTable[StageState]) -> None:
+    """Inline the stages marked so and attach each to the loop that its axis became; in place.
 
     An axis that was split since is its inner part, one that was fused the fused loop.
     """
     inline_stages(schedule)
     for stage in schedule.stages:
         if stage.attach is not None:
-            stage.attach = Attach(stage.attach.stage, stage.attach.loop)
-    return schedule
+            stage.placed = Attach(stage.attach.stage, stage.attach.loop)

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import ZERO, substitute
 from .itervar import Fuse, IterVar, Singleton, Split, Transform
-from .stage import Stage
+from .stage_state import StageState
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def full_region(shape: Sequence[int]) -> list[Interval]:
     return [Interval(ZERO, extent) for extent in shape]
 
 
-def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]:
+def loop_extents(stage: StageState, region: Sequence[Interval]) -> dict[IterVar, int]:
     """The extent of every iteration variable when the data axes cover `region`, reduce axes in full."""
     extents = {axis: interval.extent for axis, interval in zip(stage.axes, region, strict=True)}
     extents.update((axis, axis.extent) for axis in stage.reduce_axes)
@@ -43,7 +43,7 @@ def loop_extents(stage: Stage, region: Sequence[Interval]) -> dict[IterVar, int]
     return extents
 
 
-def overruns(stage: Stage, extents: Mapping[IterVar, int]) -> list[IterVar]:
+def overruns(stage: StageState, extents: Mapping[IterVar, int]) -> list[IterVar]:
     """The iteration variables past whose end the loops made of them run."""
     found: list[IterVar] = []
     for relation in stage.relations:
@@ -53,7 +53,7 @@ def overruns(stage: Stage, extents: Mapping[IterVar, int]) -> list[IterVar]:
 
 
 def axis_values(
-    stage: Stage, extents: Mapping[IterVar, int], leaves: Mapping[IterVar, AffineExpr]
+    stage: StageState, extents: Mapping[IterVar, int], leaves: Mapping[IterVar, AffineExpr]
 ) -> dict[IterVar, AffineExpr]:
     """The value of every iteration variable, given those of the loops; region starts are not added."""
     values = dict(leaves)
@@ -62,7 +62,8 @@ def axis_values(
             case Split():
                 values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
             case Fuse():
-                width = extents[relation.inner]
+                # Without iterations any width will do.
+                width = max(1, extents[relation.inner])
                 values[relation.outer] = values[relation.fused] // width
                 values[relation.inner] = values[relation.fused] % width
             case Singleton():
@@ -75,7 +76,7 @@ def axis_values(
 
 
 def loop_values(
-    stage: Stage, extents: Mapping[IterVar, int], roots: Mapping[IterVar, AffineExpr]
+    stage: StageState, extents: Mapping[IterVar, int], roots: Mapping[IterVar, AffineExpr]
 ) -> dict[IterVar, AffineExpr]:
     """The value of every iteration variable that some of the root axes decide, given theirs."""
     values = dict(roots)

@@ -1,37 +1,33 @@
-"""From a `schedule.sequence` back to a schedule."""
+"""What a `schedule.sequence` says, done to a schedule."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import schedule as ops
-from ...dialects import te
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
 from .group import Group
-from .intrin import TensorIntrin
 from .itervar import IterVar, Tail, ThreadAxis
-from .schedule import Schedule
+from .primitives import SchedulePrimitives
 from .stage import Stage
+from .tensor_intrin import TensorIntrin
 
 
-def replay(
-    func: te.FuncOp,
-    sequence: ops.SequenceOp,
-    count: int | None = None,
-    intrinsics: Mapping[str, TensorIntrin] | None = None,
-) -> Schedule:
-    """Apply the first `count` recorded primitives of `sequence` (all without it) to `func`.
+def apply_sequence(
+    schedule: SchedulePrimitives, sequence: ops.SequenceOp, count: int | None, intrinsics: Mapping[str, TensorIntrin]
+) -> None:
+    """Apply the first `count` recorded primitives of `sequence`, all for None, to a schedule to which nothing was done.
 
     intrinsics: what the names that it tensorizes by mean. Raises ScheduleError when a primitive does not fit.
     """
-    run = _Replay(Schedule(func), intrinsics or {})
+    run = _Replay(schedule, intrinsics)
     # What it warns of was said when it was recorded.
-    run.schedule.quiet = True
+    schedule.record.quiet = True
     left = count
     for op in sequence.block.ops:
         if left == 0 and not isinstance(op, ops.StageOp | ops.TensorComputeOp):
@@ -40,8 +36,7 @@ def replay(
         run.apply(op)
         if left is not None and isinstance(op, ops.Primitive) and op.title() is not None:
             left -= 1
-    run.schedule.quiet = False
-    return run.schedule
+    schedule.record.quiet = False
 
 
 def _tail(op: ops.SplitOp | ops.SplitByNPartsOp) -> Tail | None:
@@ -50,7 +45,7 @@ def _tail(op: ops.SplitOp | ops.SplitByNPartsOp) -> Tail | None:
 
 
 class _Replay:
-    def __init__(self, schedule: Schedule, intrinsics: Mapping[str, TensorIntrin]):
+    def __init__(self, schedule: SchedulePrimitives, intrinsics: Mapping[str, TensorIntrin]):
         self.schedule = schedule
         self.intrinsics = intrinsics
         self.stages: dict[SSAValue, Stage] = {}
@@ -58,6 +53,16 @@ class _Replay:
         self.arguments: dict[SSAValue, SSAValue] = {}
         self.threads: dict[SSAValue, ThreadAxis] = {}
         self.groups: dict[SSAValue, Group] = {}
+        self.hosts: dict[IterVar, Stage] = {}
+        """The stage of each axis."""
+
+    def _host(self, axis: SSAValue) -> Stage:
+        return self.hosts[self.axes[axis]]
+
+    def _name(self, stage: Stage, handles: Sequence[SSAValue], axes: Sequence[IterVar]) -> None:
+        """Let handles stand for axes of a stage, as many as there are of either."""
+        self.axes.update(zip(handles, axes, strict=False))
+        self.hosts.update(dict.fromkeys(axes, stage))
 
     def _tensor(self, handle: SSAValue) -> SSAValue:
         return self.arguments[handle] if handle in self.arguments else self.stages[handle].outputs[0]
@@ -90,38 +95,38 @@ class _Replay:
                     raise ScheduleError(
                         f"axes: expected {len(roots)} axes of stage '{stage.label}', got {len(op.axes)}"
                     )
-                axes.update(zip(op.axes, roots, strict=True))
+                self._name(stage, op.axes, roots)
             case ops.SplitOp():
-                axis = axes[op.axis]
-                axes[op.outer], axes[op.inner] = axis.stage.split(axis, op.factor.value.data, tail=_tail(op))
+                host = self._host(op.axis)
+                self._name(host, op.results, host.split(axes[op.axis], op.factor.value.data, tail=_tail(op)))
             case ops.SplitByNPartsOp():
-                axis = axes[op.axis]
-                axes[op.outer], axes[op.inner] = axis.stage.split(axis, nparts=op.nparts.value.data, tail=_tail(op))
+                host, nparts = self._host(op.axis), op.nparts.value.data
+                self._name(host, op.results, host.split(axes[op.axis], nparts=nparts, tail=_tail(op)))
             case ops.FuseOp():
-                axes[op.fused] = axes[op.outer].stage.fuse_pair(axes[op.outer], axes[op.inner])
+                host = self._host(op.outer)
+                self._name(host, op.results, [host.fuse_pair(axes[op.outer], axes[op.inner])])
             case ops.FusedOp():
-                axes[op.axis].stage.end_fuse(axes[op.axis])
+                self._host(op.axis).end_fuse(axes[op.axis])
             case ops.SingletonOp():
-                axes[op.axis] = stages[op.stage].fuse()
+                self._name(stages[op.stage], op.results, [stages[op.stage].fuse()])
             case ops.ReorderOp():
-                given = [axes[axis] for axis in op.axes]
-                given[0].stage.reorder(*given)
+                self._host(op.axes[0]).reorder(*(axes[axis] for axis in op.axes))
             case ops.VectorizeOp():
-                axes[op.axis].stage.vectorize(axes[op.axis])
+                self._host(op.axis).vectorize(axes[op.axis])
             case ops.UnrollOp():
-                axes[op.axis].stage.unroll(axes[op.axis])
+                self._host(op.axis).unroll(axes[op.axis])
             case ops.ParallelOp():
-                axes[op.axis].stage.parallel(axes[op.axis])
+                self._host(op.axis).parallel(axes[op.axis])
             case ops.BindOp():
-                axes[op.axis].stage.bind(axes[op.axis], self.threads[op.thread])
+                self._host(op.axis).bind(axes[op.axis], self.threads[op.thread])
             case ops.TensorizeOp():
-                axes[op.axis].stage.tensorize(axes[op.axis], self._intrinsic(op))
+                self._host(op.axis).tensorize(axes[op.axis], self._intrinsic(op))
             case ops.TensorComputeOp():
                 stages[op.stage].tensor_compute(self._intrinsic(op), op.outer.value.data)
             case ops.PragmaOp():
-                axes[op.axis].stage.pragma(axes[op.axis], op.key.data, op.value)
+                self._host(op.axis).pragma(axes[op.axis], op.key.data, op.value)
             case ops.PrefetchOp():
-                axes[op.axis].stage.prefetch(self._tensor(op.tensor), axes[op.axis], op.offset.value.data)
+                self._host(op.axis).prefetch(self._tensor(op.tensor), axes[op.axis], op.offset.value.data)
             case _:
                 self._place(op)
 
@@ -144,29 +149,28 @@ class _Replay:
                 readers = [stages[reader] for reader in op.readers]
                 stages[op.cache] = schedule.cache_read(self._tensor(op.stage), op.scope.data, readers)
             case ops.RfactorOp():
-                axis = self.axes[op.axis]
-                stages[op.factored] = schedule.rfactor(axis.stage, axis, op.factor_axis.value.data)
+                host, axis = self._host(op.axis), self.axes[op.axis]
+                stages[op.factored] = schedule.rfactor(host, axis, op.factor_axis.value.data)
             case ops.CreateGroupOp():
                 ends, starts = ([self._tensor(one) for one in side] for side in (op.outputs, op.inputs))
                 self.groups[op.group] = schedule.create_group(ends, starts, op.include_inputs is not None)
             case ops.EnvThreadsOp():
                 stage = stages[op.stage]
                 stage.env_threads([self.threads[thread] for thread in op.threads])
-                self.axes.update(zip(op.axes, stage.threads, strict=True))
+                self._name(stage, op.axes, stage.threads)
             case ops.DoubleBufferOp():
                 stages[op.stage].double_buffer()
             case ops.RollingBufferOp():
                 stages[op.stage].rolling_buffer()
             case ops.StorageAlignOp():
-                axis = self.axes[op.axis]
-                axis.stage.storage_align(axis, op.factor.value.data, op.offset.value.data)
+                self._host(op.axis).storage_align(self.axes[op.axis], op.factor.value.data, op.offset.value.data)
             case ops.SetStorePredicateOp():
                 stages[op.stage].set_store_predicate(op.condition)
             case ops.TransformLayoutOp():
                 made = stages[op.stage].set_layout(op.layout)
                 if op.axes and len(op.axes) != len(made):
                     raise ScheduleError(message(op.name, f"{len(made)} loops", str(len(op.axes)), op.location))
-                self.axes.update(zip(op.axes, made, strict=False))
+                self._name(stages[op.stage], op.axes, made)
             case ops.SetAxisSeparatorsOp():
                 stages[op.stage].set_axis_separators(op.values)
             case _:

@@ -13,14 +13,16 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import schedule as ops
 from ...dialects import te
 from ...dialects.schedule.base import SCOPES
-from ...support.dtypes import python_number
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
 from ..language.tensor import Body
-from .group import SCAN_UPDATE
-from .itervar import Attach, IterVar
+from .attrs import IterVarAttr, attr_of
+from .itervar import IterVar
 from .loops import LoopPrimitives
+from .stage_state import Attach
+
+SCAN_UPDATE = "Cannot specify compute_at for scan updates"
 
 _CHECKED = 1 << 24
 """Elements of the largest tensor whose layout can be checked to give each a place of its own."""
@@ -36,6 +38,20 @@ class Stage(LoopPrimitives):
     The primitives raise ScheduleError for an operation that is no compute, unless they say otherwise.
     """
 
+    @property
+    def iter_var_attrs(self) -> dict[IterVar | Axis, IterVarAttr]:
+        """What primitives said of the iteration variables: those that are marked; also by the language's axes."""
+        found: dict[IterVar | Axis, IterVarAttr] = {
+            axis: attr_of(axis.sort, axis.kind, axis.thread, axis.intrin, axis.hints)
+            for axis in self.all_iter_vars
+            if axis.kind != "serial" or axis.thread is not None or axis.intrin is not None or axis.hints
+        }
+        for operation, stage in self.record.table.operations.items():
+            if stage is self:
+                pairs = zip(operation.root_iter_vars, [*self.axes, *self.reduce_axes], strict=False)
+                found |= {axis: found[mine] for axis, mine in pairs if mine in found}
+        return found
+
     def _unattached(self, primitive: str) -> None:
         """Fail for what cannot be computed elsewhere."""
         if self.is_update:
@@ -44,7 +60,7 @@ class Stage(LoopPrimitives):
 
     def _not_whole(self, primitive: str, text: str) -> None:
         """Fail when the result is used as a whole; `text` says why that of the function may not be."""
-        user = self.schedule.whole_use(self)
+        user = self.whole_use
         if isinstance(user, te.ScanOp | te.ExternOp | te.HybridOp):
             self.fail(primitive, f"'{self.label}' is used as a whole by {user.name} '{user.label.data}'")
         if user is not None:
@@ -53,26 +69,30 @@ class Stage(LoopPrimitives):
     def compute_at(self, consumer: Stage, axis: IterVar | Axis) -> None:
         """`for i {a} for i {b}` -> `for i {a b}`: computed inside the loop `axis` of `consumer`.
 
-        Each pass computes what it needs of this stage. Raises ScheduleError for an output, for an axis that is no loop
+        Each iteration computes what it needs. Raises ScheduleError for an output, for an axis that is no loop
         of the consumer or lies inside this stage, and across groups; when lowered, if a stage elsewhere reads it too.
         """
         self._unattached("compute_at")
+        if not isinstance(consumer, Stage):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail("compute_at", f"expected a stage to be computed in, got {consumer!r}")
+        if all(consumer is not stage for stage in self.record.table.stages):
+            self.fail("compute_at", f"expected a stage of this schedule, got '{consumer.label}'")
         axis = consumer.axis_of(axis)
         if axis not in consumer.leaf:
             self.fail("compute_at", f"Cannot find the axis {axis.name} in parent's leaf_iter_vars")
         if not consumer.is_compute:
             self.fail("compute_at", f"Expect a ComputeOp to be computed in, got {consumer.kind} '{consumer.label}'")
         self._not_whole("compute_at", "an output of the function stays at the root")
-        if self.group is not None and self.group is not consumer.group:
+        if self.group is not None and (consumer.group is None or self.group not in consumer.group.chain):
             self.fail("compute_at", "Can only assign compute_at to stages within the same group")
         at: Attach | None = Attach(consumer, axis)
         while at is not None:
             if at.stage is self:
                 self.fail("compute_at", "Find loop in compute_at attach group")
             at = at.stage.attach
-        self.attach, self.inlined = Attach(consumer, axis), False
-        producer, host = self.schedule.stage_handle(self), self.schedule.stage_handle(consumer)
-        self.schedule.record(ops.ComputeAtOp(producer, host, self.schedule.handle(axis)), self)
+        self.placed, self.inlined = Attach(consumer, axis), False
+        producer, host = self.record.stage(self), self.record.stage(consumer)
+        self.record.add(ops.ComputeAtOp(producer, host, consumer.handle(axis)), self)
 
     def compute_inline(self) -> None:
         """`b[i] = a[i] + 1; c[i] = b[i] * 2` -> `c[i] = (a[i] + 1) * 2`: computed where it is read.
@@ -83,8 +103,8 @@ class Stage(LoopPrimitives):
         if self.compute.reducer is not None:
             self.fail("compute_inline", "a reduction cannot be inlined")
         self._not_whole("compute_inline", "an output of the function cannot be inlined")
-        self.inlined, self.attach = True, None
-        self.schedule.record(ops.ComputeInlineOp(self.schedule.stage_handle(self)), self)
+        self.inlined, self.placed = True, None
+        self.record.add(ops.ComputeInlineOp(self.record.stage(self)), self)
 
     def compute_root(self) -> None:
         """`for i {a b}` -> `for i {a} for i {b}`: computed in full before its consumers (the default).
@@ -92,8 +112,8 @@ class Stage(LoopPrimitives):
         In a group: where the group is. Raises ScheduleError for the update of a scan.
         """
         self._unattached("compute_root")
-        self.inlined, self.attach = False, self.group.attach if self.group is not None else None
-        self.schedule.record(ops.ComputeRootOp(self.schedule.stage_handle(self)), self)
+        self.inlined, self.placed = False, None
+        self.record.add(ops.ComputeRootOp(self.record.stage(self)), self)
 
     def set_scope(self, scope: str) -> None:
         """`alloc: buffer<8xf32>` -> `alloc: buffer<8xf32, local>`: where the stage's buffer lives.
@@ -101,16 +121,16 @@ class Stage(LoopPrimitives):
         Raises ScheduleError for a scope other than `global`, `shared` and `local`, and for an output made local.
         """
         self.the_compute("set_scope")
-        if scope not in SCOPES:
+        if not isinstance(scope, str) or scope not in SCOPES:  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("set_scope", f"expected a scope among {', '.join(SCOPES)}, got {scope!r}")
         if scope != "global":
             self._not_whole("set_scope", "an output of the function is global")
         self.scope = scope
-        self.schedule.record(ops.SetScopeOp(self.schedule.stage_handle(self), scope), self)
+        self.record.add(ops.SetScopeOp(self.record.stage(self), scope), self)
 
     def _own_buffer(self, primitive: str, what: str) -> None:
         self.the_compute(primitive)
-        if self.schedule.is_output(self):
+        if self.is_output:
             self.fail(primitive, f"Cannot apply {what} on output")
 
     def storage_align(self, axis: IterVar | Axis, factor: int, offset: int) -> None:
@@ -120,16 +140,18 @@ class Stage(LoopPrimitives):
         an output, an axis that is no data axis of the stage, and unless 0 <= offset < factor.
         """
         self.the_compute("storage_align")
-        axis, factor, offset = self.axis_of(axis), python_number(factor), python_number(offset)
+        axis = self.axis_of(axis)
         if axis not in self.axes:
             self.fail("storage_align", f"expected a data axis of the stage, got {axis.name}")
+        factor = self.integer("storage_align", "the factor", factor)
+        offset = self.integer("storage_align", "the offset", offset)
         if factor < 1 or not 0 <= offset < factor:
             self.fail("storage_align", f"expected 0 <= offset < factor, got factor {factor}, offset {offset}")
         self._own_buffer("storage_align", "storage align")
         if self.storage.layout is not None or self.storage.rolling_buffer:
             self.fail("storage_align", "expected a buffer in the order of the axes, got one with a layout or rolling")
         self.storage.align[self.axes.index(axis)] = factor, offset
-        self.schedule.record(ops.StorageAlignOp(self.schedule.handle(axis), factor, offset), self)
+        self.record.add(ops.StorageAlignOp(self.handle(axis), factor, offset), self)
 
     def double_buffer(self) -> None:
         """`alloc: buffer<8xf32>` -> `alloc {double_buffer}: buffer<8xf32>`: one half fills while the other is read.
@@ -140,7 +162,7 @@ class Stage(LoopPrimitives):
         if self.storage.rolling_buffer:
             self.fail("double_buffer", "expected a buffer that is filled anew each time, got one that is rolling")
         self.storage.double_buffer = True
-        self.schedule.record(ops.DoubleBufferOp(self.schedule.stage_handle(self)), self)
+        self.record.add(ops.DoubleBufferOp(self.record.stage(self)), self)
 
     def rolling_buffer(self) -> None:
         """`for i { for j in 3 {b[j]} use b[0..3] }` -> `for i { b[(i + 2) % 3]; use b[..] }`: only what is new.
@@ -154,7 +176,7 @@ class Stage(LoopPrimitives):
         if self.storage.layout is not None or self.storage.align:
             self.fail("rolling_buffer", "expected a buffer in the order of the axes, got one with a layout")
         self.storage.rolling_buffer = True
-        self.schedule.record(ops.RollingBufferOp(self.schedule.stage_handle(self)), self)
+        self.record.add(ops.RollingBufferOp(self.record.stage(self)), self)
 
     def set_store_predicate(self, condition: Expr | AffineSetAttr | Callable[..., Expr]) -> None:
         """`c[i] = ..` -> `if i < 8 { c[i] = .. }`: where the condition does not hold nothing is stored.
@@ -171,15 +193,17 @@ class Stage(LoopPrimitives):
                 f"expected a condition over {len(self.axes)} axes, got one over {condition.data.num_dims}",
             )
         self.storage.predicate = condition
-        self.schedule.record(ops.SetStorePredicateOp(self.schedule.stage_handle(self), condition), self)
+        self.record.add(ops.SetStorePredicateOp(self.record.stage(self), condition), self)
 
     def _condition(self, condition: Expr | Callable[..., Expr]) -> AffineSetAttr:
-        known = [op.axis for op, stage in self.schedule.operations.items() if stage is self]
+        known = [op.axis for op, stage in self.record.table.operations.items() if stage is self]
         axes = known[0] if known and isinstance(condition, Expr) else [Axis(a.name, a.extent) for a in self.axes]
         try:
             expr = condition if isinstance(condition, Expr) else condition(*axes)
+            if not isinstance(expr, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
+                self.fail("set_store_predicate", f"expected a condition, got {expr!r}")
             return affine_set(expr, {axis: AffineExpr.dimension(i) for i, axis in enumerate(axes)})
-        except ScheduleError as error:
+        except (ScheduleError, TypeError) as error:
             self.fail("set_store_predicate", str(error))
 
     def transform_layout(self, function: Body) -> list[IterVar]:
@@ -222,9 +246,9 @@ class Stage(LoopPrimitives):
         self._check_layout(whole)
         self.storage.layout = whole
         made = self.follow_layout(layout.data)
-        op = self.schedule.record(ops.TransformLayoutOp(self.schedule.stage_handle(self), layout, len(made)), self)
+        op = self.record.add(ops.TransformLayoutOp(self.record.stage(self), layout, len(made)), self)
         for axis, value in zip(made, op.axes, strict=True):
-            self.schedule.name(axis, value)
+            self.record.name_axis(axis, value)
         return made
 
     def _check_layout(self, layout: AffineMapAttr) -> None:
@@ -243,9 +267,14 @@ class Stage(LoopPrimitives):
         if len(np.unique(places)) != prod(shape):
             self.fail("transform_layout", f"expected a place of its own for each element, got {layout.data}")
 
-    def _check_separators(self, primitive: str, positions: Sequence[int], rank: int) -> None:
+    def _check_separators(self, primitive: str, positions: Sequence[int], rank: int) -> list[int]:
+        """The positions as ints."""
+        if not isinstance(positions, Sequence) or isinstance(positions, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self.fail(primitive, f"expected positions as axis separators, got {positions!r}")
+        positions = [self.integer(primitive, "an axis separator", position) for position in positions]
         if list(positions) != sorted(set(positions)) or any(not 0 <= p <= rank for p in positions):
             self.fail(primitive, f"expected increasing axis separators from 0 to {rank}, got {list(positions)}")
+        return positions
 
     def set_axis_separators(self, positions: Sequence[int]) -> None:
         """`alloc: buffer<4x8xf32>` -> `alloc {axis_separators = [1]}: buffer<4x8xf32>`: the groups of its dimensions.
@@ -256,6 +285,6 @@ class Stage(LoopPrimitives):
         self.the_compute("set_axis_separators")
         layout = self.storage.layout
         rank = len(layout.data.results) if layout is not None else len(self.compute.shape)
-        self._check_separators("set_axis_separators", positions, rank)
+        positions = self._check_separators("set_axis_separators", positions, rank)
         self.storage.separators = tuple(positions)
-        self.schedule.record(ops.SetAxisSeparatorsOp(self.schedule.stage_handle(self), positions), self)
+        self.record.add(ops.SetAxisSeparatorsOp(self.record.stage(self), positions), self)

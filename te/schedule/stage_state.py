@@ -1,30 +1,20 @@
-"""What a stage is: one operation of the function, its loops, and where and how its result is stored."""
+"""What a stage is: one operation of the function, its loops, where it is computed and how its result is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
+from typing import NoReturn
 
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, LocationAttr
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects import te
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
-from ..language.expr import Axis
-from .attrs import IterVarAttr, attr_of
-from .itervar import Attach, IterVar, Relation
-from .opaque import opaque_axes
-
-if TYPE_CHECKING:
-    from .group import Group
-    from .intrin import TensorIntrin
-    from .schedule import Schedule
-    from .stage import Stage
-
-Producer: TypeAlias = te.ComputeOp | te.StateOp | te.ScanOp | te.ExternOp | te.HybridOp | BlockArgument
-"""What a stage stands for: an operation, or an argument of the function."""
+from .itervar import IterVar, Relation
+from .opaque import Producer, opaque_axes
+from .tensor_intrin import TensorIntrin
 
 _WORDS: dict[type[object], str] = {
     te.ComputeOp: "a compute",
@@ -72,38 +62,86 @@ class Storage:
         return ", ".join(parts)
 
 
+@dataclass(frozen=True)
+class Attach:
+    """Computed inside the loop `axis` of `stage`."""
+
+    stage: StageState
+    axis: IterVar
+
+    @property
+    def loop(self) -> IterVar:
+        """The loop that `axis` is now: after a split the inner one, after a fuse the fused one."""
+        axis = self.axis
+        for relation in self.stage.relations:
+            if axis in relation.parents:
+                axis = relation.children[-1]
+        return axis
+
+
+class GroupState:
+    """Stages that are placed as one, those of the groups inside this one too."""
+
+    def __init__(self, members: Sequence[StageState], scan: te.ScanOp | None = None, parent: GroupState | None = None):
+        self.members = list(members)
+        self.scan = scan
+        """The scan whose steps the members are; such a group cannot be moved."""
+        self.parent = parent
+        """The group that this one is in."""
+        self.placed: Attach | None = None
+        """Where it was put; None: where the group around it is."""
+
+    @property
+    def label(self) -> str:
+        return f"group({', '.join(stage.label for stage in self.members)})"
+
+    @property
+    def attach(self) -> Attach | None:
+        """Where members that were put nowhere else are computed; None: at the root."""
+        group: GroupState | None = self
+        while group is not None and group.placed is None:
+            group = group.parent
+        return group.placed if group is not None else None
+
+    @property
+    def chain(self) -> list[GroupState]:
+        """This group, and those around it from the inside out."""
+        return [self, *(self.parent.chain if self.parent is not None else ())]
+
+
 class StageState:
     """One operation of the function, and how its loops are arranged."""
 
-    def __init__(self, schedule: Schedule, producer: Producer):
-        self.schedule = schedule
+    def __init__(self, producer: Producer):
         self.producer: Producer = producer
         self.origin = self.label
         """The label at first; a factored stage gets another."""
         self._reset_axes()
         self.relations: list[Relation] = []
-        self.attach: Attach | None = None
-        """None: computed at the root, in full, before its consumers."""
+        self.placed: Attach | None = None
+        """Where it was put; None: where its group is."""
         self.inlined = False
         self.scope = "global"
         self.storage = Storage()
-        self.group: Group | None = None
-        """The group that it is placed with."""
+        self.group: GroupState | None = None
+        """The innermost group that it is placed with."""
         self.made_of: tuple[TensorIntrin, int] | None = None
         """The intrinsic that it is calls of, and the number of axes outside of it."""
+        self.cache: StageState | None = None
+        """What computes the elements since a cache_write made this stage their copy."""
         self.threads: list[IterVar] = []
         """The threads around the steps of a scan."""
 
     def _reset_axes(self) -> None:
         if not isinstance(self.producer, te.ComputeOp):
-            self.axes, self.reduce_axes = opaque_axes(self.stage), list[IterVar]()
+            self.axes, self.reduce_axes = opaque_axes(self.producer), list[IterVar]()
             self.leaf = list(self.axes)
             return
         arguments = list(self.compute.block.args)
         extents = (*self.compute.shape, *self.compute.reduce_shape)
         rank = len(self.compute.shape)
         made = [
-            IterVar(self.stage, argument.name_hint or f"ax{i}", extent, "reduce" if i >= rank else "data")
+            IterVar(argument.name_hint or f"ax{i}", extent, "reduce" if i >= rank else "data")
             for i, (argument, extent) in enumerate(zip(arguments, extents, strict=True))
         ]
         self.axes, self.reduce_axes = made[:rank], made[rank:]
@@ -111,9 +149,11 @@ class StageState:
         """The loops, outermost first."""
 
     @property
-    def stage(self) -> Stage:
-        """This, with all primitives."""
-        return cast("Stage", self)
+    def attach(self) -> Attach | None:
+        """Where it is computed; None: at the root, in full, before its consumers."""
+        if self.placed is not None or self.group is None or self.inlined:
+            return self.placed
+        return self.group.attach
 
     @property
     def is_compute(self) -> bool:
@@ -154,25 +194,6 @@ class StageState:
         return producer.label.data
 
     @property
-    def leaf_iter_vars(self) -> list[IterVar]:
-        """The loops, outermost first."""
-        return list(self.leaf)
-
-    @property
-    def iter_var_attrs(self) -> dict[IterVar | Axis, IterVarAttr]:
-        """What primitives said of the iteration variables: those that are marked; also by the language's axes."""
-        found: dict[IterVar | Axis, IterVarAttr] = {
-            axis: attr_of(axis.sort, axis.kind, axis.thread, axis.intrin, axis.hints)
-            for axis in self.all_iter_vars
-            if axis.kind != "serial" or axis.thread is not None or axis.intrin is not None or axis.hints
-        }
-        for operation, stage in self.schedule.operations.items():
-            if stage is self:
-                pairs = zip(operation.root_iter_vars, [*self.axes, *self.reduce_axes], strict=False)
-                found |= {axis: found[mine] for axis, mine in pairs if mine in found}
-        return found
-
-    @property
     def attach_type(self) -> int:
         """TVM's number of where it is computed: 1 at the root, 2 inlined, 4 in a loop, 5 in the steps of a scan."""
         if self.inlined:
@@ -182,7 +203,7 @@ class StageState:
         return 5 if self.is_update else 1
 
     @property
-    def attach_stage(self) -> Stage | None:
+    def attach_stage(self) -> StageState | None:
         """The stage in one of whose loops it is computed."""
         return self.attach.stage if self.attach is not None else None
 
@@ -194,7 +215,13 @@ class StageState:
     @property
     def is_output(self) -> bool:
         """Whether a tensor of it is returned, or handed as a whole to an operation that is no compute."""
-        return self.schedule.is_output(self.stage)
+        return self.whole_use is not None
+
+    @property
+    def whole_use(self) -> Operation | None:
+        """What uses a tensor of it as a whole: the return, or an operation that is no compute."""
+        uses = (use.operation for output in self.outputs for use in output.uses)
+        return next((user for user in uses if not isinstance(user, te.ReadOp)), None)
 
     @property
     def is_update(self) -> bool:
@@ -204,7 +231,8 @@ class StageState:
     @property
     def scan(self) -> te.ScanOp | None:
         """The scan in whose steps it runs."""
-        return self.group.scan if self.group is not None else None
+        groups = self.group.chain if self.group is not None else ()
+        return next((group.scan for group in groups if group.scan is not None), None)
 
     @property
     def all_iter_vars(self) -> list[IterVar]:
@@ -230,26 +258,6 @@ class StageState:
     def op(self) -> StageAxes:
         """The stage's axes, under the names they have on an operation: `s[C].op.axis[0]`."""
         return StageAxes(self.label, list(self.axes), list(self.reduce_axes))
-
-    def axis_of(self, axis: IterVar | Axis) -> IterVar:
-        """The iteration variable of an axis of the te operation that this stage computes."""
-        if isinstance(axis, IterVar):
-            return axis
-        if (place := self.schedule.place_of(axis)) is not None:
-            # A stage that became a copy has data axes of its own; the reduction went with its cache.
-            stage, index = place
-            roots = [*stage.axes, *stage.reduce_axes]
-            if index < len(roots):
-                return roots[index]
-        self.fail("schedule", f"axis {axis.name} is not part of the schedule")
-
-    def position(self, primitive: str, axis: IterVar) -> int:
-        """The position of a loop of this stage."""
-        if axis.stage is not self:
-            self.fail(primitive, f"axis {axis.name} is not part of the schedule of this stage")
-        if axis not in self.leaf:
-            self.fail(primitive, f"Operate on iter var {axis.name} that has already been split or fused")
-        return self.leaf.index(axis)
 
     def the_compute(self, primitive: str) -> te.ComputeOp:
         """The compute that this stage is; fails when `primitive` makes no sense on what it is."""

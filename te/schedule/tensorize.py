@@ -11,10 +11,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import te
 from ...dialects.affine import ZERO, Linear, Range, linear, linear_bounds, substitute
-from .intrin import TensorIntrin
 from .itervar import IterVar
 from .relations import axis_values, full_region, loop_extents
 from .stage_state import StageState
+from .tensor_intrin import TensorIntrin
 
 
 @dataclass
@@ -28,17 +28,21 @@ class Tile:
     """The pattern's argument -> the read of the stage that it stands for, and the dimensions."""
 
 
-def match_tile(axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, int] | None = None) -> Tile:
-    """The tile that the loops from `axis` on compute, when the loops have `extents` (those of the whole stage without).
+def match_tile(
+    stage: StageState, axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, int] | None = None
+) -> Tile:
+    """The tile that a stage's loops from `axis` on compute.
+
+    extents: of the loops; those of the whole stage without.
 
     Raises ScheduleError when that is not what the intrinsic computes.
     """
-    return _Match(axis, intrin, extents or loop_extents(axis.stage, full_region(axis.stage.compute.shape))).run()
+    return _Match(stage, axis, intrin, extents or loop_extents(stage, full_region(stage.compute.shape))).run()
 
 
 class _Match:
-    def __init__(self, axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, int]):
-        stage = self.stage = axis.stage
+    def __init__(self, stage: StageState, axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, int]):
+        self.stage = stage
         self.intrin = intrin
         self.extents = dict(extents)
         first = stage.leaf.index(axis)
@@ -52,8 +56,7 @@ class _Match:
         }
 
     def fail(self, text: str) -> NoReturn:
-        stage: StageState = self.stage
-        stage.fail("tensorize", f"{text} (intrinsic '{self.intrin.name}')")
+        self.stage.fail("tensorize", f"{text} (intrinsic '{self.intrin.name}')")
 
     def _inside(self, expr: AffineExpr) -> Linear:
         """The part of an expression that moves in the tile."""

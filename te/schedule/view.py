@@ -8,7 +8,7 @@ stage dense  (local)   @ relu.j.outer  layers: fc1
       for j in 16     # vectorized
         dense[i, j] += p0[i, k] * p1[j, k]
 ```
-A loop of one pass is left out unless it is marked or computes a stage. Extents are those of the loops that are run: an
+A loop of one iteration is left out unless it is marked or computes a stage. Extents are those of the loops that run: an
 attached stage computes only what its place needs.
 """
 
@@ -24,10 +24,10 @@ from ...provenance.span import layer_names
 from ...support.errors import ScheduleError
 from .bounds import attach_axis, infer_ranges
 from .itervar import IterVar
-from .schedule import Schedule
 from .spelling import expression as expression
 from .spelling import formula
-from .stage import Stage
+from .stage_state import StageState
+from .stage_table import StageTable
 
 _WIDTH = 120
 _LAYERS = 3
@@ -57,7 +57,7 @@ class Loop:
         return f"for {self.name} in {self.extent}" + (f"  # {marks}" if marks else "")
 
 
-def shown_extents(schedule: Schedule) -> Mapping[IterVar, int]:
+def shown_extents(schedule: StageTable[StageState]) -> Mapping[IterVar, int]:
     """The extent of every loop; those of whole tensors when the schedule cannot be carried out as it is."""
     try:
         ranges = infer_ranges(schedule)
@@ -66,10 +66,10 @@ def shown_extents(schedule: Schedule) -> Mapping[IterVar, int]:
     return {axis: found.extent for axis, found in ranges.items()}
 
 
-def loops(stage: Stage, extents: Mapping[IterVar, int]) -> list[Loop]:
-    """The loops of a stage, outermost first; those of one pass too, but not what no compute has."""
+def loops(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, int]) -> list[Loop]:
+    """The loops of a stage, outermost first; those of one iteration too, but not what no compute has."""
     inside: dict[IterVar, list[str]] = {}
-    for other in stage.schedule.stages:
+    for other in schedule.stages:
         if other.attach is not None and other.attach.stage is stage:
             axis = attach_axis(other.attach)
             if axis is not None:
@@ -77,7 +77,7 @@ def loops(stage: Stage, extents: Mapping[IterVar, int]) -> list[Loop]:
     shown = [axis for axis in stage.leaf if stage.is_compute or axis.sort != "opaque"]
     steps = [axis for axis in shown if axis.sort == "ordered"]
     if steps:
-        groups = [group for group in stage.schedule.scan_groups if group.scan is stage.producer]
+        groups = [group for group in schedule.scan_groups if group.scan is stage.producer]
         inside[steps[-1]] = [s.label for group in groups for s in group.members if s.attach is None and not s.inlined]
     return [
         Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ())), _notes(axis))
@@ -92,12 +92,12 @@ def _notes(axis: IterVar) -> tuple[str, ...]:
     return (*thread, *intrin, *hints)
 
 
-def what(stage: Stage) -> str:
+def what(stage: StageState) -> str:
     """What a stage computes, in one line."""
     return "" if isinstance(stage.producer, BlockArgument) else "; ".join(formula(stage.producer))
 
 
-def place(stage: Stage) -> str:
+def place(stage: StageState) -> str:
     """Where a stage is computed: `root`, `inlined`, `@ relu.i.outer`, or `@ total.idx` in the steps of a scan.
 
     A loop whose name the host has twice is told by its position: `@ relu.i#1`.
@@ -112,10 +112,9 @@ def place(stage: Stage) -> str:
     return f"@ {host.label}.{axis.name}" + (f"#{host.leaf.index(axis)}" if twins else "")
 
 
-def show(schedule: Schedule) -> str:
-    """The stages in order, each with its place, scope, layers and loops."""
+def show(schedule: StageTable[StageState], count: int) -> str:
+    """The number of primitives, and the stages in order, each with its place, scope, layers and loops."""
     extents = shown_extents(schedule)
-    count = len(schedule.primitives)
     lines = [f"schedule @{schedule.func.sym_name.data}, {count} primitive{'s' * (count != 1)}"]
     heads = [_head(stage) for stage in schedule.stages]
     widths = [max(len(head[column]) for head in heads) for column in range(3)] if heads else []
@@ -124,18 +123,18 @@ def show(schedule: Schedule) -> str:
         line = "  ".join([*columns, _layers(stage)]).rstrip()
         lines.append(f"{line}  {_cut(expression(stage.compute), _WIDTH - len(line))}" if stage.inlined else line)
         if not stage.inlined:
-            lines += _tree(stage, extents)
+            lines += _tree(schedule, stage, extents)
     return "\n".join(lines)
 
 
-def _head(stage: Stage) -> tuple[str, str, str]:
+def _head(stage: StageState) -> tuple[str, str, str]:
     if stage.inlined:
         return f"stage {stage.label}", "inlined", ""
     where = place(stage)
     return f"stage {stage.label}", f"({stage.scope})", "" if where == "root" else where
 
 
-def _layers(stage: Stage) -> str:
+def _layers(stage: StageState) -> str:
     names = layer_names(stage.location)
     if not names:
         return ""
@@ -143,8 +142,8 @@ def _layers(stage: Stage) -> str:
     return f"layers: {', '.join(names[:_LAYERS])}{more}"
 
 
-def _tree(stage: Stage, extents: Mapping[IterVar, int]) -> list[str]:
-    shown = [loop for loop in loops(stage, extents) if loop.extent != 1 or loop.marks]
+def _tree(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, int]) -> list[str]:
+    shown = [loop for loop in loops(schedule, stage, extents) if loop.extent != 1 or loop.marks]
     heads = [f"{'  ' * depth}for {loop.name} in {loop.extent}" for depth, loop in enumerate(shown, 1)]
     width = max(map(len, heads), default=0)
     lines = [

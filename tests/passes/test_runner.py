@@ -130,7 +130,7 @@ def test_instruments_see_the_passes_of_a_compilation(make_net: MakeNet, tmp_path
         compile(network(make_net).module)
     assert names.count("enter") == 1
     assert [name for name in names if name.startswith("relay-")] == [one.name for one in relay_pipeline(3)]
-    assert {"tir-vectorize", "tir-flatten-buffer"} <= set(names)
+    assert {"tir-vectorize", "tir-storage-rewrite"} <= set(names)
 
 
 def test_an_instrument_that_may_decline_shapes_code():

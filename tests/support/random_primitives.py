@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from whence import te
 from whence.dialects import te as te_dialect
-from whence.te.schedule.group import Group
+from whence.te.schedule.group import Group, ScanGroup
 from whence.te.schedule.itervar import IterVar
 from whence.te.schedule.schedule import Schedule
 from whence.te.schedule.stage import Stage
@@ -22,7 +22,7 @@ Step = Callable[[Dice, Schedule, Stage], object]
 def _axis(r: Dice, stage: Stage) -> IterVar:
     """A loop of the stage; now and then an axis that is none any more, or of another stage."""
     if r.random() < 0.04:
-        return r.choice(r.choice(stage.schedule.stages).all_iter_vars or stage.all_iter_vars)
+        return r.choice(r.choice(stage.record.table.stages).all_iter_vars or stage.all_iter_vars)
     return r.choice(stage.leaf)
 
 
@@ -97,14 +97,15 @@ def _create_group(r: Dice, s: Schedule, stage: Stage) -> object:
     return s.create_group([stage], sources, r.random() < 0.5)
 
 
-def _group(r: Dice, s: Schedule) -> Group | None:
-    return r.choice(s.groups) if s.groups else None
+def _group(r: Dice, s: Schedule) -> Group | ScanGroup | None:
+    groups = [group for group in s.groups if isinstance(group, Group | ScanGroup)]
+    return r.choice(groups) if groups else None
 
 
 def _group_at(r: Dice, s: Schedule, stage: Stage) -> object:
     if (group := _group(r, s)) is None:
         return _create_group(r, s, stage)
-    host = _host(r, s, r.choice(group.members))
+    host = _host(r, s, s[r.choice(group.members)])
     return group.compute_at(host, r.choice(host.leaf))
 
 

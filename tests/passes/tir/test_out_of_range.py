@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 from test_further_passes import kernel as parsed
-from xdsl.utils.exceptions import VerifyException
 
 import whence
 from whence import te
 from whence.dialects import tir
 from whence.passes.tir.analysis.out_of_range import errors_of
 from whence.passes.tir.pipeline import run_tir_passes
+from whence.support.errors import ScheduleError
 
 
 def test_a_computation_beyond_its_input_is_refused():
     a = te.placeholder((8,), dtype="float32", name="A")
     schedule = te.create_schedule(te.compute((12,), lambda i: a[i], name="C").op)
     expected = r"tir.load: expected an index in \[0, 8\) of dimension 0 of %A, got 0 to 11 \(layer 'C', .*py line \d+\)"
-    with pytest.raises(VerifyException, match=expected):
+    with pytest.raises(ScheduleError, match=expected):
         whence.lower(schedule)
-    with pytest.raises(VerifyException, match=expected):
+    with pytest.raises(ScheduleError, match=expected):
         whence.build_schedule(schedule)
 
 
@@ -43,7 +43,7 @@ def _shifted(a: Any) -> Any:
 
 def test_a_script_beyond_its_input_is_refused():
     b = _shifted(te.placeholder((8,), dtype="float32", name="A"))
-    with pytest.raises(VerifyException, match=r"of %A, got 3 to 8"):
+    with pytest.raises(ScheduleError, match=r"of %A, got 3 to 8"):
         whence.lower(te.create_schedule(b.op))
 
 
@@ -53,7 +53,7 @@ def test_a_guard_of_an_uneven_split_does_not_hide_it(factor: int):
     c = te.compute((12,), lambda i: a[i], name="C")
     schedule = te.create_schedule(c.op)
     schedule[c].split(c.op.axis[0], factor)
-    with pytest.raises(VerifyException, match=r"of %A, got 0 to 11"):
+    with pytest.raises(ScheduleError, match=r"of %A, got 0 to 11"):
         whence.lower(schedule)
 
 
@@ -139,5 +139,5 @@ def test_checkers_take_the_place_of_the_error():
     store = "tir.store %0, %b[%i + %j] : i32, !tir.buffer<6xi32>"
     with whence.PassContext(config={"tir.instrument_bound_checkers": True}):
         run_tir_passes(kernel(store))
-    with pytest.raises(VerifyException, match=r"of %b, got 0 to 7"):
+    with pytest.raises(ScheduleError, match=r"of %b, got 0 to 7"):
         run_tir_passes(kernel(store))

@@ -211,3 +211,21 @@ def test_loops_of_one_pass_are_kept_on_request() -> None:
         kept = lower(s, simple_mode=True)
     counts = [op.trip_count for op in kept.walk() if isinstance(op, tir.ForOp)]
     assert sorted(counts) == [1, 1, 1, 8, 8]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_region_of_several_readers_is_the_union_of_theirs(order: int) -> None:
+    """Rows i and i + 1 for one reader, columns 2 to 6 for another: 2 rows of 5 columns, whichever comes first."""
+    a = te.placeholder((10, 8), name="A")
+    b = te.compute((10, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    c = te.compute((8,), lambda i: b[i, 2] + b[i + 1, 3], name="C")
+    d = te.compute((8,), lambda i: b[i, 6] * 2.0, name="D")
+    first, second = (c, d)[::order]
+    e = te.compute((8,), lambda i: first[i] - second[i], name="E")
+    s = te.create_schedule(e)
+    for tensor in (b, c, d):
+        s[tensor].compute_at(s[e], s[e].axes[0])
+    assert region(s, s[b]) == ["range(min=i, ext=2)", "range(min=2, ext=5)"]
+    x = np.random.default_rng(0).normal(size=(10, 8)).astype(np.float32)
+    wanted = (x[:8, 2] + x[1:9, 3] + 2) - (x[:8, 6] + 1) * 2
+    np.testing.assert_allclose(build_schedule(s)(x), wanted * order, rtol=1e-5, atol=1e-5)

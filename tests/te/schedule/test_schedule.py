@@ -14,8 +14,8 @@ from whence.dialects import schedule as ops
 from whence.lowering.kernel.printing import printed
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.support.errors import ScheduleError
-from whence.te.schedule.replay import replay
-from whence.te.schedule.schedule import Schedule, Stage
+from whence.te.schedule.schedule import Schedule, replay
+from whence.te.schedule.stage import Stage
 
 CHAIN = """
 te.func @chain(%a: tensor<12x16xf32>) -> (tensor<12x16xf32>) {

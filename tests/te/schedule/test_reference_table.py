@@ -12,10 +12,10 @@ from whence import te
 from whence.support.errors import ScheduleError
 from whence.te.language.tensor import Tensor
 from whence.te.schedule.group import Group
-from whence.te.schedule.intrin import TensorIntrin
 from whence.te.schedule.itervar import ThreadAxis
 from whence.te.schedule.schedule import Schedule
 from whence.te.schedule.stage import Stage
+from whence.te.schedule.tensor_intrin import TensorIntrin
 
 
 class Case:
@@ -133,7 +133,7 @@ def test_fuse_records_one_per_axis() -> None:
 
 
 def _twice(t: Case) -> None:
-    t.s.create_group(t.c, t.h)
+    t.s.create_group(t.c, t.h, include_inputs=True)
     t.s.create_group(t.d, t.h)
 
 
@@ -201,7 +201,7 @@ def test_a_second_bind_and_a_crossing_group_warn() -> None:
         t.s[t.c].bind(t.c.op.axis[ROW], te.thread_axis("threadIdx.y"))
     t.s[t.h].compute_at(t.s[t.c], t.c.op.axis[ROW])
     with pytest.warns(UserWarning, match="computed inside a loop across the group's border"):
-        t.s.create_group(t.c, t.h)
+        t.s.create_group(t.h, t.h.op.input_tensors)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         t.s.normalize()

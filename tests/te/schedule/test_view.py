@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.te.schedule.schedule import Schedule
-from whence.te.schedule.view import show
 
 Golden: TypeAlias = Callable[[str, str], None]
 
@@ -50,7 +49,7 @@ def test_places_scopes_marks_and_layers(scheduled: Callable[[str], Schedule], go
     total.compute_at(out, outer)
     total.set_scope("local")
     total.unroll(total.axes[1])
-    golden("places.txt", show(schedule) + "\n")
+    golden("places.txt", str(schedule) + "\n")
 
 
 def test_a_kernel_at_its_end_and_start(kernels: list[Schedule], golden: Golden) -> None:
@@ -61,7 +60,7 @@ def test_a_kernel_at_its_end_and_start(kernels: list[Schedule], golden: Golden) 
 def test_a_schedule_that_cannot_be_lowered_is_shown(softmax: Schedule) -> None:
     """With the loops of whole tensors: `exp` is read outside of its place."""
     softmax["exp"].compute_at(softmax["expsum"], softmax["expsum"].axes[0])
-    text = show(softmax)
+    text = str(softmax)
     assert "stage exp      (global)  @ expsum.i" in text
     assert text.count("for i in 8") == 4
 
@@ -77,7 +76,7 @@ def test_lines_are_cut(scheduled: Callable[[str], Schedule]) -> None:
         }}
         te.return %y : tensor<4xf32>
       }}""")
-    last = show(schedule).splitlines()[-1]
+    last = str(schedule).splitlines()[-1]
     assert len(last) <= 120
     assert last.endswith("...")
 

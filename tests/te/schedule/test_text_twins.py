@@ -26,7 +26,7 @@ from whence.passes.tir.pipeline import TIR_PIPELINE
 from whence.te.schedule.schedule import Schedule
 from whence.textio import context
 
-FOLDER = Path(__file__).parents[1] / "filecheck" / "language"
+FOLDER = Path(__file__).parents[2] / "filecheck" / "language"
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*.mlir"))}
 _FULL = ",".join(["convert-te-to-tir", *(name for name, _ in TIR_PIPELINE)])
 _REGISTERED = (te_twins_loops, te_twins_operators, te_twins_primitives, tir_twins)

@@ -16,6 +16,7 @@ from whence.explorer.schedule.tedd_json import dump_json
 from whence.kernels import build_schedule, lower
 from whence.support.errors import ScheduleError
 from whence.te.language.tensor import Tensor
+from whence.te.schedule.group import ScanGroup
 from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
@@ -123,6 +124,7 @@ def test_axes(chain: Chain) -> None:
 def test_what_runs_in_the_steps_is_a_group(chain: Chain) -> None:
     s = chain.schedule
     (group,) = s.groups
+    assert isinstance(group, ScanGroup)
     assert [stage.label for stage in group.members] == ["part", "update"]
     assert [stage.attach_type for stage in s.stages] == [1, 1, 1, 1, 5, 1, 1, 1, 1]
     with pytest.raises(ScheduleError, match="Cannot specify compute_at for scan updates"):

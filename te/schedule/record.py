@@ -1,0 +1,110 @@
+"""The record of what is done to a schedule: a `schedule.sequence`, and the values that stand for things in it."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.irdl import IRDLOperation
+
+from ...dialects import schedule as ops
+from ...provenance.builder import LocatedBuilder
+from .itervar import IterVar, ThreadAxis
+from .stage_state import GroupState, StageState
+from .stage_table import StageTable
+from .tensor_intrin import TensorIntrin
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
+
+
+class Record:
+    """Appends primitives to the sequence. What they are applied to is named in it when it is first needed."""
+
+    def __init__(self, table: StageTable[StageState]):
+        self.table = table
+        func = table.func
+        self.sequence = ops.SequenceOp(func.sym_name.data)
+        self.sequence.location = func.location
+        self.intrinsics: dict[str, TensorIntrin] = {}
+        """What the names of intrinsics in the sequence mean."""
+        self.quiet = False
+        """Whether primitives do not warn."""
+        self._builder = LocatedBuilder(self.sequence.block, func.location)
+        self._stages: dict[StageState, SSAValue] = {}
+        self._axes: dict[IterVar, SSAValue] = {}
+        self._threads: dict[ThreadAxis, SSAValue] = {}
+        self._arguments: dict[SSAValue, SSAValue] = {}
+        self._groups: dict[GroupState, SSAValue] = {}
+
+    @property
+    def groups(self) -> list[GroupState]:
+        """What `create_group` made."""
+        return list(self._groups)
+
+    def add(self, op: OpT, stage: StageState) -> OpT:
+        """Record a primitive, at the location of a stage."""
+        with self._builder.located(stage.location):
+            return self._builder.add(op)
+
+    def stage(self, stage: StageState) -> SSAValue:
+        """The value that stands for a stage."""
+        if stage not in self._stages:
+            self.name_stage(stage, self.add(ops.StageOp(stage.label), stage).stage)
+        return self._stages[stage]
+
+    def name_stage(self, stage: StageState, value: SSAValue) -> None:
+        """Let a value stand for a stage."""
+        value.name_hint = stage.label if SSAValue.is_valid_name(stage.label) else None
+        self._stages[stage] = value
+
+    def axis(self, stage: StageState, axis: IterVar) -> SSAValue:
+        """The value that stands for an axis of a stage."""
+        if axis not in self._axes:
+            roots = [*stage.axes, *stage.reduce_axes]
+            op = self.add(ops.AxesOp(self.stage(stage), len(roots)), stage)
+            for root, value in zip(roots, op.axes, strict=True):
+                self.name_axis(root, value)
+        return self._axes[axis]
+
+    def name_axis(self, axis: IterVar, value: SSAValue) -> None:
+        """Let a value stand for an axis."""
+        value.name_hint = axis.name
+        self._axes[axis] = value
+
+    def thread(self, thread: ThreadAxis) -> SSAValue:
+        """The value that stands for a thread."""
+        if thread not in self._threads:
+            self._threads[thread] = self._builder.add(ops.ThreadOp(thread.tag, thread.extent)).thread
+            self._threads[thread].name_hint = thread.name
+        return self._threads[thread]
+
+    def group(self, group: GroupState) -> SSAValue:
+        """The value that stands for a group."""
+        return self._groups[group]
+
+    def name_group(self, group: GroupState, value: SSAValue) -> None:
+        """Let a value stand for a group."""
+        value.name_hint = "group"
+        self._groups[group] = value
+
+    def tensor(self, tensor: SSAValue) -> SSAValue:
+        """The value that stands for a tensor: that of its stage, or of an argument of the function."""
+        if not isinstance(tensor, BlockArgument):
+            return self.stage(self.table[tensor])
+        if tensor not in self._arguments:
+            with self._builder.located(tensor.location):
+                self._arguments[tensor] = self._builder.add(ops.ArgumentOp(tensor.index)).stage
+            self._arguments[tensor].name_hint = tensor.name_hint
+        return self._arguments[tensor]
+
+    def intrinsic(self, intrin: TensorIntrin) -> str:
+        """The name under which the sequence refers to an intrinsic."""
+        for name, known in self.intrinsics.items():
+            if known is intrin:
+                return name
+        name, count = intrin.name, 0
+        while name in self.intrinsics:
+            count += 1
+            name = f"{intrin.name}_{count}"
+        self.intrinsics[name] = intrin
+        return name

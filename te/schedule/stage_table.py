@@ -1,0 +1,110 @@
+"""The stages of a function, and what names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...dialects import te
+from ...support.errors import ScheduleError
+from ..language.expr import Axis
+from ..language.tensor import Operation as TeOperation
+from ..language.tensor import Tensor
+from .opaque import Producer
+from .stage_state import GroupState, StageState
+
+StageT_co = TypeVar("StageT_co", bound=StageState, covariant=True)
+Key: TypeAlias = str | Producer | SSAValue | StageState | Tensor | TeOperation
+"""What names a stage: its label, its op, its tensor, itself; in the te language its tensor or operation."""
+
+
+class StageTable(Generic[StageT_co]):
+    """The stages of a te.func, one per operation, producers first."""
+
+    def __init__(self, func: te.FuncOp):
+        self.func = func
+        self.stages: list[StageT_co] = []
+        self.placeholders: dict[BlockArgument, StageT_co] = {}
+        """The stages of the function's arguments, to which nothing can be done."""
+        self.operations: dict[TeOperation, StageT_co] = {}
+        """The stages of the te language's operations, when the function was built from them."""
+        self.arguments: dict[Tensor, SSAValue] = {}
+        """The function's arguments by their placeholders, when it was built from them."""
+        self.scan_groups: list[GroupState] = []
+        """The stages that run in the steps of each scan."""
+        self._places: dict[Axis, tuple[StageT_co, int]] = {}
+
+    @property
+    def computes(self) -> list[StageT_co]:
+        """The stages that are computes, producers first."""
+        return [stage for stage in self.stages if stage.is_compute]
+
+    def __getitem__(self, key: Key) -> StageT_co:
+        """The stage of a label, an op, its tensor or a stage; raises ScheduleError when there is none.
+
+        That of an argument is not among `stages`, and nothing can be done to it.
+        """
+        if not isinstance(key, Key):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScheduleError(f"Expect schedule key to be Tensor or Operation, got {type(key).__name__}")
+        if isinstance(key, Tensor) and key in self.arguments:
+            key = self.arguments[key]
+        if isinstance(key, Tensor):
+            key = key.op
+        if isinstance(key, TeOperation):
+            found = self.operations.get(key)
+            key = found if found is not None else key.name
+        for stage in self.stages:
+            if key is stage:
+                return stage
+        for stage in self.stages:
+            if key in (stage.label, stage.producer) or key in stage.outputs:
+                return stage
+        for stage in self.stages:
+            if key == stage.origin:
+                return stage
+        for argument, stage in self.placeholders.items():
+            if key is argument or key is stage or (key == argument.name_hint and isinstance(key, str)):
+                return stage
+        raise ScheduleError(f"Cannot find the operation {key} in schedule of {self.func.sym_name.data}")
+
+    def place_of(self, axis: Axis) -> tuple[StageT_co, int] | None:
+        """The stage of the te operation that has this axis, and which of the operation's axes it is."""
+        if not self._places:
+            self._places = {
+                axis: (stage, i)
+                for op, stage in self.operations.items()
+                for i, axis in enumerate([*op.axis, *op.reduce_axis])
+            }
+        return self._places.get(axis)
+
+    def tensor_of(self, key: Key) -> SSAValue:
+        """The value in the function of a tensor, or of the first that a stage computes; arguments have no stage."""
+        if isinstance(key, Tensor) and key in self.arguments:
+            return self.arguments[key]
+        if isinstance(key, SSAValue) and key in self.func.block.args:
+            return key
+        named = [a for a in self.func.block.args if a.name_hint == key]
+        if named and isinstance(key, str) and all(key != stage.label for stage in self.stages):
+            return named[0]
+        stage = self[key]
+        return stage.outputs[key.value_index if isinstance(key, Tensor) else 0]
+
+    def tensor_name(self, tensor: SSAValue) -> str:
+        """The label of a stage, `.v<i>` added where it has several tensors; the name of an argument."""
+        if isinstance(tensor, BlockArgument):
+            return tensor.name_hint or f"p{tensor.index}"
+        stage = self[tensor]
+        several = len(stage.outputs) > 1
+        return f"{stage.label}.v{stage.outputs.index(tensor)}" if several else stage.label
+
+    @staticmethod
+    def is_output(stage: StageState) -> bool:
+        """Whether a tensor of the stage is used as a whole: returned, or handed to an operation that is no compute."""
+        return stage.is_output
+
+
+def several(keys: Key | Sequence[Key]) -> Sequence[Key]:
+    """A key or keys as keys."""
+    return keys if isinstance(keys, Sequence) and not isinstance(keys, str) else [keys]
