@@ -30,6 +30,7 @@ from whence.support.errors import PipelineError
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from whence.explorer.times import Times
     from whence.explorer.where import Where
     from whence.explorer.why import Why
 
@@ -121,6 +122,15 @@ class Executable:
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
         """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
         return self._runner.profile(inputs, self._pool, repeat)
+
+    def times(self, inputs: Mapping[str, Array], repeat: int = 10) -> Times:
+        """Median seconds of each kernel call, and of the layers in it: the call's, in proportion to estimated work."""
+        from statistics import median
+
+        from whence.explorer.times import Times
+
+        columns: list[list[float]] = self.profile(inputs, repeat).T.tolist()
+        return Times.of(self.artifact, [median(column) for column in columns])
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.

@@ -83,6 +83,15 @@ def test_times_of_layers_add_up_to_their_kernels(compiled: whence.Executable):
     assert {one.layer for one in ranked} <= set(layers_of(compiled.artifact))
 
 
+def test_an_executable_tells_its_times(compiled: whence.Executable):
+    image = np.random.default_rng(3).random((1, 16, 8, 8), dtype=np.float32)
+    times = compiled.times({"x": image}, repeat=3)
+    assert all(taken > 0 for taken in times.calls)
+    names = {one.layer.name: one.calls for one in times.ranked(compiled.artifact) if one.layer is not None}
+    assert set(names) == {"conv1", "bn1", "relu1", "conv2", "bn2", "relu2", "pool"}
+    assert all(name in compiled.kernels for calls in names.values() for name in calls)
+
+
 def test_what_knows_no_layer_is_told(compiled: whence.Executable):
     times = Times.of(compiled.artifact, [1.0] * len(compiled.kernels))
     call = next(one for one in compiled.artifact.calls if "conv2d" in one.name)

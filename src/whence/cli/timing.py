@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping
 from statistics import median
 
-import numpy as np
-
 from whence.api import Executable
 from whence.cli.arrays import default_inputs
 from whence.explorer.times import Times
@@ -34,9 +32,7 @@ def run_times(compiled: Executable, inputs: Mapping[str, Array]) -> tuple[dict[s
 def call_times(compiled: Executable, inputs: Mapping[str, Array], run: float) -> Times:
     """Median seconds of each kernel call, and of its layers; `run` is about what a run takes."""
     fewest, most = _RUNS
-    repeat = min(most, max(fewest, int(_BUDGET / max(run, 1e-6))))
-    seconds = np.asarray(compiled.profile(inputs, repeat))
-    return Times.of(compiled.artifact, [median(column) for column in seconds.T.tolist()])
+    return compiled.times(inputs, min(most, max(fewest, int(_BUDGET / max(run, 1e-6)))))
 
 
 def measure(compiled: Executable) -> Times:
