@@ -66,6 +66,8 @@ class Machine:
     """Of what all cores share."""
     cores: int = 1
     cache_line: int = 64
+    part: int = 16
+    """Of the parts of a vector within which a shuffle is cheap."""
 
     @staticmethod
     @cache
@@ -87,9 +89,14 @@ class Machine:
         """An x86 machine of which only the width of its vectors is known."""
         return Machine("x86_64", vector_bits, 32 if vector_bits == 512 else 16)
 
+    @property
+    def vector_bytes(self) -> int:
+        """Of the widest vectors: also the most lanes that one has, of a byte each."""
+        return self.vector_bits // 8
+
     def lanes(self, element: int = 4) -> int:
         """Elements of `element` bytes in a vector; at least 1."""
-        return max(1, self.vector_bits // 8 // element)
+        return max(1, self.vector_bytes // element)
 
     @property
     def accumulators(self) -> int:
@@ -111,6 +118,10 @@ class Machine:
         """All that code may depend on besides its features; the number of cores is nothing of it."""
         caches = f"{self.l1} {self.l2} {self.l3} {self.cache_line}"
         return f"{self.name} {self.vector_bits}x{self.vector_registers} caches {caches}"
+
+
+WIDEST = Machine.x86(512)
+"""Stands for a machine that is not known: one of the widest vectors there are."""
 
 
 def _vectors(arch: str, cpu: str, features: str) -> tuple[int, int]:

@@ -45,7 +45,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
     work = stages_work(te_func)
     schedule = schedule_function(te_func, target.hardware)
     tir_func = lower_schedule(schedule)
-    run_tir_passes(tir_func)
+    run_tir_passes(tir_func, target.hardware)
     tir_text, lines = print_with_lines(tir_func)
     counts["tir"] = _count([tir_func])
     low = convert(tir_func, lines)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i32
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from ...provenance.diagnostics import fail
 from ..llvm_to_native.text import suffix, type_text
-from .arithmetic import direct, intrinsic, overloaded
-from .builder import NO_FLAGS
+from .arithmetic import direct, flags, intrinsic, overloaded
 from .context import Handler, Lowering
 from .types import element, is_integer, number_attribute, register_type, vector_type
 
@@ -54,29 +52,29 @@ _JOIN_INTRINSICS = {"minui": "umin", "minsi": "smin", "maxui": "umax", "maxsi": 
     "maximumf": "maximum",
     "minimumf": "minimum",
 }
-_PAIRWISE: Mapping[str, Attribute] = {"fastmathFlags": llvm.FastMathAttr([FastMathFlag.REASSOC])}
 
 
 def _reduction(ctx: Lowering, op: Operation) -> None:
     """The order within a vector is free, so that it takes log2(lanes) steps."""
     assert isinstance(op, vector.ReductionOp)
-    kind, value = op.kind.data.value, ctx.get(op.vector)
+    kind, value, free = op.kind.data.value, ctx.get(op.vector), flags(op)
     acc = ctx.get(op.acc) if op.acc is not None else None
     scalar, name = element(value.type), suffix(type_text(value.type))
     if not is_integer(scalar) and kind in _FLOAT_STARTS:
         word, neutral = _FLOAT_STARTS[kind]
         start = acc if acc is not None else ctx.number(neutral, scalar)
-        total = ctx.intrinsic(f"llvm.vector.reduce.{word}.{name}", (start, value), scalar, _PAIRWISE)
+        pairwise = {"fastmathFlags": llvm.FastMathAttr([*op.fastmath.data, FastMathFlag.REASSOC])}
+        total = ctx.intrinsic(f"llvm.vector.reduce.{word}.{name}", (start, value), scalar, pairwise)
         ctx.set(op.dest, total.results[0])
         return
     kinds = _INTEGER_KINDS if is_integer(scalar) else _FLOAT_KINDS
     if kind not in kinds:
         fail(op, f"a kind among {', '.join(kinds)}", kind)
-    result = ctx.intrinsic(f"llvm.vector.reduce.{kinds[kind]}.{name}", (value,), scalar).results[0]
+    result = ctx.intrinsic(f"llvm.vector.reduce.{kinds[kind]}.{name}", (value,), scalar, free).results[0]
     if acc is not None and kind in _JOIN_OPS:
         result = ctx.value(_JOIN_OPS[kind], (acc, result), scalar)
     elif acc is not None:
-        result = overloaded(ctx, _JOIN_INTRINSICS[kind], [acc, result], NO_FLAGS)
+        result = overloaded(ctx, _JOIN_INTRINSICS[kind], [acc, result], free)
     ctx.set(op.dest, result)
 
 

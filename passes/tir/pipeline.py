@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from ...support.machine import WIDEST, Machine
 from ..registry import own_names, row_of
 from ..runner import run_passes, run_under_instruments
 from . import (
@@ -89,9 +90,9 @@ def _partition(func: PrimFuncOp) -> None:
     loop_partition.run(func, _option("LoopPartition.partition_const_loop"))
 
 
-def _vectorize(func: PrimFuncOp) -> bool:
+def _vectorize(machine: Machine, func: PrimFuncOp) -> bool:
     if not _option("disable_vectorize"):
-        return vectorize.run(func)
+        return vectorize.run(func, machine)
     vectorize.serialize(func)
     return False
 
@@ -115,52 +116,56 @@ def _check_bounds(func: PrimFuncOp) -> None:
         instrument_bound_checkers.run(func)
 
 
-PHASES: tuple[tuple[Step, ...], ...] = (
-    (
-        Step("tir-lower-block", lower_block.run),
-        Step("tir-lower-match-buffer", lower_match_buffer.run),
-        Step("tir-instrument-bound-checkers", _check_bounds),
-        # An access that the checkers guard cannot leave its buffer.
-        Step("tir-verify-memory", verify_memory.check_bounds),
-        Step("tir-narrow-datatype", narrow_datatype.run),
-    ),
-    (
-        Step("tir-loop-partition", _partition),
-        # Trivial loops and guards would stand in the way of vectors.
-        Step("tir-simplify", _simplify),
-        Step("tir-vectorize", _vectorize),
-        Step("tir-inject-double-buffer", _double_buffer),
-        Step("tir-inject-prefetch", inject_prefetch.run),
-        Step("tir-transpose-loads", transpose_loads.run),
-        Step("tir-storage-rewrite", _unless("disable_storage_rewrite", storage_rewrite.run)),
-        Step("tir-unroll", _unroll),
-    ),
-    (
-        Step("tir-simplify", _simplify, tidies=True),
-        # For the scalars whose vectors took over.
-        Step("tir-remove-no-op", remove_no_op.run),
-        Step("tir-rewrite-unsafe-select", rewrite_unsafe_select.run),
-        Step("tir-hoist-if-then-else", hoist_if_then_else.run),
-    ),
-    (
-        Step("tir-common-subexpr-elimination", _unless("disable_cse_tir", common_subexpr_elimination.run)),
-        # Last, so that no other pass walks over what it writes.
-        Step("tir-lower-intrin", lower_intrin.run),
-    ),
-)
-"""The steps in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
+def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
+    """The steps for a machine in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
+    return (
+        (
+            Step("tir-lower-block", lower_block.run),
+            Step("tir-lower-match-buffer", lower_match_buffer.run),
+            Step("tir-instrument-bound-checkers", _check_bounds),
+            # An access that the checkers guard cannot leave its buffer.
+            Step("tir-verify-memory", verify_memory.check_bounds),
+            Step("tir-narrow-datatype", narrow_datatype.run),
+        ),
+        (
+            Step("tir-loop-partition", _partition),
+            # Trivial loops and guards would stand in the way of vectors.
+            Step("tir-simplify", _simplify),
+            Step("tir-vectorize", partial(_vectorize, machine)),
+            Step("tir-inject-double-buffer", _double_buffer),
+            Step("tir-inject-prefetch", inject_prefetch.run),
+            Step("tir-transpose-loads", transpose_loads.run),
+            Step("tir-storage-rewrite", _unless("disable_storage_rewrite", storage_rewrite.run)),
+            Step("tir-unroll", _unroll),
+        ),
+        (
+            Step("tir-simplify", _simplify, tidies=True),
+            # For the scalars whose vectors took over.
+            Step("tir-remove-no-op", remove_no_op.run),
+            Step("tir-rewrite-unsafe-select", rewrite_unsafe_select.run),
+            Step("tir-hoist-if-then-else", hoist_if_then_else.run),
+        ),
+        (
+            Step("tir-common-subexpr-elimination", _unless("disable_cse_tir", common_subexpr_elimination.run)),
+            # Last, so that no other pass walks over what it writes.
+            Step("tir-lower-intrin", lower_intrin.run),
+        ),
+    )
+
 
 ON_REQUEST = frozenset({"tir-instrument-bound-checkers"})
 """Steps that do nothing unless an option asks for them."""
 
 TIR_PIPELINE: tuple[tuple[str, Run], ...] = tuple(
-    (step.name, step.run) for phase in PHASES for step in phase if step.name not in ON_REQUEST
+    (step.name, step.run) for phase in phases(WIDEST) for step in phase if step.name not in ON_REQUEST
 )
 """What runs by default: as passes, with their default options, these make of a kernel what `run_tir_passes` does."""
 
 
-def run_tir_passes(func: PrimFuncOp) -> None:
+def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST) -> None:
     """Bring one kernel, as te_to_tir makes it, into the form that tir_to_llvm reads; in place, without verifying.
+
+    machine: decides how wide vectors are where the schedule does not say it.
 
     Raises ScheduleError about an access that is sure to leave its buffer, PipelineError where a pass of
     `tir.add_lower_pass` leaves no valid kernel of that name.
@@ -168,7 +173,7 @@ def run_tir_passes(func: PrimFuncOp) -> None:
     context = PassContext.current()
     disabled = set(own_names(context.disabled_pass))
     untidy = False
-    for phase, steps in enumerate(PHASES):
+    for phase, steps in enumerate(phases(machine)):
         for one in _own_passes(context, phase):
             _run_own(one, phase, func)
             untidy = True
@@ -210,12 +215,15 @@ def _run_own(one: ModulePass, phase: int, func: PrimFuncOp) -> None:
 class TirPipelinePass(ModulePass):
     """All passes that a kernel meets on the way to machine code, in order, under the options of the PassContext.
 
+    vector_bits: of the machine's vectors.
+
     Before: any kernels. After: kernels in the form that `convert-tir-to-llvm` reads.
     Locations: as the passes say; the ledger has each under its own name.
     """
 
     name = "tir-pipeline"
+    vector_bits: int = WIDEST.vector_bits
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in list(prim_funcs(op)):
-            run_tir_passes(func)
+            run_tir_passes(func, Machine.x86(self.vector_bits))

@@ -17,14 +17,16 @@ from ...dialects.affine import bounds, linear
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, index_ranges, prim_funcs
 from ...dialects.tir.index_maps import Ranges, Reader, Writer, flat_index, view
 from ...dialects.tir.masked import MaskedLoadOp, MaskOp
+from ...support.machine import WIDEST
 from .rewriting.constants import constant, vector_type
 from .rewriting.index_set_splitting import strided, subrange
 from .rewriting.ops import record
 
-_SIDE = 4
-"""Elements of 4 bytes that a part of a vector holds, across which no shuffle is cheap."""
 _ELEMENT = 4
-_LANES = (4, 8, 16)
+_SIDE = WIDEST.part // _ELEMENT
+"""Elements that a part of a vector holds, across which no shuffle is cheap: the same on all machines."""
+_LINE = WIDEST.cache_line // _ELEMENT
+"""More rows than a cache line has elements do not pay."""
 _FAR = 256
 """Rows further apart, in elements, that begin anywhere in a cache line: parts of them that lie in two cost too much."""
 
@@ -63,7 +65,8 @@ def _readers(loop: ForOp, ranges: Ranges) -> list[int]:
 
 def _across(op: Reader, var: SSAValue, ranges: Ranges) -> bool:
     """Whether a load's lanes lie apart, and the next iteration reads what lies beside them."""
-    if _lanes(op)[1] not in _LANES or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
+    lanes = _lanes(op)[1]
+    if not _SIDE <= lanes <= _LINE or lanes & (lanes - 1) or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
         return False
     type_ = buffer_of(op.buffer)
     if element_bytes(type_.element_type) != _ELEMENT or (isinstance(op, LoadOp) and op.guard is not None):

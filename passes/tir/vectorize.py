@@ -15,20 +15,22 @@ from ...dialects.affine import substitute
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, simplify_maps, view
 from ...provenance.span import fuse
-from .analysis.lanes import WIDTHS, Condition, Lanes, Obstacle, conditions
+from ...support.machine import WIDEST, Machine
+from .analysis.lanes import Condition, Lanes, Obstacle, conditions, is_width
 from .rewriting.index_set_splitting import strip_mine, subrange
+from .rewriting.lane_reduction import HINT, reduce_lanes
 from .rewriting.ops import inline_before, record
 from .rewriting.vectorized_body import Copies, VectorizedBody
 
 _SERIAL = StringAttr("serial")
-_REGISTER = 64
-"""Bytes of the widest registers there are: a loop of more iterations than those hold goes on in steps."""
 
 
-def run(func: PrimFuncOp) -> bool:
-    """Turn the vectorized loops of one kernel into vector code, in place; says whether loops of one iteration are
-    left."""
-    _block(func.block, {}, {})
+def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
+    """Turn the vectorized loops of one kernel into vectors of a machine, in place.
+
+    Says whether loops of one iteration are left.
+    """
+    _block(func.block, {}, {}, machine.vector_bytes)
     return any(isinstance(op, ForOp) and op.trip_count == 1 for op in func.walk())
 
 
@@ -39,12 +41,24 @@ def serialize(func: PrimFuncOp) -> None:
             _leave(op, "vectors are off")
 
 
-def _block(block: Block, ranges: Ranges, copies: Copies) -> None:
+def _block(block: Block, ranges: Ranges, copies: Copies, register: int) -> None:
+    """register: the bytes of a vector."""
     for op in list(block.ops):
         for inner, known in blocks_of(op, ranges):
-            _block(inner, known, copies)
-        if isinstance(op, ForOp) and op.kind.data == "vectorized":
-            _loop(op, ranges, copies)
+            _block(inner, known, copies, register)
+        if not isinstance(op, ForOp):
+            continue
+        if op.kind.data == "vectorized":
+            _loop(op, ranges, copies, register)
+        elif HINT in op.attributes:
+            _reduction(op, ranges, copies, register)
+
+
+def _reduction(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> None:
+    try:
+        reduce_lanes(loop, ranges, copies, register)
+    except Obstacle as obstacle:
+        record("Serialize", loop, str(obstacle), gone=False)
 
 
 def _leave(loop: ForOp, reason: str) -> None:
@@ -68,18 +82,18 @@ def _shrink(loop: ForOp, ranges: Ranges) -> None:
         ranges[loop.var] = (0, used - 1)
 
 
-def _loop(loop: ForOp, ranges: Ranges, copies: Copies) -> None:
+def _loop(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> None:
     _shrink(loop, ranges)
     parts = [loop]
     try:
-        if loop.trip_count not in WIDTHS:
-            parts = _strip_mined(loop, ranges)
+        if not is_width(loop.trip_count, register):
+            parts = _strip_mined(loop, ranges, register)
         plans = [(one, Lanes(one, ranges, _width(one))) for one in _innermost(parts, ranges)]
     except Obstacle as obstacle:
         for one in parts:
             if one is not loop:
                 one.erase()
-        if not _both_ways(loop, ranges, copies):
+        if not _both_ways(loop, ranges, copies, register):
             _leave(loop, str(obstacle))
         return
     if parts != [loop]:
@@ -108,14 +122,14 @@ def _width(loop: ForOp) -> int:
     return 1 << (loop.trip_count - 1).bit_length()
 
 
-def _strip_mined(loop: ForOp, ranges: Ranges) -> list[ForOp]:
+def _strip_mined(loop: ForOp, ranges: Ranges, register: int) -> list[ForOp]:
     """A loop of any extent as a loop around one of as many lanes as a register holds, and one of fewer passes."""
     extent = loop.trip_count
     stores = (op for op in loop.walk() if isinstance(op, StoreOp))
     sizes = [element_bytes(buffer_of(op.buffer).element_type) for op in stores]
     if extent < 2 or not sizes:
         raise Obstacle("it stores nothing" if extent > 1 else f"its extent is {extent}")
-    width = _REGISTER // max(sizes)
+    width = max(1, register // max(sizes))
     whole = extent // width * width
     found: list[ForOp] = []
     if whole:
@@ -144,12 +158,12 @@ def _innermost(parts: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
             inner.properties["kind"] = _SERIAL
 
 
-def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies) -> bool:
+def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> bool:
     """Where the body has no vector form because a branch differs by lane: vectors if all lanes take it, else a loop.
 
     False, and nothing is done, where no branch does, or more is in the way.
     """
-    if loop.trip_count not in WIDTHS or not (found := conditions(loop, ranges)):
+    if not is_width(loop.trip_count, register) or not (found := conditions(loop, ranges)):
         return False
     if (guard := _in_all_lanes(loop, list(found.values()), ranges)) is None:
         return False
@@ -206,17 +220,23 @@ def _choose(loop: ForOp, full: ForOp, guard: AffineMap, values: Sequence[SSAValu
 class TirVectorizePass(ModulePass):
     """Makes vectors of the loops of kind `vectorized`.
 
+    vector_bits: of the machine's vectors.
+
     Before: any kernels. After: no loop is `vectorized`. A loop whose lanes do not depend on each other is replaced by
     its body, where what differs by lane is a vector; a load, store or index moves by `stride` from lane to lane. A loop
-    has 2, 4, 8, 16, 32 or 64 lanes; one of another extent goes on in steps of as many lanes as 64 bytes hold, and lanes
-    that are too many in the last step do nothing.
+    has 2, 4, 8, .. lanes, at most one for each byte of a vector; one of another extent goes on in steps of as many
+    lanes as a vector holds, and lanes that are too many in the last step do nothing.
+
+    A loop with the attribute `pragma_vector_reduction` that ends in `out = combine(out, term)`, of one element, becomes
+    vectors of its terms, which are combined lane by lane, and one `vector.reduction` of the last into the element; of
+    floats the order is another then. Where it has no such form it stays.
 
     Where a guard or branch differs by lane, its loads and stores are masked (`tir.mask`). What cannot be - a call, a
     division by what may be 0, a store of one element - has vectors where all lanes take the branch, and a serial loop
     where not. A loop whose index divides the lane or depends on data of the lane, whose lanes meet in one element, or
     that calls a function per lane is `serial` (the ledger says why). Of nested ones the innermost wins.
     Locations: ops keep theirs; a value that is copied to all lanes has the locations of the ops that asked for it, a
-    mask that of the branch or access it is for.
+    mask that of the branch or access it is for; a `vector.reduction` has the location of what it combines by.
 
     ```mlir
     tir.for %i in 4 {
@@ -258,7 +278,8 @@ class TirVectorizePass(ModulePass):
     """
 
     name = "tir-vectorize"
+    vector_bits: int = WIDEST.vector_bits
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func)
+            run(func, Machine.x86(self.vector_bits))

@@ -65,7 +65,7 @@ class Function:
         inputs = len(specs) - func.outputs.value.data
         self._inputs, self._specs = specs[:inputs], specs
         self._arguments = Arguments(self._inputs, specs[inputs:])
-        run_tir_passes(func)
+        run_tir_passes(func, target.hardware)
         self.tir, lines = print_with_lines(func)
         low = convert(func, lines)
         self.llvm = emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target)

@@ -22,6 +22,10 @@ _PASSES = 64
 PARTITION_HINT = "loop_partition_hint"
 """The pragma of loops whose first and last passes, where guards fail, get code of their own."""
 
+VECTOR_REDUCTION = "vector_reduction"
+"""The pragma of loops over the terms of a reduction that become vectors and one reduction of their lanes. `vectorize`
+is for axes of data, as in TVM."""
+
 
 def tag_of(stage: Stage) -> str:
     """The kind of operator that a stage computes, as its lowering says; empty when it says nothing."""

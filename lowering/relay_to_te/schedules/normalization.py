@@ -8,7 +8,7 @@ from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from .common import Scheduling
+from .common import VECTOR_REDUCTION, Scheduling
 from .reduction import along, factor
 
 _ROW_BYTES = 1 << 16
@@ -74,14 +74,14 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     row = last.fuse(*rows) if rows else last.fuse()
     work.vectorize(last, column, unroll=kept)
     for stage in stages[:-1]:
-        made = factor(work, stage) if stage.compute.reducer is not None else []
+        made = factor(work, stage) if stage.compute.reducer is not None else None
         stage.set_scope("local")
-        for part in [*made, stage]:
+        for part in (stage,) if made is None else (made, stage):
             part.compute_at(last, row)
             if block is not None and place < len(part.axes):
                 part.unroll(part.axes[place])
-        if made:
-            stage.unroll(stage.reduce_axes[-1])
+        if made is not None:
+            stage.pragma(stage.reduce_axes[-1], VECTOR_REDUCTION, 1)
         elif stage.compute.reducer is None:
             work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
         work.done.add(stage)

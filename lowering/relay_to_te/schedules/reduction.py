@@ -1,4 +1,4 @@
-"""Reductions: along rows in lanes that are combined last, across rows in vectors of columns."""
+"""Reductions: along rows in lanes that one vector reduction combines last, across rows in vectors of columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, Scheduling, points, shape_of
+from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points, shape_of
 
 _ACCUMULATORS = 8
 """Vectors that are summed independently, so that an addition need not wait for the one before."""
@@ -43,14 +43,13 @@ def along(stage: Stage) -> int:
     return best
 
 
-def factor(work: Scheduling, stage: Stage) -> list[Stage]:
-    """Reduce a row in the lanes of some vectors, then these to one, then its lanes; returns the stages before the last.
+def factor(work: Scheduling, stage: Stage) -> Stage | None:
+    """Reduce a row in the lanes of some vectors, then these to one element; returns the stage of the lanes.
 
-        for k.outer { for k.i in 4 { for k.lane in 16 { rf[k.i, k.lane] += a[..] } } }
-        for k.i in 4 { for k.lane in 16 { rf2[k.lane] += rf[k.i, k.lane] } }
-        for k.lane in 16 { b += rf2[k.lane] }
+        for k.outer { for unrolled k.i in 4 { for vectorized k.lane in 16 { rf[k.i * 16 + k.lane] += a[..] } } }
+        b += vector.reduction of rf
 
-    None are made when the row is no whole number of vectors.
+    None is made when the row is no whole number of vectors.
     """
     axes = stage.reduce_axes[len(stage.reduce_axes) - along(stage) :]
     extent = 1
@@ -58,62 +57,45 @@ def factor(work: Scheduling, stage: Stage) -> list[Stage]:
         extent *= axis.extent
     lanes = work.lanes(stage)
     if extent <= lanes:
-        return []
+        return None
     width = work.width(stage, extent)
     if width < _NARROW:
         if len(axes) > 1:
-            return []
+            return None
         width = lanes
     row = stage.fuse(*axes) if len(axes) > 1 else axes[0]
     vectors = largest_divisor(extent // width, _ACCUMULATORS) if extent % width == 0 else 1
     _, lane = stage.split(row, width * vectors)
-    first = work.schedule.rfactor(stage, lane, -1)
-    made = [first]
-    if extent % width:
-        rest = first.reduce_axes[-1]
-        first.pragma(rest, PARTITION_HINT, 1)
-        if rest.extent <= _UNROLLED:
-            first.unroll(rest)
-    if vectors > 1:
-        _fold(work, stage, width, made)
-    while width > 2:
-        width //= 2
-        _fold(work, stage, width, made)
-    for part in made:
-        part.set_scope("local")
-        *data, last = part.axes
-        part.reorder(*data, *part.leaf[len(part.axes) :], last)
-        if part is made[0] and vectors > 1:
-            outer, last = part.split(last, last.extent // vectors)
-            part.unroll(outer)
-        part.vectorize(last)
-        work.done.add(part)
-    return made
-
-
-def _fold(work: Scheduling, stage: Stage, width: int, made: list[Stage]) -> None:
-    """Reduce the lanes that are left to `width` of them."""
-    _, lane = stage.split(stage.reduce_axes[0], width)
     part = work.schedule.rfactor(stage, lane, -1)
-    part.unroll(part.reduce_axes[0])
-    made.append(part)
+    if extent % width:
+        rest = part.reduce_axes[-1]
+        part.pragma(rest, PARTITION_HINT, 1)
+        if rest.extent <= _UNROLLED:
+            part.unroll(rest)
+    part.set_scope("local")
+    *data, last = part.axes
+    part.reorder(*data, *part.leaf[len(part.axes) :], last)
+    if vectors > 1:
+        several, last = part.split(last, width)
+        part.unroll(several)
+    part.vectorize(last)
+    work.done.add(part)
+    return part
 
 
 def _along(work: Scheduling, stage: Stage) -> None:
     """Rows outside, shared among threads; inside each the lanes of a row."""
     size = points(stage)
-    made = factor(work, stage)
+    part = factor(work, stage)
     host, inner = work.hosted(stage)
     axes = list(host.leaf)
     if not axes:
-        for part in made:
-            part.compute_root()
         return
-    if made:
-        inner.unroll(inner.reduce_axes[-1])
+    if part is not None:
+        inner.pragma(inner.reduce_axes[-1], VECTOR_REDUCTION, 1)
         row = host.fuse(*axes)
-        for part in [*made, inner]:
-            part.compute_at(host, row)
+        part.compute_at(host, row)
+        inner.compute_at(host, row)
         work.parallel(host, [row], size)
         return
     rows = host.fuse(*axes)

@@ -19,7 +19,6 @@ from ....dialects.tir.index_maps import Access, Ranges, View, flat_index, simpli
 from ....dialects.tir.lanes import CastOp, CompareOp, SelectOp
 from .effects import DIVISIONS
 
-WIDTHS = (2, 4, 8, 16, 32, 64)
 _SCALAR_ONLY = {"arith.addui_extended", "arith.mului_extended", "arith.mulsi_extended", "math.fpowi"}
 
 
@@ -75,6 +74,11 @@ class _Scope:
 
     def loop(self, op: ForOp) -> None:
         self.ranges[op.var] = self.loose[op.var] = op.bounds
+
+
+def is_width(lanes: int, register: int) -> bool:
+    """Whether a vector may have so many lanes: a power of two, at most one for each byte of a register."""
+    return 1 < lanes <= register and not lanes & (lanes - 1)
 
 
 def is_scalar(type: Attribute) -> bool:

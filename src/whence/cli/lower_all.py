@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.tir import PrimFuncOp
+from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
 from whence.lowering.targets import AssemblyTarget, LLVMTarget
 from whence.lowering.te_to_tir.convert_te_to_tir import ConvertTeToTirPass
@@ -34,8 +35,9 @@ def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:
         ConvertRelayToTePass(target).apply(ctx, copy)
         ConvertTeToTirPass().apply(ctx, copy)
     kernels = [op for op in copy.ops if isinstance(op, PrimFuncOp)]
+    machine = Target.parse(target).hardware
     for kernel in kernels:
-        run_tir_passes(kernel)
+        run_tir_passes(kernel, machine)
     if not kernels and not any(isinstance(op, llvm.FuncOp) for op in copy.ops):
         raise PipelineError("target: expected primitive functions, te or tir functions, got none")
     # The main function calls kernels, and is none.
