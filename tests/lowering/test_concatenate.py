@@ -78,8 +78,11 @@ def test_equal_parts_are_joined_by_few_kernels():
     assert len(_kernels([1] * 100)) <= 5
 
 
-def test_each_part_is_copied_in_a_loop_of_its_own():
+def test_each_part_gets_vectors_of_its_own():
     """No element is chosen among the parts as the kernel runs."""
     (kernel,) = _kernels([40, 50, 37, 64])
     assert "arith.select" not in kernel.tir
-    assert kernel.tir.count("tir.for %") >= 4
+    assert " if [" not in kernel.tir
+    stores = [line for line in kernel.tir.splitlines() if "store %" in line]
+    assert len(stores) >= 4
+    assert all("vector<" in line for line in stores)
