@@ -1,7 +1,8 @@
 """Seconds of compiling per level, at n, 2n and 4n: of a chain of operators, of many calls, and of one Concat.
 
 chain: relus and additions by turns, fused into few kernels. calls: the same without fusion, one call per operator.
-concat: one Concat of n parts. The last column is the time at 4n over that at n: 4 is linear.
+concat: one Concat of n equal parts; uneven concat: of parts of five sizes. The last column is the time at 4n over that
+at n: 4 is linear.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 from whence.building import compile_kernels, fewer_collections
@@ -20,51 +21,45 @@ from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.dialects.relay.transform import ConcatenateOp
 from whence.lowering.cache import KernelCache
-from whence.lowering.kernel.printing import print_with_lines
-from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
-from whence.lowering.relay_to_te.lower import lower_function
-from whence.lowering.relay_to_te.strategy import schedule_function
-from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.lowering.tir_to_llvm.convert import convert
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.passes.tir.pipeline import run_tir_passes
 from whence.planning.assemble import assemble
 from whence.planning.main_program import main_program
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import layer_location
+from whence.support.context import PassContext
 
 T = TypeVar("T")
 Times = dict[str, float]
 
 
 class Clock:
-    """Seconds by level."""
+    """Seconds of processor time by level, of all threads: other processes do not count."""
 
     def __init__(self) -> None:
         self.seconds: Times = {}
 
     def __call__(self, level: str, run: Callable[[], T]) -> T:
-        start = time.perf_counter()
+        start = time.process_time()
         result = run()
-        self.seconds[level] = self.seconds.get(level, 0.0) + time.perf_counter() - start
+        self.seconds[level] = self.seconds.get(level, 0.0) + time.process_time() - start
         return result
 
 
-def network(arguments: int, shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[ModuleOp, LocatedBuilder]:
+def network(arguments: list[tuple[int, ...]], result: tuple[int, ...]) -> tuple[ModuleOp, LocatedBuilder]:
     """A module with an empty `@main`, and what fills it."""
-    type_ = TensorType(f32, shape)
-    main = FuncOp("main", [type_] * arguments, [TensorType(f32, result)], location=layer_location("main", "net", 0))
+    types = [TensorType(f32, shape) for shape in arguments]
+    main = FuncOp("main", types, [TensorType(f32, result)], location=layer_location("main", "net", 0))
     for argument in main.block.args:
         argument.location = main.location
     return ModuleOp([main]), LocatedBuilder(main.block, main.location)
 
 
 def chain(length: int) -> ModuleOp:
-    module, builder = network(1, (1, 16), (1, 16))
+    module, builder = network([(1, 16)], (1, 16))
     step = builder.add(ConstantOp.of(np.array(0.001, np.float32), module, "step")).result
     value: SSAValue = builder.block.args[0]
     for index in range(length):
@@ -74,8 +69,9 @@ def chain(length: int) -> ModuleOp:
     return module
 
 
-def concat(parts: int) -> ModuleOp:
-    module, builder = network(parts, (4, 3), (4, 3 * parts))
+def concat(parts: int, *, uneven: bool = False) -> ModuleOp:
+    widths = [3 + index * 7 % 5 if uneven else 3 for index in range(parts)]
+    module, builder = network([(4, width) for width in widths], (4, sum(widths)))
     with builder.located(layer_location("concat", "net", 0)):
         value = builder.add(ConcatenateOp(*builder.block.args, axis=1)).result
     builder.add(ReturnOp(value))
@@ -90,31 +86,15 @@ def compile_whole(module: ModuleOp, opt_level: int) -> Times:
     """All kernels at once, by `compile_kernels`; the passes one by one."""
     clock, target = Clock(), Target.native()
     ledger = Ledger()
-    for one in relay_pipeline(opt_level):
-        clock(one.name, lambda one=one: run_passes(module, [one], ledger=ledger))
+    with PassContext(opt_level):
+        for one in relay_pipeline(opt_level):
+            clock(one.name, lambda one=one: run_passes(module, [one], ledger=ledger))
     off = KernelCache(enabled=False)
     kernels, kernel_of = clock("kernels", lambda: compile_kernels(module, target, off, _silent))
     assembly = clock("assemble", lambda: assemble(module, kernels, kernel_of))
     main = clock("main program", lambda: main_program(assembly))
     text = clock("main text", lambda: emit_module(main, target=target))
     clock("main native", lambda: compile_text(text, target))
-    return clock.seconds
-
-
-def compile_kernel(module: ModuleOp) -> Times:
-    """The only kernel of a module, level by level."""
-    clock, target = Clock(), Target.native()
-    clock("relay", lambda: run_passes(module, relay_pipeline(3), ledger=Ledger()))
-    (func,) = (op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None)
-    te_func = clock("relay to te", lambda: lower_function(anonymous(func)))
-    te_func.sym_name = StringAttr("kernel")
-    schedule = clock("schedule", lambda: schedule_function(te_func, target.hardware))
-    tir = clock("te to tir", lambda: lower_schedule(schedule))
-    clock("tir passes", lambda: run_tir_passes(tir))
-    _, lines = clock("print", lambda: print_with_lines(tir))
-    low = clock("tir to llvm", lambda: convert(tir, lines))
-    text = clock("llvm text", lambda: emit_module(low.module, lines=low.lines, source="kernel.tir", target=target))
-    clock("native", lambda: compile_text(text, target))
     return clock.seconds
 
 
@@ -134,11 +114,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chain", type=int, default=2500, metavar="N", help="operators of the shortest chain")
     parser.add_argument("--concat", type=int, default=500, metavar="N", help="parts of the smallest Concat")
+    parser.add_argument("--uneven", type=int, default=100, metavar="N", help="parts of the smallest uneven Concat")
     args = parser.parse_args()
     sizes = [args.chain * factor for factor in (1, 2, 4)]
     report("chain", sizes, lambda size: compile_whole(chain(size), 3))
     report("calls", sizes, lambda size: compile_whole(chain(size), 0))
-    report("concat", [args.concat * factor for factor in (1, 2, 4)], lambda size: compile_kernel(concat(size)))
+    report("concat", [args.concat * factor for factor in (1, 2, 4)], lambda size: compile_whole(concat(size), 3))
+    # Parts of many sizes make kernels of many kinds.
+    sizes = [args.uneven * factor for factor in (1, 2, 4)]
+    report("uneven concat", sizes, lambda size: compile_whole(concat(size, uneven=True), 3))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ PIPELINE: tuple[Row, ...] = tuple(
         "alter-op-layout",
         "fold-constant",
         "dead-code-elimination",
+        "split-args",
         "fuse-ops",
     )
 )

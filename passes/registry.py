@@ -63,6 +63,7 @@ PASSES: tuple[Row, ...] = (
     _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go"),
     _relay("SimplifyExpr", 0, "operators that change nothing go, reshapes in a row become one"),
     _relay("SimplifyInference", 0, "batch norms become arithmetic, dropouts go"),
+    _relay("SplitArgs", 0, "concatenations of very many parts become trees"),
     _tir("CommonSubexprElimination", "CommonSubexprElimTIR", "equal expressions are computed once"),
     _tir("FlattenBuffer", "FlattenBuffer", "buffers get one dimension"),
     _tir("HoistIfThenElse", "HoistIfThenElse", "guards leave loops that they do not depend on"),

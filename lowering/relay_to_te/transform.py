@@ -54,34 +54,20 @@ def strided_slice(op: Operator, x: Tensor) -> Tensor:
     return compute(shape_of(op.results[0]), element, label(op))
 
 
-_PARTS = 8
-"""How many tensors one stage joins: each of its elements is chosen among as many."""
-
-
 def concatenate(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
-    """Many parts are joined by stages with buffers of their own, in a tree: the code is linear in their number."""
+    """Each element is chosen among all parts; `relay-split-args` sees to it that they are few."""
     axis = op.signature.int("axis") % len(shape_of(op.results[0]))
-    parts = list(inputs)
-    while len(parts) > _PARTS:
-        groups = [parts[at : at + _PARTS] for at in range(0, len(parts), _PARTS)]
-        parts = [_joined(group, axis, label(op), keep=True) if len(group) > 1 else group[0] for group in groups]
-    return _joined(parts, axis, label(op))
-
-
-def _joined(parts: Sequence[Tensor], axis: int, name: str, *, keep: bool = False) -> Tensor:
-    """The stage that puts tensors one after the other along an axis."""
-    first = shape(parts[0])
-    total = sum(shape(part)[axis] for part in parts)
+    first = shape(inputs[0])[axis]
 
     def element(*i: Expr) -> Expr:
-        value, start = parts[0](*i, otherwise=0), first[axis]
-        for x in parts[1:]:
+        value, start = inputs[0](*i, otherwise=0), first
+        for x in inputs[1:]:
             here = x(*i[:axis], i[axis] - start, *i[axis + 1 :], otherwise=0)
             value = te.select(i[axis] < start, value, here)
             start += shape(x)[axis]
         return value
 
-    return compute((*first[:axis], total, *first[axis + 1 :]), element, name, keep=keep)
+    return compute(shape_of(op.results[0]), element, label(op))
 
 
 def take(op: Operator, data: Tensor, indices: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...support.errors import PipelineError
-from .fusion_graph import FusionGraph, post_order, producers
+from .fusion_graph import STOP_FUSION, FusionGraph, post_order, producers
 from .fusion_groups import FusionGroups
 
 NAME_LIMIT = 80
@@ -149,6 +149,7 @@ def _fill(block: Block, body: Sequence[Operator], inner: dict[SSAValue, SSAValue
             if value in inner:
                 op.operands[index] = inner[value]
         op.detach()
+        op.attributes.pop(STOP_FUSION, None)
         block.add_op(op)
     last = ReturnOp(*body[-1].results)
     last.location = body[-1].location

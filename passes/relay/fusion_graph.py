@@ -12,6 +12,9 @@ from ...dialects.relay.operator import Operator, OpPattern, as_tensor
 
 T = TypeVar("T")
 
+STOP_FUSION = "stop_fusion"
+"""The attribute of an operator whose results no operator of its group may read."""
+
 
 def post_order(roots: Iterable[T], children: Callable[[T], Iterable[T]]) -> Iterator[T]:
     """Everything reachable from `roots`, each once and after its children (which come in order). Never recurses."""
@@ -69,7 +72,7 @@ class FusionGraph:
     consumers: list[list[tuple[int, OpPattern]]] = field(default_factory=_edges)
     """Per node the nodes that read it, each with the pattern of that edge."""
     external: list[bool] = field(default_factory=list[bool])
-    """Per node whether something that is no operator reads it: the return or a call."""
+    """Per node whether it ends its group: the return or a call reads it, or it is marked so."""
 
     def __len__(self) -> int:
         return len(self.ops)
@@ -94,7 +97,9 @@ class FusionGraph:
                 kind = kinds[type(op)] = type(op).pattern()
             if len(op.results) != 1:
                 kind = OpPattern.OPAQUE
-            external = any(not isinstance(use.operation, Operator) for result in op.results for use in result.uses)
+            external = STOP_FUSION in op.attributes or any(
+                not isinstance(use.operation, Operator) for result in op.results for use in result.uses
+            )
             if any(group.variadic for group in op.operand_groups()):
                 through = graph._add(None, OpPattern.TUPLE, False)
                 for operator in producers(op):

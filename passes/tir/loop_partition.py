@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
@@ -60,13 +60,20 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     if (begin, end) == (0, extent):
         return [loop]
     cuts = sorted({0, begin, end, extent})
-    parts = [subrange(loop, a, b, ranges) for a, b in pairwise(cuts)]
+    parts = {a: subrange(loop, a, b, ranges) for a, b in pairwise(cuts)}
     assert loop.parent is not None
-    loop.parent.insert_ops_before(parts, loop)
-    record("Partition", loop, f"no guard in iterations {begin} to {end - 1} of {extent}", parts)
+    loop.parent.insert_ops_before(list(parts.values()), loop)
+    record("Partition", loop, f"no guard in iterations {begin} to {end - 1} of {extent}", list(parts.values()))
     loop.detach()
     loop.erase()
-    return parts
+    if not asked:
+        return list(parts.values())
+    found: list[ForOp] = []
+    for first, part in parts.items():
+        if first != begin:
+            part.attributes[HINT] = IntegerAttr(1, i64)
+        found += [part] if first == begin else _partition(part, ranges)
+    return found
 
 
 def _doubtless(block: Block, var: SSAValue, ranges: Ranges) -> Iterator[Range]:

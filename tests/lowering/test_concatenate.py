@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import onnxruntime as ort
 import pytest
+from onnx import helper
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute
 
@@ -47,12 +48,41 @@ def test_many_parts(count: int, axis: int):
     assert exe.coverage()["tir"] == 1
 
 
-def _longest_nest(count: int) -> int:
-    """The lines of the longest loop nest: what is done for each element that it writes."""
-    (kernel,) = cast("tuple[Kernel]", whence.compile(network([1] * count, 1), threads=1).artifact.kernels)
-    return max(nest.count("\n") for nest in re.split(r"^  (?=tir\.for)", kernel.tir, flags=re.MULTILINE)[1:])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "bool"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_unequal_parts_as_onnxruntime_joins_them(axis: int, dtype: str):
+    rng = np.random.default_rng(axis + 1)
+    shapes = [[4, 3, 5] for _ in range(19)]
+    for shape in shapes:
+        shape[axis] = int(rng.integers(1, 40))
+    parts = [(rng.standard_normal(shape) * 3).astype(dtype) for shape in shapes]
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    names = [f"x{index}" for index in range(len(parts))]
+    inputs = [helper.make_tensor_value_info(name, number, shape) for name, shape in zip(names, shapes, strict=True)]
+    output = helper.make_tensor_value_info("y", number, None)
+    graph = helper.make_graph([helper.make_node("Concat", names, ["y"], axis=axis)], "joined", inputs, [output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    session = cast(Any, ort).InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (expected,) = session.run(None, dict(zip(names, parts, strict=True)))
+    got = whence.compile(model, threads=1)(*parts)
+    np.testing.assert_array_equal(got, expected, strict=True)
 
 
-def test_an_element_is_not_chosen_among_all_parts():
-    """Or the work, and the code of the choice, would grow with the square of their number."""
-    assert _longest_nest(96) < 1.5 * _longest_nest(32)
+def _kernels(extents: list[int]) -> tuple[Kernel, ...]:
+    return cast("tuple[Kernel, ...]", whence.compile(network(extents, 1), threads=1).artifact.kernels)
+
+
+def test_equal_parts_are_joined_by_few_kernels():
+    """Thousands of parts compile as fast as dozens."""
+    assert len(_kernels([1] * 512)) <= 3
+    assert len(_kernels([1] * 100)) <= 5
+
+
+def test_each_part_gets_vectors_of_its_own():
+    """No element is chosen among the parts as the kernel runs."""
+    (kernel,) = _kernels([40, 50, 37, 64])
+    assert "arith.select" not in kernel.tir
+    assert " if [" not in kernel.tir
+    stores = [line for line in kernel.tir.splitlines() if "store %" in line]
+    assert len(stores) >= 4
+    assert all("vector<" in line for line in stores)

@@ -33,24 +33,25 @@ def names(opt_level: int) -> list[str]:
 
 
 def test_levels() -> None:
-    assert names(0) == ["simplify-inference", "simplify-expr", "fuse-ops"]
+    assert names(0) == ["simplify-inference", "simplify-expr", "split-args", "fuse-ops"]
     assert names(1) == [
-        *("remove-unused-functions", "simplify-inference", "simplify-expr", "dead-code-elimination", "fuse-ops")
+        *("remove-unused-functions", "simplify-inference", "simplify-expr", "dead-code-elimination"),
+        *("split-args", "fuse-ops"),
     ]
     assert names(2) == [
         *("remove-unused-functions", "simplify-inference", "fold-constant", "simplify-expr", "fold-constant"),
-        *("dead-code-elimination", "fuse-ops"),
+        *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
     assert names(3) == [
         *("remove-unused-functions", "simplify-inference", "eliminate-common-subexpr", "fold-constant"),
         *("fold-scale-axis", "simplify-expr", "canonicalize-ops", "alter-op-layout", "fold-constant"),
-        *("dead-code-elimination", "fuse-ops"),
+        *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
 
 
 def test_the_context_adds_and_takes_passes_by_either_name() -> None:
     with PassContext(required_pass=("FoldConstant",), disabled_pass=("relay-fuse-ops",)):
-        assert names(0) == ["simplify-inference", "fold-constant", "simplify-expr", "fold-constant"]
+        assert names(0) == ["simplify-inference", "fold-constant", "simplify-expr", "fold-constant", "split-args"]
     with PassContext(disabled_pass=("FoldConstant", "AlterOpLayout")):
         assert "fold-constant" not in names(3)
         assert "alter-op-layout" not in names(3)

@@ -118,6 +118,16 @@ class Scheduling:
                 found |= self.readers(reader) if reader.inlined else {reader}
         return found
 
+    def guarded(self, stage: Stage) -> bool:
+        """Whether a stage reads a tensor where that may have no element, itself or through inlined ones."""
+        for read in stage.compute.reads:
+            if read.otherwise is not None:
+                return True
+            made = read.tensor.owner
+            if isinstance(made, te.ComputeOp) and self.schedule[made].inlined and self.guarded(self.schedule[made]):
+                return True
+        return False
+
     def hosted(self, stage: Stage) -> tuple[Stage, Stage]:
         """(host, inner): the stage whose loops carry a reduction, and the reduction in registers.
 

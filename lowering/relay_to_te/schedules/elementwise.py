@@ -29,8 +29,8 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     if (column := _transposed(stage)) is not None:
         _tile(work, stage, column)
         return
-    guarded = any(read.otherwise is not None for read in stage.compute.reads)
-    last = stage.fuse(*_row(work, stage, axes)) if flat(stage) else axes[-1]
+    guarded = work.guarded(stage)
+    last = stage.fuse(*_row(work, stage, axes)) if flat(stage) and not guarded else axes[-1]
     if guarded and last.extent > 1:
         # What lies between two places where a guard stops to hold gets vectors of its own.
         vector = last
