@@ -169,11 +169,11 @@ class ScalarEmitter:
             case _:
                 return None
 
-    def index(self, expr: Expr) -> AffineExpr:
+    def index(self, expr: Expr, guarded: bool = False) -> AffineExpr:
         """`expr` as an index; what is not affine is computed and becomes an index operand."""
         if (found := self.affine(expr)) is not None:
             return found
-        value = self._index_number(expr) if expr.over_axes else self.value(expr)
+        value = self._index_number(expr) if expr.over_axes else self.value(expr, guarded)
         if not isinstance(value.type, IndexType):
             if is_unsigned(expr.dtype) and bits(expr.dtype) < 64:
                 value = self._cast(value, expr.dtype, "int64")
@@ -292,7 +292,7 @@ class ScalarEmitter:
     def read(self, expr: Read, guarded: bool) -> SSAValue:
         """An element of a tensor. guarded: 0 where it lies outside, unless the read says another number."""
         tensor = self.tensors[tensor_of(expr)]
-        point = [self.index(index) for index in expr.indices]
+        point = [self.index(index, guarded) for index in expr.indices]
         otherwise = None
         if expr.otherwise is not None or guarded:
             number = 0 if expr.otherwise is None else expr.otherwise.value
