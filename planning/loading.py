@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
+
+from ..lowering.kernel.record import Kernel
 from ..lowering.llvm_to_native.link import link
+from ..lowering.llvm_to_native.symbols import EXPECTED, in_process
 from ..lowering.llvm_to_native.target import Target
 from ..lowering.llvm_to_native.thread_pool import pool_code
 from ..passes.tir.instrument_bound_checkers import CALLBACK
+from ..provenance.diagnostics import message
+from ..provenance.span import fuse
 from ..runtime.bounds import BoundErrors
 from ..runtime.executor import Runner
 from ..runtime.program import ENTRY, PARALLEL_FOR
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
 
+_CALL = re.compile(r'tir\.call_extern "(?!llvm\.)([^"]+)"')
+
 
 def load(artifact: Artifact) -> Runner:
     """What runs an artifact.
 
     Linking takes about 0.2 ms per kernel; code and parameters live as long as the runner. Raises PipelineError when the
-    code is for another machine.
+    code is for another machine, or calls a C function that this process does not have.
     """
     check_runs_here(artifact.target)
     program = artifact.program
@@ -25,9 +34,25 @@ def load(artifact: Artifact) -> Runner:
     imports = {PARALLEL_FOR: pool_code().parallel_for}
     if bounds is not None:
         imports[CALLBACK] = bounds.address
+    _check_symbols(artifact, imports)
     objects = [*(kernel.object for kernel in artifact.kernels), artifact.main]
     code = link(objects, [ENTRY, *(kernel.symbol for kernel in program.kernels)], imports)
     return Runner(program, artifact.params, code, bounds)
+
+
+def _check_symbols(artifact: Artifact, imports: Container[str]) -> None:
+    """Fail for a call of what neither this process has nor `imports`, in the name of the layers behind it."""
+    for index, kernel in enumerate(artifact.kernels):
+        if not isinstance(kernel, Kernel) or "tir.call_extern" not in kernel.tir:
+            continue
+        for line, slots in zip(kernel.tir.splitlines(), kernel.lines, strict=False):
+            for callee in _CALL.findall(line):
+                if callee in imports or in_process(callee):
+                    continue
+                calls = [call for call in artifact.calls if call.kernel == index]
+                behind = fuse([call.layers[slot] for call in calls for slot in slots])
+                found = f"'{callee}', which this process does not have"
+                raise PipelineError(message(f"kernel '{kernel.symbol}'", EXPECTED, found, behind))
 
 
 def check_runs_here(target: Target) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any, Protocol, TypedDict
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i64
 from xdsl.ir import Attribute, Region, SSAValue
@@ -13,8 +13,27 @@ from xdsl.printer import Printer
 from ..format import parse_argument, parse_attributes
 from .types import INDEX, REDUCERS
 
-if TYPE_CHECKING:
-    from .ops import ComputeOp
+
+class Written(Protocol):
+    """What is written of a te.compute."""
+
+    label: StringAttr
+    reducer: StringAttr | None
+    identity: ArrayAttr[Any] | None
+    body: Region
+    combiner: Region | None
+    attributes: dict[str, Attribute]
+
+    @property
+    def axes(self) -> Sequence[SSAValue]: ...
+    @property
+    def shape(self) -> Sequence[int]: ...
+    @property
+    def reduce_axes(self) -> Sequence[SSAValue]: ...
+    @property
+    def reduce_shape(self) -> Sequence[int]: ...
+    @property
+    def outputs(self) -> Sequence[SSAValue]: ...
 
 
 class Parts(TypedDict):
@@ -35,7 +54,7 @@ def _print_axes(printer: Printer, arguments: Sequence[SSAValue], extents: Sequen
     printer.print_string(")")
 
 
-def print_compute(op: ComputeOp, printer: Printer) -> None:
+def print_compute(op: Written, printer: Printer) -> None:
     """Everything behind the name of the op."""
     printer.print_string(" ")
     printer.print_string_literal(op.label.data)

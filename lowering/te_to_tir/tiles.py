@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.affine import Range, substitute
-from ...provenance.builder import LocatedBuilder, fill
+from ...provenance.builder import LocatedBuilder
 
 Place: TypeAlias = tuple[SSAValue, Callable[[Sequence[AffineExpr]], list[AffineExpr]]]
 """A buffer, and where in it a point of an argument is."""
@@ -105,6 +105,8 @@ class _Copy:
                     self.values[op.result] = builder.add(tir.IndexOp.make(*access, IndexType())).result
                 case _:
                     copy = op.clone({**self.values, **{old: new for old, (new, _) in self.places.items()}})
-                    fill(copy, builder.location)
+                    for part in copy.walk():
+                        # As all of a tile: what it is for, not where the intrinsic was declared.
+                        part.location = builder.location
                     builder.add(copy)
                     self.values.update(zip(op.results, copy.results, strict=True))

@@ -16,6 +16,7 @@ from whence.lowering.kernel.printing import print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.link import link
+from whence.lowering.llvm_to_native.symbols import check_symbols
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
 from whence.lowering.packed_calls import packed_call
@@ -80,6 +81,7 @@ class Function:
             ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
         }
+        check_symbols(func, imports)
         self._code = link([native.object], [symbol], imports)
         count = len(specs) + 2
         self._call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self._code[symbol])

@@ -65,7 +65,7 @@ class _TirEmitter(ScalarEmitter):
 
     def read(self, expr: Read, guarded: bool) -> SSAValue:
         buffer = self.tensors[tensor_of(expr)]
-        point = [self.index(index) for index in expr.indices]
+        point = [self.index(index, guarded) for index in expr.indices]
         map, operands = self.access(point)
         if not guarded:
             return self.builder.add(tir.LoadOp.make(buffer, map, operands)).result

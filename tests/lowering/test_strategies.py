@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,11 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper, parser
 
 import whence
+from whence import te
 from whence.lowering.kernel.record import Kernel
 from whence.lowering.relay_to_te.schedules.common import Scheduling
 from whence.lowering.relay_to_te.strategies import outside_fingerprint
-from whence.support.errors import ScheduleError
+from whence.support.errors import PipelineError, ScheduleError
 from whence.te.schedule.stage import Stage
 
 
@@ -110,3 +111,29 @@ def test_bad_rows():
         whence.register_schedule(whence.Strategy("x", "dense", plain, when=lambda stage: True))  # pyright: ignore
     with pytest.raises(ScheduleError, match=r"expected a registered row \(none\), got 'x'"):
         whence.unregister_schedule("x")
+
+
+def test_a_c_function_that_there_is_not_is_named_with_its_layer():
+    a, b = te.placeholder((8,), name="a"), te.placeholder((8,), name="b")
+    add = te.compute((8,), lambda i: a[i] + b[i], name="add")
+
+    def call(ins: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return te.call_extern("int32", "no_such_add", ins[0], ins[1], outs[0])
+
+    absent = te.decl_tensor_intrin(add.op, call, name="absent")
+
+    def schedule(work: Scheduling, stage: Stage) -> None:
+        stage.tensorize(stage.leaf[-1], absent)
+
+    graph = helper.make_graph(
+        [parser.parse_node("X = Add(P, Q)")],
+        "sum",
+        [helper.make_tensor_value_info(name, 1, (8,)) for name in "PQ"],
+        [helper.make_tensor_value_info("X", 1, (8,))],
+    )
+    graph.node[0].name = "the_sum"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    whence.register_schedule(whence.Strategy("absent", "", schedule, plevel=20))
+    exe = whence.compile(model, threads=1)
+    with pytest.raises(PipelineError, match=r"got 'no_such_add', which this process does not have \(layer 'the_sum'"):
+        exe(np.zeros(8, np.float32), np.zeros(8, np.float32))

@@ -10,7 +10,7 @@ import pytest
 from whence import te
 from whence.kernels import build_schedule, lower
 from whence.provenance.span import layer_names
-from whence.support.errors import FrontendError, ScheduleError
+from whence.support.errors import FrontendError, PipelineError, ScheduleError
 
 Array = np.ndarray[Any, Any]
 _RANDOM = np.random.default_rng(3)
@@ -151,3 +151,17 @@ def test_what_is_refused() -> None:
     missing = te.extern((3,), [a], lambda ins, outs: te.call_packed("test_extern.none", ins[0]))
     with pytest.raises(ScheduleError, match=r"Cannot find function test_extern.none in the registered ones"):
         build_schedule(te.create_schedule(missing), threads=1)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_c_function_that_there_is_not_is_named_with_its_stage(whole: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    a = te.placeholder((8,), name="A")
+    if whole:
+        made = te.extern(
+            (8,), [a], lambda ins, outs: te.call_extern("int32", "no_such_call", ins[0], outs[0]), name="C"
+        )
+    else:
+        made = te.compute((8,), lambda i: te.call_pure_extern("float32", "no_such_call", a[i]), name="C")
+    with pytest.raises(PipelineError, match=r"got 'no_such_call', which this process does not have \(layer 'C', "):
+        build_schedule(te.create_schedule(made))
+    assert capfd.readouterr().err == ""
