@@ -16,12 +16,12 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import te
-from ...dialects.affine import Range, linear, substitute
+from ...dialects.affine import ZERO, Range, linear, substitute
 from ...dialects.schedule.base import SCOPES
 from ...dialects.tir import UNBOUNDED
 from ...support.errors import ScheduleError
 from .intervals import clip, interval_of, union
-from .itervar import IterVar
+from .itervar import IterVar, Split
 from .relations import Interval, axis_values, full_region, loop_extents
 from .spelling import index_text
 from .stage_state import Attach, StageState
@@ -212,18 +212,24 @@ class _Inference:
             everything.append(values)
             return AffineDimExpr(len(everything) - 1)
 
+        def within(split: Split, value: AffineExpr) -> AffineExpr:
+            # Exactly its range, even where its loops run past the end.
+            exact = split.tail != "round_up" and fixed.isdisjoint(value.used_dims())
+            return free((0, max(0, bounds.extents[split.parent] - 1))) if exact else value
+
         roots = [*stage_axes(reader)]
         values: Mapping[IterVar, AffineExpr] = {}
         outside = around[len(bounds.around) :]
         if outside:
             # The host itself: some of its loops are around.
             leaves: dict[IterVar, AffineExpr] = {
-                axis: AffineDimExpr(len(bounds.around) + i) for i, axis in enumerate(outside)
+                axis: AffineDimExpr(i) if ranges[i] != (0, 0) else ZERO
+                for i, axis in enumerate(outside, len(bounds.around))
             }
             for axis in reader.leaf:
                 if axis not in leaves:
                     leaves[axis] = free((0, max(0, bounds.extents[axis] - 1)))
-            values = axis_values(reader, bounds.extents, leaves)
+            values = axis_values(reader, bounds.extents, leaves, within)
         points: list[AffineExpr] = []
         for i, axis in enumerate(roots):
             value = values.get(axis)

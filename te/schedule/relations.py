@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -53,14 +53,21 @@ def overruns(stage: StageState, extents: Mapping[IterVar, int]) -> list[IterVar]
 
 
 def axis_values(
-    stage: StageState, extents: Mapping[IterVar, int], leaves: Mapping[IterVar, AffineExpr]
+    stage: StageState,
+    extents: Mapping[IterVar, int],
+    leaves: Mapping[IterVar, AffineExpr],
+    within: Callable[[Split, AffineExpr], AffineExpr] = lambda _, value: value,
 ) -> dict[IterVar, AffineExpr]:
-    """The value of every iteration variable, given those of the loops; region starts are not added."""
+    """The value of every iteration variable, given those of the loops; region starts are not added.
+
+    within: what to take as the value of one that was split, whose loops may run past its end.
+    """
     values = dict(leaves)
     for relation in reversed(stage.relations):
         match relation:
             case Split():
-                values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
+                value = values[relation.outer] * extents[relation.inner] + values[relation.inner]
+                values[relation.parent] = within(relation, value)
             case Fuse():
                 # Without iterations any width will do.
                 width = max(1, extents[relation.inner])

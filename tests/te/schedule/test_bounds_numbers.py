@@ -229,3 +229,17 @@ def test_the_region_of_several_readers_is_the_union_of_theirs(order: int) -> Non
     x = np.random.default_rng(0).normal(size=(10, 8)).astype(np.float32)
     wanted = (x[:8, 2] + x[1:9, 3] + 2) - (x[:8, 6] + 1) * 2
     np.testing.assert_allclose(build_schedule(s)(x), wanted * order, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("parts", "factor", "size"), [(1, 32, 97), (2, 20, 49), (1, 96, 97), (4, 9, 25)])
+def test_a_tile_is_as_large_as_what_it_holds_not_as_loops_that_run_past_it(parts: int, factor: int, size: int) -> None:
+    a = te.placeholder((1000,), name="A")
+    b = te.compute((1000,), lambda i: a[i] + 1, name="B")
+    c = te.compute((97,), lambda i: b[i] * 2, name="C")
+    s = te.create_schedule(c)
+    outer, inner = s[c].split(c.op.axis[0], nparts=parts)
+    s[c].split(inner, factor)
+    s[b].compute_at(s[c], outer)
+    assert [interval.extent for interval in infer_bounds(s)[s[b]].region] == [size]
+    x = np.random.default_rng(0).standard_normal(1000).astype("float32")
+    np.testing.assert_allclose(build_schedule(s)(x), (x[:97] + 1) * 2, rtol=1e-6)
