@@ -35,9 +35,18 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
         _optimize(llvm, module, machine, level)
         if lines := lines_of(text):
             module = _parsed(with_lines(str(module), lines), target)
+    if not _assembles(target):
+        # Generating code changes the module: the object is made of another one.
+        twin = _parsed(str(module), target)
+        return Native(bytes(machine.emit_object(twin)), compact(str(machine.emit_assembly(module))))
     # Code is generated once, as text, and the object is made of that text: what is shown is what runs.
     assembly = str(machine.emit_assembly(module))
     return Native(assemble(assembly, target), compact(assembly))
+
+
+def _assembles(target: Target) -> bool:
+    """Whether there is an assembler: llvmlite has that of the host's architecture alone."""
+    return target.triple.partition("-")[0] == Target.native().triple.partition("-")[0]
 
 
 def assemble(assembly: str, target: Target) -> bytes:
