@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i32
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...provenance.diagnostics import fail
 from ..llvm_to_native.text import suffix, type_text
 from .arithmetic import direct, flags, intrinsic, overloaded
 from .context import Handler, Lowering
-from .types import element, is_integer, number_attribute, register_type, vector_type
+from .types import element, is_integer, lanes, number_attribute, register_type, vector_type
 
 
 def _broadcast(ctx: Lowering, op: Operation) -> None:
@@ -53,6 +54,25 @@ _JOIN_INTRINSICS = {"minui": "umin", "minsi": "smin", "maxui": "umax", "maxsi": 
     "minimumf": "minimum",
 }
 
+_PROPAGATING = {"maximumf": "maximum", "minimumf": "minimum"}
+
+
+def _halved(ctx: Lowering, name: str, value: SSAValue, free: Mapping[str, Attribute]) -> SSAValue:
+    """The upper half of the lanes with the lower one, until one is left.
+
+    LLVM's reduction by `maximum` does the last 4 lanes one after the other.
+    """
+    type_ = value.type
+    width = whole = lanes(type_)
+    while width > 2:
+        left = width // 2
+        mask = DenseArrayBase.from_list(i32, [*range(left, width), *[-1] * (whole - left)])
+        upper = ctx.value(llvm.ShuffleVectorOp, (value, value), type_, {"mask": mask})
+        value = overloaded(ctx, name, [value, upper], free)
+        width = left
+    ends = [ctx.extract(value, lane, element(type_)) for lane in range(width)]
+    return overloaded(ctx, name, ends, free) if width > 1 else ends[0]
+
 
 def _reduction(ctx: Lowering, op: Operation) -> None:
     """The order within a vector is free, so that it takes log2(lanes) steps."""
@@ -70,7 +90,10 @@ def _reduction(ctx: Lowering, op: Operation) -> None:
     kinds = _INTEGER_KINDS if is_integer(scalar) else _FLOAT_KINDS
     if kind not in kinds:
         fail(op, f"a kind among {', '.join(kinds)}", kind)
-    result = ctx.intrinsic(f"llvm.vector.reduce.{kinds[kind]}.{name}", (value,), scalar, free).results[0]
+    if kind in _PROPAGATING and not is_integer(scalar) and lanes(value.type).bit_count() == 1:
+        result = _halved(ctx, _PROPAGATING[kind], value, free)
+    else:
+        result = ctx.intrinsic(f"llvm.vector.reduce.{kinds[kind]}.{name}", (value,), scalar, free).results[0]
     if acc is not None and kind in _JOIN_OPS:
         result = ctx.value(_JOIN_OPS[kind], (acc, result), scalar)
     elif acc is not None:

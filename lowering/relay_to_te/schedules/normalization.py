@@ -14,8 +14,8 @@ from .reduction import along, factor
 _ROW_BYTES = 1 << 16
 """Longer rows stay in memory: a thread's stack has to hold what is kept of one."""
 
-_VECTORS = 16
-"""Longer rows do not fit into registers."""
+_BESIDE = 16
+"""Vectors of rows that are computed beside each other."""
 
 _ROWS = 4
 """Rows at once are enough, where they fit, for what one waits for to be hidden behind the others."""
@@ -65,10 +65,11 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     size = prod(last.compute.shape) * len(stages)
     work.done.add(last)
     vectors = -(-column.extent // work.lanes(last))
-    kept = vectors <= _VECTORS
+    # The other half of the registers is for the constants of what is computed.
+    kept = vectors <= work.machine.vector_registers // 2
     block: IterVar | None = None
     place = last.axes.index(rows[-1]) if rows else 0
-    if kept and rows and (count := largest_divisor(rows[-1].extent, min(_ROWS, _VECTORS // vectors))) > 1:
+    if kept and rows and (count := largest_divisor(rows[-1].extent, min(_ROWS, _BESIDE // vectors))) > 1:
         rows[-1], block = last.split(rows[-1], count)
         last.unroll(block)
     row = last.fuse(*rows) if rows else last.fuse()
