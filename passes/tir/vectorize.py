@@ -129,7 +129,8 @@ def _strip_mined(loop: ForOp, ranges: Ranges, register: int) -> list[ForOp]:
     sizes = [element_bytes(buffer_of(op.buffer).element_type) for op in stores]
     if extent < 2 or not sizes:
         raise Obstacle("it stores nothing" if extent > 1 else f"its extent is {extent}")
-    width = max(1, register // max(sizes))
+    if (width := register // max(sizes)) < 2:
+        raise Obstacle("a register holds no two of its elements")
     whole = extent // width * width
     found: list[ForOp] = []
     if whole:
