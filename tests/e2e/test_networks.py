@@ -144,9 +144,11 @@ def reference(zoo: Any, cache_dir: Path, onnxruntime: Callable[..., list[Array]]
     return find
 
 
-# In this order both levels of a network come one after the other, and share the model.
-@pytest.mark.parametrize("level", [0, 3])
-@pytest.mark.parametrize("name", NAMES)
+# Level 0 says nothing more of a third network; in this order both levels of one come together, and share the model.
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [(name, level) for name in NAMES for level in (0, 3) if level or name in ("squeezenet", "shufflenet")],
+)
 def test_random_weights(name: str, level: int, zoo: Any, reference: Callable[[str], Array]):
     artifact = whence.compile(zoo.random(name), opt_level=level, threads=1).artifact
     wanted = reference(name)

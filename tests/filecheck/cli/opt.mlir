@@ -7,10 +7,10 @@
 // CHECK:      IR after relay-fuse-ops:
 // CHECK:      relay.call @fused_nn_relu(%x) : (tensor<8xf32>) -> tensor<8xf32> loc("act"("m.onnx":0:0))
 // CHECK:      relay.func primitive @fused_nn_relu(
-// CHECK:      ops  located  leaves  explained  after
-// CHECK-NEXT:   3    100 %       3          0  input
-// CHECK-NEXT:   6    100 %       3          0  relay-fuse-ops
-// CHECK-NEXT:   6    100 %       3          0  relay-dead-code-elimination
+// CHECK:      ops  located  leaves  explained  lost  after
+// CHECK-NEXT:   3    100 %       3          0     0  input
+// CHECK-NEXT:   6    100 %       3          0     0  relay-fuse-ops
+// CHECK-NEXT:   6    100 %       3          0     0  relay-dead-code-elimination
 
 // SNAPSHOT:   relay.call @fused_nn_relu(%x) : (tensor<8xf32>) -> tensor<8xf32> loc("act"("m.onnx":0:0))
 
