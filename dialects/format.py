@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
 
@@ -12,6 +13,12 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from .affine import spell, symbols_to_dims
+
+
+def name_hint(name: str) -> str | None:
+    """`name` as a value can have it: `conv/1` as `conv_1`, `2x` as `_2x`; None for an empty one."""
+    spelled = re.sub(r"[^A-Za-z0-9_$.-]", "_", name)
+    return f"_{spelled}" if spelled[:1].isdigit() else spelled or None
 
 
 def parse_argument(parser: Parser) -> Parser.Argument:

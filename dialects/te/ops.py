@@ -42,7 +42,7 @@ from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, Symbol
 from ...provenance.diagnostics import fail
 from ..checks import check_else, check_map
 from ..element_types import stored_type
-from ..format import parse_attributes, parse_indices, parse_signature, print_indices, print_signature
+from ..format import name_hint, parse_attributes, parse_indices, parse_signature, print_indices, print_signature
 from .compute_text import parse_compute, print_compute
 from .stages import ExternOp, HybridOp, ScanOp, StateOp
 from .types import INDEX, REDUCERS, behind
@@ -175,7 +175,7 @@ class ComputeOp(IRDLOperation):
         block = Block(arg_types=[INDEX] * (len(extents) + len(reduce_extents)))
         default = [f"ax{i}" for i in range(len(extents))] + [f"k{i}" for i in range(len(reduce_extents))]
         for argument, hint in zip(block.args, names or default, strict=True):
-            argument.name_hint = hint
+            argument.name_hint = name_hint(hint)
         properties: dict[str, Attribute] = {
             "label": StringAttr(label),
             "extents": _numbers(tuple(extents)),

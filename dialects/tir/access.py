@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    DenseArrayBase,
+    FunctionType,
     IndexType,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     VectorType,
     i64,
@@ -21,6 +24,7 @@ from xdsl.ir import (
 )
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -31,7 +35,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
@@ -263,21 +267,100 @@ class IndexOp(IRDLOperation):
 
 @irdl_op_definition
 class CallExternOp(IRDLOperation):
-    """A call of a C function by name (`tir.call_extern "expf"(%x) : (f32) -> f32`); a buffer is passed as a pointer."""
+    """A call of a C function by name (`tir.call_extern "expf"(%x) : (f32) -> f32`); a buffer is passed as a pointer.
+
+    `at` moves the pointer that many elements (an index) behind the buffer's first, in row-major order:
+
+    ```mlir
+    tir.call_extern "dot"(%a at %0, %b, %c at %i) : (!tir.buffer<8x4xf32>, !tir.buffer<4xf32>, !tir.buffer<8xf32>) -> ()
+    ```
+    """
 
     name = "tir.call_extern"
     callee = prop_def(StringAttr)
     arguments = var_operand_def(Attribute)
+    offsets = var_operand_def(IndexType)
+    positions = opt_prop_def(DenseArrayBase)
     outputs = var_result_def(Attribute)
     traits = traits_def(ReadsAndWritesAll())
-    assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):
+    def __init__(
+        self,
+        callee: str,
+        arguments: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        offsets: Mapping[int, SSAValue] | None = None,
+    ):
+        """offsets: by the number of an argument."""
+        properties: dict[str, Attribute] = {"callee": StringAttr(callee)}
+        if offsets:
+            properties["positions"] = DenseArrayBase.from_list(i64, list(offsets))
         super().__init__(
-            operands=[list(arguments)],
+            operands=[list(arguments), list((offsets or {}).values())],
             result_types=[list(result_types)],
-            properties={"callee": StringAttr(callee)},
+            properties=properties,
         )
+
+    @property
+    def offset_of(self) -> dict[int, SSAValue]:
+        """How many elements behind the first one a buffer is passed from, by the number of the argument."""
+        if self.positions is None:
+            return {}
+        positions = cast(DenseArrayBase[IntegerType], self.positions).get_values()
+        return dict(zip(positions, self.offsets, strict=True))
+
+    def verify_(self) -> None:
+        count = len(self.positions) if self.positions is not None else 0
+        if count != len(self.offsets):
+            fail(self, f"{len(self.offsets)} arguments with an offset", str(count))
+        for number in self.offset_of:
+            if not 0 <= number < len(self.arguments) or not isinstance(self.arguments[number].type, BufferType):
+                fail(self, "offsets of buffers", f"one of argument {number}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.callee)
+        printer.print_string("(")
+        offsets = self.offset_of
+        for number, argument in enumerate(self.arguments):
+            printer.print_string(", " if number else "")
+            printer.print_ssa_value(argument)
+            if number in offsets:
+                printer.print_string(" at ")
+                printer.print_ssa_value(offsets[number])
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(FunctionType.from_lists([a.type for a in self.arguments], list(self.result_types)))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        callee = parser.parse_str_literal()
+
+        def argument() -> tuple[UnresolvedOperand, UnresolvedOperand | None]:
+            value = parser.parse_unresolved_operand()
+            offset = parser.parse_unresolved_operand() if parser.parse_optional_keyword("at") is not None else None
+            return value, offset
+
+        found = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        at = parser.pos
+        type_ = parser.parse_attribute()
+        if not isinstance(type_, FunctionType) or len(type_.inputs) != len(found):
+            parser.raise_error(f"expected a function type with {len(found)} inputs", at)
+        arguments = [
+            parser.resolve_operand(value, input) for (value, _), input in zip(found, type_.inputs, strict=True)
+        ]
+        offsets = {
+            number: parser.resolve_operand(offset, INDEX)
+            for number, (_, offset) in enumerate(found)
+            if offset is not None
+        }
+        op = cls(callee, arguments, list(type_.outputs), offsets)
+        op.attributes.update(attributes)
+        return op
 
 
 def index_ranges(values: Sequence[SSAValue]) -> list[tuple[int, int]]:

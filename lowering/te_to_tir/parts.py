@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from xdsl.ir import Operation, SSAValue
 
@@ -21,11 +21,7 @@ Lower = Callable[[Schedule, Part], tir.PrimFuncOp]
 
 
 def lower_part(intrin: TensorIntrin, part: Part, lower: Lower) -> tir.PrimFuncOp:
-    """All that an intrinsic computes, what its reduction starts from, or its terms alone.
-
-    A function is called with copies of the tiles whose elements lie close together; the terms are added to the copy
-    of what there is.
-    """
+    """All that an intrinsic computes, what its reduction starts from, or its terms alone."""
     own = {"all": None, "init": intrin.reset, "update": intrin.update}[part]
     if own is None and intrin.update is not None and part == "init":
         return lower(Schedule(intrin.pattern.clone()), "init")
@@ -34,7 +30,6 @@ def lower_part(intrin: TensorIntrin, part: Part, lower: Lower) -> tir.PrimFuncOp
         func = lower(_scheduled(intrin.body), part)
     else:
         func = lower(_scheduled(own), "all")
-    _copy_arguments(func, intrin.name, part == "update")
     return func
 
 
@@ -42,10 +37,14 @@ def _scheduled(program: Program) -> Schedule:
     return replay(program.func.clone(), program.sequence, None, program.intrinsics)
 
 
-def _copy_arguments(func: tir.PrimFuncOp, name: str, keeps: bool) -> None:
-    """Let functions be called with copies of the kernel's arguments. keeps: an output is filled from what there is."""
-    arguments = list(func.block.args)
-    outputs = arguments[-func.outputs.value.data :]
+def copy_arguments(func: tir.PrimFuncOp, packed: Collection[SSAValue], name: str, *, keeps: bool) -> None:
+    """Let functions be called with copies of the kernel's arguments but those that are `packed` where they are.
+
+    name: the intrinsic's. keeps: an output is filled from what there is.
+    Raises ScheduleError for a copy that is too large.
+    """
+    arguments = [argument for argument in func.block.args if argument not in packed]
+    outputs = func.block.args[-func.outputs.value.data :]
     calls = [op for op in func.block.ops if isinstance(op, tir.CallExternOp)]
     for call in calls:
         block, after = call.parent, call.next_op
@@ -59,7 +58,7 @@ def _copy_arguments(func: tir.PrimFuncOp, name: str, keeps: bool) -> None:
         call.detach()
         builder = LocatedBuilder(block, call.location)
         copies: dict[SSAValue, SSAValue] = {}
-        for i, value in enumerate(call.operands):
+        for i, value in enumerate(call.arguments):
             if value not in arguments:
                 continue
             if value not in copies:

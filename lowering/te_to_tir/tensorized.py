@@ -14,8 +14,9 @@ from ...te.schedule.relations import axis_values
 from ...te.schedule.stage_state import StageState
 from ...te.schedule.tensor_intrin import TensorIntrin
 from ...te.schedule.tensorize import match_tile
+from .parts import copy_arguments
 from .stores import Nest, Part, StoreLowering
-from .tiles import Place, inline_kernel
+from .tiles import Place, inline_kernel, lies_packed
 
 LowerIntrin = Callable[[TensorIntrin, Part], tir.PrimFuncOp]
 """The loops of an intrinsic."""
@@ -72,5 +73,7 @@ class TileLowering(StoreLowering):
             read, dims = match.inputs[pattern]
             start = [substitute(expr, [points[i] for i in read.indices]) for expr in read.map.data.results]
             places[argument] = place(read.tensor, start, dims)
+        packed = [argument for argument in places if lies_packed(self, argument, places[argument])]
+        copy_arguments(func, packed, intrin.name, keeps=part == "update")
         with self.builder.located(stage.compute.location):
             inline_kernel(self, func, places)

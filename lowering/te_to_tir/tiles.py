@@ -10,7 +10,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
-from ...dialects.affine import Range, substitute
+from ...dialects.affine import ZERO, Range, flatten, linear, substitute
 from ...provenance.builder import LocatedBuilder
 
 Place: TypeAlias = tuple[SSAValue, Callable[[Sequence[AffineExpr]], list[AffineExpr]]]
@@ -103,6 +103,8 @@ class _Copy:
                 case tir.IndexOp():
                     access = host.access(self._exprs(op.map.data, op.indices))
                     self.values[op.result] = builder.add(tir.IndexOp.make(*access, IndexType())).result
+                case tir.CallExternOp():
+                    self._call(op)
                 case _:
                     copy = op.clone({**self.values, **{old: new for old, (new, _) in self.places.items()}})
                     for part in copy.walk():
@@ -110,3 +112,38 @@ class _Copy:
                         part.location = builder.location
                     builder.add(copy)
                     self.values.update(zip(op.results, copy.results, strict=True))
+
+    def _call(self, op: tir.CallExternOp) -> None:
+        """A call with pointers to where its buffers' first elements are."""
+        host, builder = self.host, self.host.builder
+        arguments: list[SSAValue] = []
+        offsets: dict[int, SSAValue] = {}
+        for number, argument in enumerate(op.arguments):
+            if argument not in self.places:
+                arguments.append(self.values[argument])
+                continue
+            buffer, place = self.places[argument]
+            arguments.append(buffer)
+            start = place([ZERO] * len(tir.buffer_of(argument).shape))
+            map, operands = host.access([flatten(start, tir.buffer_of(buffer).strides)])
+            if map.results[0] != ZERO:
+                offsets[number] = builder.add(tir.IndexOp.make(map, operands, IndexType())).result
+        call = builder.add(tir.CallExternOp(op.callee.data, arguments, op.result_types, offsets))
+        self.values.update(zip(op.results, call.results, strict=True))
+
+
+def lies_packed(host: Host, argument: SSAValue, place: Place) -> bool:
+    """Whether a kernel's argument has its elements, where it is placed, as close together as a buffer of its own."""
+    buffer, at = place
+    type_, depth = tir.buffer_of(argument), len(host.ranges)
+    extents = type_.get_shape()
+    local = [AffineDimExpr(depth + i) for i in range(len(extents))]
+    ranges = (*host.ranges, *((0, extent - 1) for extent in extents))
+    form = linear(flatten(at(local), tir.buffer_of(buffer).strides), ranges)
+    inside = {dim.position: stride for dim, stride, n in zip(local, type_.strides, extents, strict=True) if n > 1}
+    found = {
+        atom.position if isinstance(atom, AffineDimExpr) else None: factor
+        for atom, factor in form.terms
+        if any(dim >= depth for dim in atom.used_dims())
+    }
+    return found == inside

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.llvm_ext import WORKSPACE
-from ...dialects.tir import CallExternOp, PrimFuncOp
+from ...dialects.tir import CallExternOp, PrimFuncOp, buffer_of
 from ...provenance.diagnostics import fail
 from .arithmetic import ARITHMETIC
 from .builder import NO_FLAGS
@@ -22,7 +22,7 @@ from .lanes import LANES
 from .masked import MASKED
 from .math_ops import MATH
 from .memory import MEMORY
-from .types import PTR, VOID, register_type
+from .types import PTR, VOID, memory_type, register_type
 from .vectors import VECTORS
 
 
@@ -80,6 +80,9 @@ def _call_extern(ctx: Lowering, op: Operation) -> None:
     result: Attribute | None = register_type(op.outputs[0].type) if op.outputs else None
     places = ctx.frame.places
     arguments = [places[value].pointer if value in places else ctx.get(value) for value in op.arguments]
+    for number, offset in op.offset_of.items():
+        element = memory_type(buffer_of(op.arguments[number]).element_type)
+        arguments[number] = ctx.gep(arguments[number], ctx.get(offset), element)
     name = op.callee.data
     if name.startswith("llvm."):
         call = ctx.intrinsic(name, arguments, result)

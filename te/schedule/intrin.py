@@ -99,8 +99,9 @@ def decl_tensor_intrin(
     fcompute: from tiles for the inputs, in order of first read, and one for the output to what takes the loops' place:
     a tensor; a schedule of one; a call, `te.call_extern("int32", "gemv", ins[0].access_ptr("r"), .., 16)`; or a triple
     of calls (body, reset, update), the last two for when loops of the reduction stay outside the tile, None for what
-    there is not. What is called gets pointers to tiles whose elements lie close together; an update finds in the
-    output what there is. A body that is computes and ends as `op` reduces needs no update.
+    there is not. What is called gets pointers to tiles whose elements lie close together, to copies where they do not;
+    it only reads its inputs, and an update finds in the output what there is. A body that is computes and ends as `op`
+    reduces needs no update.
     binds: a `te.decl_buffer` for tensors of `op`. As tiles lie close together, variables among its strides get those
     strides, and numbers must be them. default_buffer_params: what `te.decl_buffer` takes, for the other tensors.
     scalar_params: variables of `op`. fcompute gets their numbers as a third list, and the intrinsic, called in a

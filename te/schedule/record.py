@@ -8,6 +8,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ...dialects import schedule as ops
+from ...dialects.format import name_hint
 from ...provenance.builder import LocatedBuilder
 from .itervar import IterVar, ThreadAxis
 from .stage_state import GroupState, StageState
@@ -54,7 +55,7 @@ class Record:
 
     def name_stage(self, stage: StageState, value: SSAValue) -> None:
         """Let a value stand for a stage."""
-        value.name_hint = stage.label if SSAValue.is_valid_name(stage.label) else None
+        value.name_hint = name_hint(stage.label)
         self._stages[stage] = value
 
     def axis(self, stage: StageState, axis: IterVar) -> SSAValue:
@@ -68,14 +69,14 @@ class Record:
 
     def name_axis(self, axis: IterVar, value: SSAValue) -> None:
         """Let a value stand for an axis."""
-        value.name_hint = axis.name
+        value.name_hint = name_hint(axis.name)
         self._axes[axis] = value
 
     def thread(self, thread: ThreadAxis) -> SSAValue:
         """The value that stands for a thread."""
         if thread not in self._threads:
             self._threads[thread] = self._builder.add(ops.ThreadOp(thread.tag, thread.extent)).thread
-            self._threads[thread].name_hint = thread.name
+            self._threads[thread].name_hint = name_hint(thread.name)
         return self._threads[thread]
 
     def group(self, group: GroupState) -> SSAValue:
@@ -94,7 +95,7 @@ class Record:
         if tensor not in self._arguments:
             with self._builder.located(tensor.location):
                 self._arguments[tensor] = self._builder.add(ops.ArgumentOp(tensor.index)).stage
-            self._arguments[tensor].name_hint = tensor.name_hint
+            self._arguments[tensor].name_hint = self.table.tensor_name(tensor)
         return self._arguments[tensor]
 
     def intrinsic(self, intrin: TensorIntrin) -> str:

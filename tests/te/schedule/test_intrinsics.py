@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -16,16 +17,18 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 
 from whence import te
 from whence.dialects import schedule, tir
 from whence.dialects.te import Te
-from whence.kernels import build_schedule
+from whence.kernels import build_schedule, lower
 from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
 from whence.support.errors import ScheduleError
 from whence.te.language.tensor import Tensor
 from whence.te.schedule.intrin import Replacement, TensorIntrin, Tile
 from whence.te.schedule.schedule import Schedule
+from whence.textio import context
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(5)
@@ -91,12 +94,12 @@ def tiled(length: int, parts: str = "body reset update") -> Schedule:
 
 def apply(text: str) -> None:
     """Run the pass schedule-apply over a module's text."""
-    context = Context()
+    loaded = Context()
     for dialect in (Builtin, Te, schedule.Schedule, arith.Arith, tir.Tir):
-        context.load_dialect(dialect)
-    module = Parser(context, text).parse_module()
+        loaded.load_dialect(dialect)
+    module = Parser(loaded, text).parse_module()
     module.verify()
-    ScheduleApplyPass().apply(context, module)
+    ScheduleApplyPass().apply(loaded, module)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +111,74 @@ def test_c_functions(library: ctypes.CDLL, replayed: Callable[[Schedule], None],
     assert library
     np.testing.assert_allclose(build_schedule(s, threads=1)(A, B), A @ B, rtol=1e-4, atol=1e-5)
     replayed(s)
+
+
+def product(length: int) -> Schedule:
+    """A matrix by a vector, 8 rows and `length` terms of each at a time."""
+    a, b = te.placeholder((2, 16, 32), name="A"), te.placeholder((32,), name="B")
+    k = te.reduce_axis((0, 32), name="k")
+    c = te.compute((2, 16), lambda n, i: te.sum(a[n, i, k] * b[k], axis=k), name="C")
+    s = te.create_schedule(c)
+    outer, inner = s[c].split(c.op.axis[1], 8)
+    k_outer, k_inner = s[c].split(k, length)
+    s[c].reorder(outer, *([k_outer] if length < 32 else []), inner, k_inner)
+    s[c].tensorize(inner, gemv(length))
+    return s
+
+
+@pytest.mark.parametrize(
+    ("length", "copied", "calls"),
+    [
+        (32, [], ["(%A at %_, %B, %out at %_, %_)"]),
+        # Half of each row: the rows do not lie close together; the vector and the results do.
+        (16, ["8x16xf32"], ["(%out at %_)", "(%a, %B at %_, %out at %_, %_)"]),
+    ],
+)
+def test_tiles_that_lie_close_together_are_not_copied(
+    library: ctypes.CDLL, replayed: Callable[[Schedule], None], length: int, copied: list[str], calls: list[str]
+) -> None:
+    func = lower(product(length), "main", simple_mode=True)
+    allocs = [op.result.type for op in func.walk() if isinstance(op, tir.AllocOp)]
+    assert [str(type_) for type_ in allocs] == [f"!tir.buffer<{type_}, local>" for type_ in copied]
+    assert sum(isinstance(op, tir.StoreOp) for op in func.walk()) == len(copied)
+    text = str(func)
+    found = [line.split('"')[2].split(" : ")[0] for line in text.splitlines() if "call_extern" in line]
+    assert [re.sub(r"%\d+", "%_", call) for call in found] == calls
+    assert "tir.index [%n * 512 + %i.outer * 256]" in text or copied
+    assert str(Parser(context(), text).parse_op()) == text
+    assert library
+    data, vector = RNG.standard_normal((2, 16, 32)).astype("float32"), RNG.standard_normal(32).astype("float32")
+    s = product(length)
+    np.testing.assert_allclose(build_schedule(s, threads=1)(data, vector), data @ vector, rtol=1e-4, atol=1e-5)
+    replayed(s)
+
+
+@pytest.mark.parametrize(("factor", "copied"), [(32, 1), (40, 2)])
+def test_tiles_with_gaps_between_rows_are_copied(library: ctypes.CDLL, factor: int, copied: int) -> None:
+    """Whole rows of a stage, `factor` elements apart; the column beside them is copied in any case."""
+    a, b = te.placeholder((16, 32), name="A"), te.placeholder((32, 4), name="B")
+    doubled = te.compute((16, 32), lambda i, j: a[i, j] * 2.0, name="D")
+    k = te.reduce_axis((0, 32), name="k")
+    c = te.compute((4, 16), lambda j, i: te.sum(doubled[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c)
+    s[doubled].storage_align(doubled.op.axis[0], factor, 0)
+    s[c].tensorize(s[c].split(c.op.axis[1], 8)[1], gemv(32))
+    func = lower(s.snapshot(len(s.primitive_record)), "main", simple_mode=True)
+    allocs = [op.result.type for op in func.walk() if isinstance(op, tir.AllocOp)]
+    assert sum(type_.scope.data == "local" for type_ in allocs) == copied
+    assert library
+    np.testing.assert_allclose(build_schedule(s, threads=1)(A, B), (2 * A @ B).T, rtol=1e-4, atol=1e-5)
+
+
+def test_offsets_are_those_of_buffers() -> None:
+    text = """tir.prim_func @f(%a: !tir.buffer<4xf32>) outputs 1 {
+      tir.for %i in 4 {
+        tir.call_extern "f"(%a at %i, %i AT) : (!tir.buffer<4xf32>, index) -> ()
+      }
+    }"""
+    Parser(context(), text.replace("AT", "")).parse_op().verify()
+    with pytest.raises(VerifyException, match="expected offsets of buffers, got one of argument 1"):
+        Parser(context(), text.replace("AT", "at %i")).parse_op().verify()
 
 
 def test_a_compute_in_text(replayed: Callable[[Schedule], None]) -> None:
