@@ -36,6 +36,7 @@ from .ops import ReadOp as ReadOp
 from .ops import ReturnOp as ReturnOp
 from .ops import YieldOp as YieldOp
 from .ops import inputs_of as inputs_of
+from .ops import packed_calls as packed_calls
 from .stages import ExternOp as ExternOp
 from .stages import HybridOp as HybridOp
 from .stages import ScanOp as ScanOp

@@ -453,6 +453,11 @@ STAGES = (ComputeOp, StateOp, ScanOp, ExternOp, HybridOp)
 """What a te.func is made of."""
 
 
+def packed_calls(func: FuncOp) -> list[ExternOp]:
+    """The calls of Python functions."""
+    return [op for op in func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
+
+
 def inputs_of(op: ComputeOp | StateOp | ScanOp | ExternOp | HybridOp) -> list[SSAValue]:
     """The tensors that an operation uses, each once, in order of their first use; of a scan inits, then updates."""
     if isinstance(op, ScanOp):

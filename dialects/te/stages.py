@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Self, cast
+from zlib import crc32
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -221,10 +222,16 @@ class ExternOp(IRDLOperation):
 
     @property
     def symbol(self) -> str:
-        """The symbol that the kernel calls; for a Python function, one that its runtime supplies."""
+        """The symbol that the kernel calls; for a Python function, one that its runtime supplies.
+
+        Its last part tells calls of one label apart: intrinsics of one name may call functions of their own.
+        """
         if self.packed is None:
             return self.callee.data
-        return "whence_packed_" + "".join(c if c.isalnum() else "_" for c in self.label.data)
+        types = [*self.operand_types, *self.result_types]
+        call = " ".join(map(str, (self.callee, self.arguments, *types)))
+        label = "".join(c if c.isalnum() else "_" for c in self.label.data)
+        return f"whence_packed_{label}_{crc32(call.encode()):08x}"
 
     def verify_(self) -> None:
         seen: list[int] = []

@@ -13,7 +13,7 @@ from xdsl.dialects.vector import Vector
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import DTYPES
-from whence.dialects.te import ExternOp
+from whence.dialects.te import packed_calls
 from whence.dialects.tir import BufferType, PrimFuncOp, Tir
 from whence.functions import Function, OpenFunction
 from whence.located_parser import LocatedParser
@@ -183,7 +183,8 @@ def _build(
     machine, symbol = _target(target), name or schedule.func.sym_name.data
 
     def function(source: Schedule, sizes: Mapping[str, float]) -> Function:
-        calls = [op for op in source.func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
+        intrinsics = source.intrinsics.values()
+        calls = [*packed_calls(source.func), *(op for intrin in intrinsics for op in intrin.packed_calls)]
         order = None if signature is None else signature.order
         return Function(_loops(source, signature, symbol, sizes), machine, threads, calls, order)
 

@@ -25,7 +25,7 @@ Replacement: TypeAlias = Tensor | Schedule | ExternCall | Sequence[ExternCall | 
 
 
 class Tile(Tensor):
-    """An input or output of an intrinsic. A function that is called gets a pointer to its elements, close together."""
+    """An input or output of an intrinsic. A C function gets a pointer to its elements, which lie close together."""
 
     @property
     def strides(self) -> list[int]:
@@ -100,8 +100,9 @@ def decl_tensor_intrin(
     a tensor; a schedule of one; a call, `te.call_extern("int32", "gemv", ins[0].access_ptr("r"), .., 16)`; or a triple
     of calls (body, reset, update), the last two for when loops of the reduction stay outside the tile, None for what
     there is not. What is called gets pointers to tiles whose elements lie close together, to copies where they do not;
-    it only reads its inputs, and an update finds in the output what there is. A body that is computes and ends as `op`
-    reduces needs no update.
+    it only reads its inputs, and an update finds in the output what there is. `te.call_packed("gemv", ins[0], outs[0])`
+    calls a Python function with arrays of the tiles, in parallel loops from several threads. A body that is computes
+    and ends as `op` reduces needs no update.
     binds: a `te.decl_buffer` for tensors of `op`. As tiles lie close together, variables among its strides get those
     strides, and numbers must be them. default_buffer_params: what `te.decl_buffer` takes, for the other tensors.
     scalar_params: variables of `op`. fcompute gets their numbers as a third list, and the intrinsic, called in a
@@ -181,8 +182,6 @@ def _part(
         raise ScheduleError(
             f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(made).__name__} ('{name}')"
         )
-    if made.packed:
-        raise ScheduleError(f"decl_tensor_intrin: expected C functions, got the packed '{made.callee}' ('{name}')")
     buffers: dict[object, Buffer] = {
         tile: Buffer(i, output, tile.shape, tile.dtype)
         for output, tiles in ((False, ins), (True, outs))

@@ -22,6 +22,7 @@ from .intrin_parameters import OpenIntrin
 from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, Tail, ThreadAxis, Transform
 from .opaque import Producer
 from .record import Record
+from .script_loops import ScriptLoops
 from .stage_state import StageState
 from .stage_table import Key
 from .tensor_intrin import TensorIntrin
@@ -81,6 +82,8 @@ class LoopPrimitives(StageState):
     def __init__(self, record: Record, producer: Producer):
         super().__init__(producer)
         self.record = record
+        self.script = ScriptLoops(producer, self.axes) if isinstance(producer, te.HybridOp) else None
+        """The loops that a hybrid script has."""
 
     def axis_of(self, axis: IterVar | Axis) -> IterVar:
         """The iteration variable of an axis of the te operation that this stage computes."""
@@ -140,6 +143,20 @@ class LoopPrimitives(StageState):
             self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
         return axis
 
+    def _perfect(self, primitive: str, first: int, last: int) -> None:
+        """Fail unless each of the loops from one position to another is all that the one before has inside."""
+        if self.script is not None and not self.script.perfect(axes := self.leaf[first : last + 1]):
+            names = ", ".join(axis.name for axis in axes)
+            self.fail(primitive, f"expected loops of the script that are nested perfectly, got {names}")
+
+    def _own(self, primitive: str, axis: IterVar, script: ScriptLoops, parallel: bool) -> None:
+        """Fail for a loop of a script whose iterations all store the same element, or share memory made in parallel."""
+        if (name := script.shared_store(axis)) is not None:
+            text = f"expected a loop whose iterations store elements of their own, got {axis.name}, all of which store"
+            self.fail(primitive, f"{text} the same of '{name}'")
+        if parallel and script.shared_memory(axis):
+            self.fail(primitive, f"expected a loop with local tensors only, got {axis.name}")
+
     def split(
         self,
         axis: IterVar | Axis,
@@ -181,6 +198,8 @@ class LoopPrimitives(StageState):
             made.attributes["tail"] = StringAttr(tail)
         if tail == "cut":
             outer.hints[CUT] = IntegerAttr(1, i64)
+        if self.script is not None:
+            self.script.split(axis, outer, inner)
         op = self.record.add(made, self)
         self.record.name_axis(outer, op.outer)
         self.record.name_axis(inner, op.inner)
@@ -204,6 +223,7 @@ class LoopPrimitives(StageState):
             if axis.sort != given[0].sort or not _plain(axis):
                 self.fail("fuse", f"expected serial axes of one sort, got {', '.join(map(str, given))}")
             low, high = min(low, position), max(high, position)
+        self._perfect("fuse", low, high)
         fused = given[0]
         for axis in given[1:]:
             fused = self.fuse_pair(fused, axis)
@@ -228,9 +248,12 @@ class LoopPrimitives(StageState):
             self.fail("fuse", f"expected serial axes of one sort, got {outer}, {inner}")
         if second < first:
             outer, inner, first, second = inner, outer, second, first
+        self._perfect("fuse", first, second)
         fused = IterVar(f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
         self.leaf[first : second + 1] = [fused]
         self.relations.append(Fuse(outer, inner, fused))
+        if self.script is not None:
+            self.script.fuse(outer, inner, fused)
         op = self.record.add(ops.FuseOp(self.handle(outer), self.handle(inner)), self)
         self.record.name_axis(fused, op.fused)
         return fused
@@ -269,8 +292,14 @@ class LoopPrimitives(StageState):
             self.fail("reorder", "Same axis can not appear more than once")
         if fixed := [axis for axis in axes if axis.kind == "tensorized" or axis.sort not in ("data", "reduce")]:
             self.fail("reorder", f"Cannot reorder on {_type(fixed[0])} axis {fixed[0].name}")
+        if axes:
+            self._perfect("reorder", min(positions), max(positions))
+        before = list(self.leaf)
         for position, axis in zip(sorted(positions), axes, strict=True):
             self.leaf[position] = axis
+        if self.script is not None and axes:
+            span = slice(min(positions), max(positions) + 1)
+            self.script.reorder(before[span], self.leaf[span])
         self.record.add(ops.ReorderOp([self.handle(axis) for axis in axes]), self)
 
     def tile(
@@ -300,6 +329,10 @@ class LoopPrimitives(StageState):
             self.fail(primitive, f"Cannot {primitive} on {TYPES[axis.sort]} axis {axis.name}")
         if axis.thread is not None or axis.kind == "tensorized":
             self.fail(primitive, f"Cannot {primitive} on {_type(axis)} axis {axis.name}")
+        if self.script is not None:
+            if kind != "unrolled":
+                self._own(primitive, axis, self.script, kind == "parallel")
+            self.script.mark(axis, kind)
         axis.kind = kind
         self.record.add(op(self.handle(axis)), self)
 
@@ -340,6 +373,8 @@ class LoopPrimitives(StageState):
             )
         if axis.thread is not None and not self.record.quiet:
             warnings.warn(f"bind: {axis.name} was bound to {axis.thread.tag}, is now to {thread.tag}", stacklevel=2)
+        if self.script is not None:
+            self.fail("bind", f"expected the loop of a compute, got {axis.name} of a hybrid script")
         axis.thread = thread
         self.record.add(ops.BindOp(self.handle(axis), self.record.thread(thread)), self)
 
@@ -431,6 +466,8 @@ class LoopPrimitives(StageState):
         elif value is not None and not isinstance(value, Attribute):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("pragma", f"expected an int, a text or an attribute as the value, got {value!r}")
         axis.hints[f"pragma_{key}"] = value if value is not None else UnitAttr()
+        if self.script is not None:
+            self.script.mark(axis, axis.kind)
         self.record.add(ops.PragmaOp(self.handle(axis), key, value), self)
 
     def prefetch(self, tensor: Key, axis: IterVar | Axis, offset: int) -> None:
@@ -438,6 +475,8 @@ class LoopPrimitives(StageState):
 
         Raises ScheduleError for a tensor that is none of the function's, or an axis that is no loop of this stage.
         """
+        if self.script is not None:
+            self.the_compute("prefetch")
         axis = self._looped("prefetch", axis)
         offset = self.integer("prefetch", "the offset", offset)
         try:

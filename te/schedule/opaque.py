@@ -17,8 +17,9 @@ Producer: TypeAlias = te.ComputeOp | te.StateOp | te.ScanOp | te.ExternOp | te.H
 def opaque_axes(producer: Producer) -> list[IterVar]:
     """The axes that the stage of an operation which is no compute starts with.
 
-    Of a scan its steps, `NAME.idx`, which are ordered, and the other dimensions of its states, `NAME.out0.i2`; of a
-    hybrid script its loops. Those cannot be changed. An extern and a placeholder have none.
+    Of a scan its steps, `NAME.idx`, which are ordered, and the other dimensions of its states, `NAME.out0.i2`, which
+    are its own; of a
+    hybrid script its loops, from the outside in and in order. An extern and a placeholder have none.
     """
     if isinstance(producer, te.HybridOp):
         loops = [op for op in producer.body.walk() if isinstance(op, tir.ForOp)]
@@ -34,6 +35,6 @@ def opaque_axes(producer: Producer) -> list[IterVar]:
 
 
 def _loop(loop: tir.ForOp, index: int) -> IterVar:
-    axis = IterVar(loop.var.name_hint or f"i{index}", loop.trip_count, "opaque")
+    axis = IterVar(loop.var.name_hint or f"i{index}", loop.trip_count)
     axis.kind = cast(Kind, loop.kind.data)
     return axis

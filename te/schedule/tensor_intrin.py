@@ -69,6 +69,13 @@ class TensorIntrin:
             raise ScheduleError(f"te.compute: expected an intrinsic of decl_tensor_intrin, got '{self.name}' from text")
         return IntrinCall(self, operation, tuple(slices), axes)
 
+    @property
+    def packed_calls(self) -> list[te.ExternOp]:
+        """Its calls of Python functions, and those of the intrinsics that it is made of."""
+        programs = [part for part in (self.body, self.reset, self.update) if part is not None]
+        found = [op for part in programs for op in te.packed_calls(part.func)]
+        return found + [op for part in programs for inner in part.intrinsics.values() for op in inner.packed_calls]
+
     def op(self) -> TensorIntrinOp:
         """Its text form."""
         pattern = self.pattern.clone()

@@ -24,6 +24,7 @@ from ...provenance.span import layer_names
 from ...support.errors import ScheduleError
 from .bounds import attach_axis, infer_ranges
 from .itervar import IterVar
+from .loops import LoopPrimitives
 from .spelling import expression as expression
 from .spelling import formula
 from .stage_state import StageState
@@ -45,6 +46,8 @@ class Loop:
     """The stages computed in it."""
     notes: tuple[str, ...] = ()
     """Its thread, intrinsic, pragmas and prefetches."""
+    depth: int | None = None
+    """The number of loops around it, of a hybrid script; None: all before it are."""
 
     @property
     def marks(self) -> str:
@@ -80,8 +83,9 @@ def loops(schedule: StageTable[StageState], stage: StageState, extents: Mapping[
         groups = [group for group in schedule.scan_groups if group.scan is stage.producer]
         inside[steps[-1]] = [s.label for group in groups for s in group.members if s.attach is None and not s.inlined]
     return [
-        Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ())), _notes(axis))
+        Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ())), _notes(axis), depth)
         for axis in shown
+        for depth in [stage.script.depth(axis) if isinstance(stage, LoopPrimitives) and stage.script else None]
     ]
 
 
@@ -143,13 +147,15 @@ def _layers(stage: StageState) -> str:
 
 
 def _tree(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, int]) -> list[str]:
-    shown = [loop for loop in loops(schedule, stage, extents) if loop.extent != 1 or loop.marks]
-    heads = [f"{'  ' * depth}for {loop.name} in {loop.extent}" for depth, loop in enumerate(shown, 1)]
+    found = loops(schedule, stage, extents)
+    shown = [loop for loop in found if loop.extent != 1 or loop.marks or loop.depth is not None]
+    depths = [i if loop.depth is None else loop.depth for i, loop in enumerate(shown)]
+    heads = [f"{'  ' * (depth + 1)}for {loop.name} in {loop.extent}" for depth, loop in zip(depths, shown, strict=True)]
     width = max(map(len, heads), default=0)
     lines = [
         f"{head.ljust(width)}  # {loop.marks}" if loop.marks else head for head, loop in zip(heads, shown, strict=True)
     ]
-    indent = "  " * (len(shown) + 1)
+    indent = "  " * (depths[-1] + 2 if depths else 1)
     assert not isinstance(stage.producer, BlockArgument)
     return lines + [indent + _cut(line, _WIDTH - len(indent)) for line in formula(stage.producer)]
 

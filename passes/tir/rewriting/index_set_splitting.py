@@ -21,7 +21,7 @@ def subrange(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
     copy = loop.clone()
     copy.properties["extent"] = IntegerAttr(end - begin, i64)
     inside: Ranges = {**ranges, copy.var: (0, end - begin - 1)}
-    _express(copy, copy.var, AffineDimExpr(0) + begin if begin else AffineDimExpr(0), [copy.var], inside)
+    express(copy, copy.var, AffineDimExpr(0) + begin if begin else AffineDimExpr(0), [copy.var], inside)
     return copy
 
 
@@ -35,7 +35,7 @@ def strip_mine(loop: ForOp, size: int, ranges: Ranges) -> ForOp:
     inner.properties["extent"] = IntegerAttr(size, i64)
     outer.block.add_op(inner)
     inside: Ranges = {**ranges, outer.var: (0, outer.trip_count - 1), inner.var: (0, size - 1)}
-    _express(inner, inner.var, AffineDimExpr(0) * size + AffineDimExpr(1), [outer.var, inner.var], inside)
+    express(inner, inner.var, AffineDimExpr(0) * size + AffineDimExpr(1), [outer.var, inner.var], inside)
     return outer
 
 
@@ -44,12 +44,15 @@ def strided(loop: ForOp, step: int, first: int, end: int, ranges: Ranges) -> For
     copy = loop.clone()
     copy.properties["extent"] = IntegerAttr(end // step, i64)
     inside: Ranges = {**ranges, copy.var: (0, end // step - 1)}
-    _express(copy, copy.var, AffineDimExpr(0) * step + first, [copy.var], inside)
+    express(copy, copy.var, AffineDimExpr(0) * step + first, [copy.var], inside)
     return copy
 
 
-def _express(loop: ForOp, var: SSAValue, expr: AffineExpr, values: Sequence[SSAValue], ranges: Ranges) -> None:
-    """Let the body of `loop` use `expr` of `values` in place of `var`, and drop the guards that then always hold."""
+def express(loop: ForOp, var: SSAValue, expr: AffineExpr, values: Sequence[SSAValue], ranges: Ranges) -> None:
+    """Let the body of `loop` use `expr` of `values` in place of `var`, and drop the guards that then always hold.
+
+    var: the variable of `loop`, or of one that was around it.
+    """
     others: list[Operation] = []
     for op in loop.walk():
         if isinstance(op, ForOp) and op is not loop:

@@ -300,12 +300,6 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no body": (lambda: tiled(32, "reset update"), r"Normal body op is not defined.* \(intrinsic 'gemv'\)"),
     "nothing": (lambda: gemv(8, ""), "expected something that computes a tile, got nothing"),
-    "packed": (
-        lambda: te.decl_tensor_intrin(
-            te.compute((16,), lambda i: X[0, i] * 2.0), lambda ins, outs: te.call_packed("f", ins[0], outs[0])
-        ),
-        "expected C functions, got the packed 'f'",
-    ),
     "a stranger": (
         lambda: te.decl_tensor_intrin(
             te.compute((16,), lambda i: X[0, i] * 2.0), lambda ins, outs: te.call_extern("int32", "f", X, outs[0])

@@ -116,8 +116,8 @@ def test_axes(chain: Chain) -> None:
     assert scan.op.scan_axis is scan.leaf[0]
     assert s[chain.extern].op.axis == s[chain.state].op.axis == s[chain.x].op.axis == []
     assert [(axis.name, axis.kind, axis.sort) for axis in s[chain.hybrid].op.axis] == [
-        ("i", "serial", "opaque"),
-        ("j", "parallel", "opaque"),
+        ("i", "serial", "data"),
+        ("j", "parallel", "data"),
     ]
 
 
@@ -208,9 +208,15 @@ REFUSED: dict[str, tuple[Callable[[Chain, Schedule], object], str]] = {
     ),
     "split opaque": (lambda c, s: s[c.scan].split(c.scan.op.axis[1], 2), "Cannot split on Opaque axis total.out0.i2"),
     "fuse opaque": (lambda c, s: s[c.scan].fuse(*c.scan.op.axis), "expected serial axes of one sort"),
-    "split a loop": (lambda c, s: s[c.hybrid].split(s[c.hybrid].op.axis[0], 2), "Cannot split on Opaque axis i"),
-    "unroll a loop": (lambda c, s: s[c.hybrid].unroll(s[c.hybrid].op.axis[0]), "Cannot unroll on Opaque axis i"),
-    "pragma a loop": (lambda c, s: s[c.hybrid].pragma(s[c.hybrid].op.axis[0], "x"), "Cannot pragma on Opaque axis i"),
+    "split a loop": (lambda c, s: s[c.hybrid].split(s[c.hybrid].op.axis[1], 2), "Cannot split on Parallelized axis j"),
+    "bind a loop": (
+        lambda c, s: s[c.hybrid].bind(s[c.hybrid].op.axis[0], te.thread_axis("threadIdx.x")),
+        "bind: expected the loop of a compute, got i of a hybrid script",
+    ),
+    "prefetch in a loop": (
+        lambda c, s: s[c.hybrid].prefetch(c.x, s[c.hybrid].op.axis[0], 1),
+        "prefetch: Expect a ComputeOp, got a hybrid script",
+    ),
     "singleton": (lambda c, s: s[c.extern].fuse(), "fuse: Expect a ComputeOp, got an extern"),
     "threads of an extern": (
         lambda c, s: s[c.extern].env_threads([te.thread_axis("threadIdx.x")]),
@@ -303,7 +309,7 @@ def test_tedd(chain: Chain) -> None:
         ("total.idx.inner", 2, 3),
     ]
     assert scan["all_itervars"][0]["properties"]["range"] == "range(min=1, ext=8)"
-    assert [var["itervar_type"] for var in entries[8]["all_itervars"]] == [4, 4]
+    assert [var["itervar_type"] for var in entries[8]["all_itervars"]] == [0, 7]
     assert scan["input_tensors"] == [[2, 0], [5, 0]]
     assert [entry["input_tensors"] for entry in entries[7:9]] == [[[6, 0]], [[7, 0]]]
     tree = viz_schedule_tree(s, output_dot_string=True) or ""
