@@ -29,13 +29,13 @@ def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:
     functions become loops with their default schedules. Raises PipelineError when nothing can become a kernel.
     """
     copy = module.clone()
+    machine = Target.parse(target).hardware
     if not any(isinstance(op, PrimFuncOp | llvm.FuncOp) for op in copy.ops):
         if _has_operators(copy):
-            run_passes(copy, relay_pipeline(PassContext.current().opt_level))
+            run_passes(copy, relay_pipeline(PassContext.current().opt_level, machine))
         ConvertRelayToTePass(target).apply(ctx, copy)
         ConvertTeToTirPass().apply(ctx, copy)
     kernels = [op for op in copy.ops if isinstance(op, PrimFuncOp)]
-    machine = Target.parse(target).hardware
     for kernel in kernels:
         run_tir_passes(kernel, machine)
     if not kernels and not any(isinstance(op, llvm.FuncOp) for op in copy.ops):
