@@ -108,7 +108,7 @@ def test_bad_rows():
     with pytest.raises(ScheduleError, match="expected a row with a name, got ''"):
         whence.register_schedule(whence.Strategy("", "dense", plain))
     with pytest.raises(ScheduleError, match="expected a function of two arguments for when of 'x'"):
-        whence.register_schedule(whence.Strategy("x", "dense", plain, when=lambda stage: True))  # pyright: ignore
+        whence.register_schedule(whence.Strategy("x", "dense", plain, when=lambda stage: True))  # pyright: ignore[reportArgumentType]
     with pytest.raises(ScheduleError, match=r"expected a registered row \(none\), got 'x'"):
         whence.unregister_schedule("x")
 
