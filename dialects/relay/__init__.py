@@ -2,11 +2,21 @@
 
 from xdsl.ir import Dialect
 
-from . import elementwise, nn, transform
+from . import convolution, elementwise, layout, matmul, normalization, pooling, reduce, transform
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
 
-OPERATORS = operators_of(elementwise, transform, nn)
+OPERATORS = operators_of(
+    convolution,
+    elementwise,
+    layout,
+    matmul,
+    normalization,
+    pooling,
+    reduce,
+    transform,
+)
+"""All operators: the classes of these modules."""
 
 Relay = Dialect("relay", [FuncOp, ReturnOp, ConstantOp, CallOp, *OPERATORS], [PoolAttr])

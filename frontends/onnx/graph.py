@@ -19,8 +19,9 @@ from ...provenance.span import fuse, layer_location, leaves
 from ...support.context import spans_enabled
 from ...support.errors import FrontendError
 from .context import Context, Tensor
-from .convert import CONVERTERS, Result
-from .fold import foldable
+from .convert import converter_of
+from .converter import Narrowed, Result
+from .fold import folded
 from .inputs import input_types
 from .load import Source
 from .names import value_name
@@ -108,11 +109,11 @@ class _Importer:
         while inputs and inputs[-1] is None:
             inputs.pop()
         context = Context(node, self.source.opset, layer, inputs, builder, self.module, self.source.folder)
-        converter = CONVERTERS[node.op_type]
-        evaluate = converter.fold if converter.fold is not None and foldable(context) else converter.convert
+        converter = converter_of(node.domain, node.op_type)
+        assert converter is not None
         try:
             with builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
-                results = evaluate(context)
+                results = folded(context, converter.convert) or converter.convert(context)
         except VerifyException as error:
             raise FrontendError(f"{error} ({describe(layer)})") from error
         except (ValueError, IndexError, ArithmeticError) as error:
@@ -123,6 +124,8 @@ class _Importer:
 
     def bind(self, name: str, result: Result, location: LocationAttr, read: list[Tensor]) -> None:
         """Note what an output is, and where the known values went that it was made with."""
+        if isinstance(result, Narrowed):
+            raise FrontendError(message(name, "an extent that shapes decide", "one that values decide", location))
         if not isinstance(result, SSAValue):
             self.tensors[name] = Tensor(name, result, leaf=location, made_of=tuple(read))
             return

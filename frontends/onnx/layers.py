@@ -18,12 +18,15 @@ from ...dialects.relay.nn import (
     DenseOp,
     DropoutOp,
     LayerNormOp,
+    LogSoftmaxOp,
     LRNOp,
+    SoftmaxOp,
 )
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from ...support.dtypes import Array
 from .context import Context, dtype_of, shape_of
+from .converter import Converter
 from .window import image_of, window
 
 
@@ -206,3 +209,16 @@ def dropout(ctx: Context) -> tuple[SSAValue, Array] | SSAValue:
         return result
     one = np.ones((), np.bool_ if ctx.opset >= 10 else ctx.dtype(0))
     return result, np.broadcast_to(one, ctx.shape(0))
+
+
+TABLE = {
+    "BatchNormalization": Converter(batch_norm),
+    "Conv": Converter(conv),
+    "Dropout": Converter(dropout),
+    "Gemm": Converter(gemm),
+    "LRN": Converter(lrn),
+    "LayerNormalization": Converter(layer_norm),
+    "LogSoftmax": Converter(softmax(LogSoftmaxOp)),
+    "MatMul": Converter(matmul),
+    "Softmax": Converter(softmax(SoftmaxOp)),
+}

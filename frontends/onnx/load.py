@@ -14,7 +14,7 @@ from onnx import ModelProto, NodeProto, TensorProto
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...support.errors import FrontendError
-from .convert import CONVERTERS
+from .convert import converter_of
 from .opsets import KNOWN, differs, warn_of
 
 _DOMAINS = ("", "ai.onnx")
@@ -107,9 +107,8 @@ def _check_supported(nodes: Sequence[NodeProto], layers: Sequence[str], limit: i
     """Complain about all unsupported operators at once; at most `limit` nodes of each are spelled."""
     found: dict[str, list[str]] = {}
     for node, layer in zip(nodes, layers, strict=True):
-        known = node.domain in _DOMAINS
-        if not known or node.op_type not in CONVERTERS:
-            name = node.op_type if known else f"{node.domain}.{node.op_type}"
+        if converter_of(node.domain, node.op_type) is None:
+            name = node.op_type if node.domain in _DOMAINS else f"{node.domain}.{node.op_type}"
             found.setdefault(name, []).append(layer)
     if found:
         parts: list[str] = []

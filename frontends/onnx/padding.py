@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
 from .context import Context, shape_of
+from .converter import Converter
 from .shaping import axis_of
 
 
@@ -53,3 +54,8 @@ def pad(ctx: Context) -> SSAValue:
             ctx.fail(f"an extent of at least {least} for mode {mode}", f"{extent}, padded by {width}")
     flat = [max(w, 0) for width in widths for w in width]
     return ctx.emit(PadOp, data, _value(ctx, data), pad_width=flat, pad_mode=mode)
+
+
+TABLE = {
+    "Pad": Converter(pad),
+}

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.nn import AvgPool2DOp, Pool2D
+from ...dialects.relay.nn import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp, Pool2D
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.transform import PadOp
+from ...dialects.relay.transform import MaxOp, MeanOp, PadOp
 from .context import Context
+from .converter import Converter
 from .window import image_of, pair, window
 
 
@@ -58,3 +59,11 @@ def global_pool(op: type[Pool2D], reduction: type[Operator]) -> Callable[[Contex
         return ctx.emit(reduction, ctx.value(0), axis=tuple(range(2, rank)), keepdims=True)
 
     return convert
+
+
+TABLE = {
+    "AveragePool": Converter(pool(AvgPool2DOp)),
+    "GlobalAveragePool": Converter(global_pool(GlobalAvgPool2DOp, MeanOp)),
+    "GlobalMaxPool": Converter(global_pool(GlobalMaxPool2DOp, MaxOp)),
+    "MaxPool": Converter(pool(MaxPool2DOp)),
+}

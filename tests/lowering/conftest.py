@@ -173,13 +173,20 @@ class Net:
         self.inputs: list[SSAValue] = list(self.func.block.args)
         self.layers = 0
 
-    def add(self, kind: type[Operator], *operands: SSAValue | Array, **attributes: Any) -> SSAValue:
+    def add(self, kind: type[Operator], *operands: SSAValue | Array | None, **attributes: Any) -> SSAValue:
         """The first result of a new layer, `layer1`, `layer2`, ..."""
+        return self.add_all(kind, *operands, **attributes)[0]
+
+    def add_all(self, kind: type[Operator], *operands: SSAValue | Array | None, **attributes: Any) -> list[SSAValue]:
+        """All results of a new layer."""
         self.layers += 1
         build: Callable[..., Operator] = kind
         with self.builder.located(layer_location(f"layer{self.layers}", "net", self.layers)):
-            values = [self._value(operand, position) for position, operand in enumerate(operands)]
-            return self.builder.add(build(*values, **attributes)).results[0]
+            values = [
+                operand if operand is None else self._value(operand, position)
+                for position, operand in enumerate(operands)
+            ]
+            return list(self.builder.add(build(*values, **attributes)).results)
 
     def _value(self, operand: SSAValue | Array, position: int) -> SSAValue:
         if isinstance(operand, SSAValue):
@@ -211,13 +218,18 @@ def _agree(got: Array, want: Array) -> None:
     np.testing.assert_allclose(got, want, rtol=relative, atol=relative * float(finite.max(initial=0)))
 
 
-def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1) -> None:
-    """The module gives at opt levels 0 and 3 what the operators' definitions in numpy say."""
+def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1, levels: Sequence[int] = (0, 3)) -> None:
+    """The module gives at opt `levels` what the operators' definitions in numpy say."""
     wanted = evaluate_module(module, inputs)
-    for level in (0, 3):
+    for level in levels:
         found = compile_model(module, opt_level=level, threads=threads, audit=True)(*inputs)
-        for got, want in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
-            _agree(got, want)
+        results = found if isinstance(found, tuple) else (found,)
+        for at, (got, want) in enumerate(zip(results, wanted, strict=True)):
+            try:
+                _agree(got, want)
+            except AssertionError as error:
+                error.add_note(f"result {at} of {len(wanted)}, opt level {level}")
+                raise
 
 
 @pytest.fixture
