@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import elementwise, known, layers, padding, pooling, reductions, shaping
+from . import elementwise, known, layers, padding, pooling, reductions, sequences, shaping
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
@@ -12,6 +12,7 @@ CONVERTERS: dict[str, Converter] = {
     **padding.TABLE,
     **pooling.TABLE,
     **reductions.TABLE,
+    **sequences.TABLE,
     **shaping.TABLE,
 }
 """Operators of the default domain."""
