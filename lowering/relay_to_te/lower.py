@@ -20,7 +20,7 @@ from ...provenance.diagnostics import fail
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, transform
+from . import convolution, elementwise, nn, normalization, pooling, transform
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -35,6 +35,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **convolution.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
+    **pooling.TABLE,
 }
 """Operator -> what it computes."""
 
