@@ -105,7 +105,8 @@ def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     sig, plain, kernel_plain = op.signature, "NC" + op.SPATIAL, "OI" + op.SPATIAL
     layouts = (sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or sig.str("data_layout"))
     if [axis.letter for axis in parse_layout(layouts[1])] == [*kernel_plain, "I", "O"]:
-        depthwise = parse_layout(layouts[1])[-2].factor == 1 and sig.int("groups") > 1
+        channels, outputs = (shape(tensor)[1 - axis] * shape(tensor)[-1] for axis, tensor in enumerate((data, weight)))
+        depthwise = sig.int("groups") == channels == outputs
         return depthwise_blocked(op, data, weight) if depthwise else conv_blocked(op, data, weight)
     if layouts != (plain, kernel_plain, plain):
         sig.fail(f"layouts {plain}, {kernel_plain} and {plain}", ", ".join(layouts))

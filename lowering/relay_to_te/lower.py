@@ -20,7 +20,7 @@ from ...provenance.diagnostics import fail
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, pooling, transform
+from . import convolution, convolution_transpose, elementwise, nn, normalization, pooling, transform
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -33,6 +33,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
+    **convolution_transpose.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
     **pooling.TABLE,
