@@ -2,7 +2,18 @@
 
 from xdsl.ir import Dialect
 
-from . import convolution, convolution_transpose, elementwise, layout, matmul, normalization, pooling, reduce, transform
+from . import (
+    convolution,
+    convolution_transpose,
+    elementwise,
+    layout,
+    matmul,
+    normalization,
+    pooling,
+    reduce,
+    sorting,
+    transform,
+)
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
@@ -16,6 +27,7 @@ OPERATORS = operators_of(
     normalization,
     pooling,
     reduce,
+    sorting,
     transform,
 )
 """All operators: the classes of these modules."""

@@ -20,7 +20,16 @@ from ...provenance.diagnostics import fail
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, convolution_transpose, elementwise, nn, normalization, pooling, transform
+from . import (
+    convolution,
+    convolution_transpose,
+    elementwise,
+    nn,
+    normalization,
+    pooling,
+    sorting,
+    transform,
+)
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -37,6 +46,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **nn.TABLE,
     **normalization.TABLE,
     **pooling.TABLE,
+    **sorting.TABLE,
 }
 """Operator -> what it computes."""
 
