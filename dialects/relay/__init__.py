@@ -2,13 +2,25 @@
 
 from xdsl.ir import Dialect
 
-from . import convolution, elementwise, layout, matmul, normalization, pooling, reduce, sorting, transform
+from . import (
+    convolution,
+    convolution_transpose,
+    elementwise,
+    layout,
+    matmul,
+    normalization,
+    pooling,
+    reduce,
+    sorting,
+    transform,
+)
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
 
 OPERATORS = operators_of(
     convolution,
+    convolution_transpose,
     elementwise,
     layout,
     matmul,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from . import elementwise, known, layers, padding, pooling, reductions, sequences, shaping
+from . import convolution, elementwise, known, layers, padding, pooling, reductions, shaping
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **convolution.TABLE,
     **elementwise.TABLE,
     **known.TABLE,
     **layers.TABLE,

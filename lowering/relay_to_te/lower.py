@@ -20,7 +20,16 @@ from ...provenance.diagnostics import fail
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, sorting, transform
+from . import (
+    convolution,
+    convolution_transpose,
+    elementwise,
+    nn,
+    normalization,
+    pooling,
+    sorting,
+    transform,
+)
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -33,8 +42,10 @@ TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
+    **convolution_transpose.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
+    **pooling.TABLE,
     **sorting.TABLE,
 }
 """Operator -> what it computes."""
