@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from . import elementwise, known, layers, padding, pooling, reductions, shaping
+from . import casts, elementwise, known, layers, padding, pooling, reductions, shaping
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **casts.TABLE,
     **elementwise.TABLE,
     **known.TABLE,
     **layers.TABLE,
