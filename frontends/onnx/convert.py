@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from . import elementwise, known, layers, padding, pooling, reductions, sequences, shaping
-from . import convolution, elementwise, known, layers, padding, pooling, reductions, shaping
+from . import (
+    casts,
+    convolution,
+    elementwise,
+    known,
+    layers,
+    padding,
+    pooling,
+    reductions,
+    sequences,
+    shaping,
+)
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **casts.TABLE,
     **convolution.TABLE,
     **elementwise.TABLE,
     **known.TABLE,
@@ -19,7 +30,10 @@ CONVERTERS: dict[str, Converter] = {
 }
 """Operators of the default domain."""
 
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": {}}
+MICROSOFT: dict[str, Converter] = {}
+"""Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
-from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
@@ -14,7 +13,6 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ExpandDimsOp
 from .context import Context, shape_of
 from .converter import Converter, Result
-from .tensors import dtype_of
 
 Convert = Callable[[Context], SSAValue]
 
@@ -105,18 +103,6 @@ def _common(ctx: Context) -> np.dtype[np.generic]:
     return np.result_type(*wide)
 
 
-def cast_target(ctx: Context) -> np.dtype[np.generic]:
-    """The dtype that a Cast asks for; before opset 6 by name."""
-    if ctx.opset < 6:
-        name = ctx.str("to", "")
-        return dtype_of(TensorProto.DataType.Value(name), f"Cast '{ctx.node.output[0]}'")
-    return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
-
-
-def cast(ctx: Context) -> SSAValue:
-    return ctx.emit(ew.CastOp, ctx.value(0), dtype=cast_target(ctx).name)
-
-
 def clip(ctx: Context) -> SSAValue:
     """clip when the bounds of a float tensor are known; else maximum and minimum. The upper bound wins."""
     data = ctx.value(0)
@@ -153,7 +139,6 @@ TABLE = {
     "Atan": Converter(elementwise(ew.AtanOp)),
     "Atanh": Converter(elementwise(ew.AtanhOp)),
     "BitwiseNot": Converter(elementwise(ew.BitwiseNotOp)),
-    "Cast": Converter(cast),
     "Ceil": Converter(elementwise(ew.CeilOp)),
     "Clip": Converter(clip),
     "Cos": Converter(elementwise(ew.CosOp)),
