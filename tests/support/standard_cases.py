@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import onnx
@@ -99,16 +99,19 @@ def check(case: Case, compile_model: Compile) -> None:
     executable = compile_model(case.model)
     for inputs, outputs in case.sets:
         found = executable(*inputs)
-        results = found if isinstance(found, tuple) else (found,)
+        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
         assert len(results) == len(outputs), f"{len(results)} outputs, wanted {len(outputs)}"
         for result, wanted in zip(results, outputs, strict=True):
             _same(result, wanted, case)
 
 
 def _same(found: Any, wanted: Any, case: Case) -> None:
-    if wanted is None or isinstance(wanted, list):
-        assert type(found) is type(wanted)
-        for one, other in zip(found or [], wanted or [], strict=True):
+    if wanted is None:
+        assert found is None
+        return
+    if isinstance(wanted, list):
+        assert isinstance(found, list)
+        for one, other in zip(cast("list[Any]", found), cast("list[Any]", wanted), strict=True):
             _same(one, other, case)
         return
     result: NDArray[Any] = found
