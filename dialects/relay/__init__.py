@@ -2,15 +2,30 @@
 
 from xdsl.ir import Dialect
 
-from . import convolution, elementwise, layout, matmul, normalization, pooling, reduce, transform
+from . import (
+    activation,
+    convolution,
+    division,
+    elementwise,
+    layout,
+    logic,
+    matmul,
+    normalization,
+    pooling,
+    reduce,
+    transform,
+)
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
 
 OPERATORS = operators_of(
+    activation,
     convolution,
+    division,
     elementwise,
     layout,
+    logic,
     matmul,
     normalization,
     pooling,

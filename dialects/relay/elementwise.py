@@ -290,10 +290,18 @@ class ClipOp(Unary):
 
 @irdl_op_definition
 class CastOp(Unary):
-    """To element type `dtype` (a TVM dtype name)."""
+    """To element type `dtype` (a TVM dtype name).
+
+    A float goes to an integer of less than 32 bits, or an unsigned one of 32, THROUGH a wider signed one, whose low
+    bits it keeps; beyond the range of that the number is undefined.
+    """
 
     name = "relay.cast"
     dtype = required_string()
+    THROUGH: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"),
+        "uint32": "int64",
+    }
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -303,6 +311,8 @@ class CastOp(Unary):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        if is_float(x.dtype) and (through := cls.THROUGH.get(sig.str("dtype"))):
+            x = x.astype(through)
         return x.astype(numpy_dtype(DTYPES[sig.str("dtype")]), copy=False)
 
     @classmethod

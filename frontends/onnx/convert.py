@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from . import elementwise, known, layers, padding, pooling, reductions, shaping
+from . import activations, elementwise, known, layers, logic, padding, pooling, reductions, shaping
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **activations.TABLE,
     **elementwise.TABLE,
     **known.TABLE,
     **layers.TABLE,
+    **logic.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
     **reductions.TABLE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import ceil, floor
 
@@ -42,6 +42,14 @@ def _clip(op: Operator, x: Expr) -> Expr:
     least, most = te.const(low, x.dtype), te.const(high, x.dtype)
     raised = te.select(x < least, least, x)
     return te.select(most < raised, most, raised)
+
+
+def _cast(op: Operator, x: Expr) -> Expr:
+    """A float beyond the range of a narrow or unsigned integer keeps its low bits, as in C."""
+    dtype = dtype_of(op)
+    if is_float(x.dtype) and (through := relay.CastOp.THROUGH.get(dtype)):
+        return x.astype(through).astype(dtype)
+    return x.astype(dtype)
 
 
 def _sign(x: Expr) -> Expr:
@@ -91,7 +99,7 @@ UNARY: dict[type[Operator], _Unary] = {
 """Operator -> its element, of the operand's."""
 
 ATTRIBUTED: dict[type[Operator], _Attributed] = {
-    relay.CastOp: lambda op, x: x.astype(dtype_of(op)),
+    relay.CastOp: _cast,
     relay.ClipOp: _clip,
     relay.LeakyReluOp: lambda op, x: te.select(x < 0, x * op.signature.get("alpha"), x),
 }
@@ -103,9 +111,11 @@ def _arithmetic(numbers: _Binary, bools: _Binary) -> _Binary:
 
 
 def _divide(x: Expr, y: Expr) -> Expr:
+    return x / y if is_float(x.dtype) else truncated_quotient(x, y)
+
+
+def truncated_quotient(x: Expr, y: Expr) -> Expr:
     """Integers divide towards zero and never trap: x / 0 is 0, the least number / -1 wraps, both as in numpy."""
-    if is_float(x.dtype):
-        return x / y
     zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
     is_zero = y == zero
     if is_unsigned(x.dtype):
@@ -149,9 +159,16 @@ BINARY: dict[type[Operator], _Binary] = {
 def pointwise(op: Operator, *operands: Tensor) -> Tensor:
     """The element of a table, of the operands' elements, which broadcast."""
     kind = type(op)
-    element: Callable[..., Expr] = UNARY.get(kind) or BINARY.get(kind) or partial(ATTRIBUTED[kind], op)
-    extents = shape_of(op.results[0])
-    return compute(extents, lambda *i: element(*(broadcast(x, i) for x in operands)), label(op))
+    return _compute(UNARY.get(kind) or BINARY.get(kind) or partial(ATTRIBUTED[kind], op), op, *operands)
+
+
+def _compute(element: Callable[..., Expr], op: Operator, *operands: Tensor) -> Tensor:
+    return compute(shape_of(op.results[0]), lambda *i: element(*(broadcast(x, i) for x in operands)), label(op))
+
+
+def of_elements(table: Mapping[type[Operator], Callable[..., Expr]]) -> dict[type[Operator], Callable[..., Tensor]]:
+    """Operators by what each is of its operands' elements, which broadcast -> their lowerings."""
+    return {kind: partial(_compute, element) for kind, element in table.items()}
 
 
 def bias_add(op: Operator, x: Tensor, bias: Tensor) -> Tensor:

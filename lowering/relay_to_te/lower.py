@@ -20,7 +20,7 @@ from ...provenance.diagnostics import fail
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, transform
+from . import convolution, elementwise, logic, nn, normalization, reduce, transform
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -31,10 +31,12 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 
 TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
+    **logic.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
+    **reduce.TABLE,
 }
 """Operator -> what it computes."""
 
