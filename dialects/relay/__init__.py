@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from . import (
     activation,
     convolution,
+    convolution_transpose,
     division,
     elementwise,
     layout,
@@ -13,6 +14,7 @@ from . import (
     normalization,
     pooling,
     reduce,
+    sorting,
     transform,
 )
 from .constants import PoolAttr
@@ -22,6 +24,7 @@ from .operator import operators_of
 OPERATORS = operators_of(
     activation,
     convolution,
+    convolution_transpose,
     division,
     elementwise,
     layout,
@@ -30,6 +33,7 @@ OPERATORS = operators_of(
     normalization,
     pooling,
     reduce,
+    sorting,
     transform,
 )
 """All operators: the classes of these modules."""

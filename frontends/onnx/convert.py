@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from . import activations, elementwise, known, layers, logic, padding, pooling, reductions, shaping
+from . import (
+    activations,
+    casts,
+    convolution,
+    elementwise,
+    known,
+    layers,
+    logic,
+    padding,
+    pooling,
+    reductions,
+    sequences,
+    shaping,
+)
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
     **activations.TABLE,
+    **casts.TABLE,
+    **convolution.TABLE,
     **elementwise.TABLE,
     **known.TABLE,
     **layers.TABLE,
@@ -14,11 +29,15 @@ CONVERTERS: dict[str, Converter] = {
     **padding.TABLE,
     **pooling.TABLE,
     **reductions.TABLE,
+    **sequences.TABLE,
     **shaping.TABLE,
 }
 """Operators of the default domain."""
 
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": {}}
+MICROSOFT: dict[str, Converter] = {}
+"""Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

@@ -1,4 +1,4 @@
-"""Convolution, normalisation, matrix products, softmax, dropout."""
+"""Normalisation, matrix products, softmax, dropout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ...dialects.relay.nn import (
     BatchMatmulOp,
     BatchNormOp,
     BiasAddOp,
-    Conv2DOp,
     DenseOp,
     DropoutOp,
     LayerNormOp,
@@ -23,28 +22,6 @@ from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, 
 from ...support.dtypes import Array
 from .context import Context, dtype_of, shape_of
 from .converter import Converter
-from .window import image_of, window
-
-
-def conv(ctx: Context) -> SSAValue:
-    """nn.conv2d, then nn.bias_add if there is a bias."""
-    image, weight = image_of(ctx), ctx.shape(1)
-    if len(weight) != 4:
-        ctx.fail("a 4-d weight (outputs, inputs, height, width)", f"shape {list(weight)}")
-    kernel = (weight[2], weight[3])
-    if (given := ctx.ints("kernel_shape")) is not None and given != kernel:
-        ctx.fail(f"kernel_shape {list(kernel)} as the weight has", str(list(given)))
-    found = window(ctx, image, kernel)
-    result = ctx.emit(
-        Conv2DOp,
-        ctx.value(0),
-        ctx.value(1),
-        strides=found.strides,
-        padding=found.padding,
-        dilation=found.dilation,
-        groups=ctx.int("group", 1),
-    )
-    return ctx.emit(BiasAddOp, result, ctx.value(2)) if ctx.has(2) else result
 
 
 def batch_norm(ctx: Context) -> SSAValue:
@@ -192,7 +169,6 @@ def dropout(ctx: Context) -> tuple[SSAValue, Array] | SSAValue:
 
 TABLE = {
     "BatchNormalization": Converter(batch_norm),
-    "Conv": Converter(conv),
     "Dropout": Converter(dropout),
     "Gemm": Converter(gemm),
     "LRN": Converter(lrn),

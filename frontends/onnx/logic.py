@@ -8,7 +8,6 @@ from operator import add
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import division, logic
-from ...dialects.relay import elementwise as ew
 from .context import Context
 from .converter import Converter
 from .elementwise import elementwise
@@ -23,10 +22,6 @@ def bit_shift(ctx: Context) -> SSAValue:
             return ctx.emit(logic.RightShiftOp, ctx.value(0), ctx.value(1))
         case other:
             ctx.fail("direction LEFT or RIGHT", repr(other))
-
-
-def cast_like(ctx: Context) -> SSAValue:
-    return ctx.emit(ew.CastOp, ctx.value(0), dtype=ctx.dtype(1).name)
 
 
 def mean(ctx: Context) -> SSAValue:
@@ -51,7 +46,6 @@ TABLE = {
     "BitwiseAnd": Converter(elementwise(logic.BitwiseAndOp)),
     "BitwiseOr": Converter(elementwise(logic.BitwiseOrOp)),
     "BitwiseXor": Converter(elementwise(logic.BitwiseXorOp)),
-    "CastLike": Converter(cast_like),
     "GreaterOrEqual": Converter(elementwise(logic.GreaterEqualOp)),
     "LessOrEqual": Converter(elementwise(logic.LessEqualOp)),
     "Mean": Converter(mean),

@@ -8,13 +8,15 @@ from functools import partial
 from math import ceil, floor
 
 from ... import te
+from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as relay
 from ...dialects.relay.nn import BiasAddOp
-from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import BroadcastToOp
 from ...support.dtypes import BOOL, bits, is_float, is_unsigned, limits
 from ...te import Expr, Tensor
-from .stages import broadcast, compute, dtype_of, label, shape, wide
+from .small_dtypes import cast
+from .stages import broadcast, compute, label, shape, wide
 
 _Unary = Callable[[Expr], Expr]
 _Attributed = Callable[[Operator, Expr], Expr]
@@ -45,11 +47,8 @@ def _clip(op: Operator, x: Expr) -> Expr:
 
 
 def _cast(op: Operator, x: Expr) -> Expr:
-    """A float beyond the range of a narrow or unsigned integer keeps its low bits, as in C."""
-    dtype = dtype_of(op)
-    if is_float(x.dtype) and (through := relay.CastOp.THROUGH.get(dtype)):
-        return x.astype(through).astype(dtype)
-    return x.astype(dtype)
+    source, target = (dtype_name(element_of(value)) for value in (op.operands[0], op.results[0]))
+    return cast(x, source, target, op.signature.str("round_mode"))
 
 
 def _sign(x: Expr) -> Expr:
