@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -17,11 +16,8 @@ from ...dialects.relay.nn import (
     DenseOp,
     DropoutOp,
     LayerNormOp,
-    LogSoftmaxOp,
     LRNOp,
-    SoftmaxOp,
 )
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from ...support.dtypes import Array
 from .context import Context, dtype_of, shape_of
@@ -156,23 +152,6 @@ def _batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
     return _reshaped(ctx, result, (*batch, m, n))
 
 
-def softmax(op: type[Operator]) -> Callable[[Context], SSAValue]:
-    """The converter of a softmax: from opset 13 on along `axis`; before, over all elements from `axis` on."""
-
-    def convert(ctx: Context) -> SSAValue:
-        data, shape = ctx.value(0), ctx.shape(0)
-        axis = ctx.int("axis", -1 if ctx.opset >= 13 else 1)
-        if not -len(shape) <= axis < len(shape):
-            ctx.fail(f"an axis in [{-len(shape)}, {len(shape)})", str(axis))
-        axis %= len(shape)
-        if ctx.opset >= 13 or prod(shape[axis:]) == shape[axis]:
-            return ctx.emit(op, data, axis=axis)
-        rows = _reshaped(ctx, data, (prod(shape[:axis]), prod(shape[axis:])))
-        return _reshaped(ctx, ctx.emit(op, rows, axis=1), shape)
-
-    return convert
-
-
 def dropout(ctx: Context) -> tuple[SSAValue, Array] | SSAValue:
     """nn.dropout, which lets the data through; the mask, if wanted, is all true (all one before opset 10)."""
     if ctx.opset < 12:
@@ -194,7 +173,5 @@ TABLE = {
     "Gemm": Converter(gemm),
     "LRN": Converter(lrn),
     "LayerNormalization": Converter(layer_norm),
-    "LogSoftmax": Converter(softmax(LogSoftmaxOp)),
     "MatMul": Converter(matmul),
-    "Softmax": Converter(softmax(SoftmaxOp)),
 }

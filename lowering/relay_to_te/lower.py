@@ -27,9 +27,11 @@ from . import (
     convolution,
     convolution_transpose,
     elementwise,
+    logic,
     nn,
     normalization,
     pooling,
+    reduce,
     sorting,
     transform,
 )
@@ -43,6 +45,8 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 
 TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
+    **logic.TABLE,
+    **reduce.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
     **convolution_transpose.TABLE,
