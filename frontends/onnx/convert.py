@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import convolution, elementwise, known, layers, padding, pooling, reductions, shaping
+from . import convolution, elementwise, known, layers, padding, pooling, recurrent, reductions, shaping
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
@@ -14,6 +14,7 @@ CONVERTERS: dict[str, Converter] = {
     **pooling.TABLE,
     **reductions.TABLE,
     **shaping.TABLE,
+    **recurrent.TABLE,
 }
 """Operators of the default domain."""
 

@@ -27,6 +27,7 @@ from . import (
     nn,
     normalization,
     pooling,
+    recurrent,
     sorting,
     transform,
 )
@@ -47,6 +48,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **normalization.TABLE,
     **pooling.TABLE,
     **sorting.TABLE,
+    **recurrent.TABLE,
 }
 """Operator -> what it computes."""
 
