@@ -1,6 +1,7 @@
 # make run    compile and run the example model      make test   every check and every test
 # make check  static checks only                     make bench  every benchmark
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
+# make conformance   the ONNX standard's own node tests
 PYTHON ?= python3
 SEED ?= 0
 VENV ?= .venv
@@ -13,7 +14,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 	$$(pyenv root 2>/dev/null)/versions/$(version).*/bin/python; do \
 	$$python -c '' 2>/dev/null && echo $$python && break; done))
 
-.PHONY: run test test-all check bench fuzz clean
+.PHONY: run test test-all check bench fuzz conformance clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -37,6 +38,9 @@ bench: $(INSTALLED)
 
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/support/random_schedules.py --cases 2000 --seed $(SEED)
+
+conformance: $(INSTALLED)
+	$(BIN)/python tests/conformance.py
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

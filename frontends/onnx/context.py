@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
 from xdsl.ir import SSAValue
 
@@ -29,6 +29,15 @@ Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
 """What stands for one operand that an operator declares."""
 
 
+class Undecided(FrontendError):
+    """Only values that are computed at run time decide what a step does."""
+
+    def __init__(self, text: str, tensor: Tensor | None):
+        super().__init__(text)
+        self.tensor = tensor
+        """The one whose value is needed."""
+
+
 def _tensors() -> list[Tensor]:
     return []
 
@@ -44,6 +53,26 @@ class Tensor:
     """The layer that made it."""
     made_of: Sequence[Tensor] = ()
     """The known tensors it was evaluated from."""
+    items: Sequence[Tensor] | None = None
+    """Of a sequence, what is in it."""
+    nothing: bool = False
+    """Whether it is an optional without a value."""
+    narrowed: tuple[SSAValue, int] | None = None
+    """How many of `value` count, and along which axis; nothing else can be computed with it in this stretch."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a tensor, neither a sequence nor nothing."""
+        return self.items is None and not self.nothing
+
+    def type_proto(self) -> TypeProto:
+        """Its ONNX type."""
+        if self.array is not None:
+            shape, dtype = self.array.shape, self.array.dtype
+        else:
+            assert self.value is not None
+            shape, dtype = shape_of(self.value), dtype_of(self.value)
+        return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(dtype), shape)
 
     @property
     def location(self) -> LocationAttr:
@@ -62,7 +91,10 @@ class Tensor:
     def materialise(self, builder: LocatedBuilder, module: ModuleOp) -> SSAValue:
         """The relay value; of a known tensor, a constant added at its first use."""
         if self.value is None:
-            assert self.array is not None
+            if self.array is None:
+                raise FrontendError(
+                    f"'{self.name}': expected a tensor, got {'nothing' if self.nothing else 'a sequence'}"
+                )
             with builder.located(self.location):
                 self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
             self.value.name_hint = value_name(self.name)
@@ -137,7 +169,9 @@ class Context:
         """The values of input `index`, called `what`, which must be known at import."""
         array = self.known(index)
         if array is None:
-            self.fail(f"{what} known at import", f"'{self.tensor(index).name}', which is computed at run time")
+            tensor = self.tensor(index)
+            found = f"'{tensor.name}', which is computed at run time"
+            raise Undecided(message(self.node.op_type, f"{what} known at import", found, self.leaf), tensor)
         return array
 
     def known_ints(self, index: int, what: str) -> tuple[int, ...]:

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from . import convolution, elementwise, known, layers, padding, pooling, recurrent, reductions, shaping
+from . import (
+    casts,
+    convolution,
+    elementwise,
+    known,
+    layers,
+    padding,
+    pooling,
+    reductions,
+    sequences,
+    shaping,
+)
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **casts.TABLE,
     **convolution.TABLE,
     **elementwise.TABLE,
     **known.TABLE,
@@ -13,12 +26,16 @@ CONVERTERS: dict[str, Converter] = {
     **padding.TABLE,
     **pooling.TABLE,
     **reductions.TABLE,
+    **sequences.TABLE,
     **shaping.TABLE,
     **recurrent.TABLE,
 }
 """Operators of the default domain."""
 
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": {}}
+MICROSOFT: dict[str, Converter] = {}
+"""Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

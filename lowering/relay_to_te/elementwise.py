@@ -8,13 +8,15 @@ from functools import partial
 from math import ceil, floor
 
 from ... import te
+from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as relay
 from ...dialects.relay.nn import BiasAddOp
-from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import BroadcastToOp
 from ...support.dtypes import BOOL, bits, is_float, is_unsigned, limits
 from ...te import Expr, Tensor
-from .stages import broadcast, compute, dtype_of, label, shape, wide
+from .small_dtypes import cast
+from .stages import broadcast, compute, label, shape, wide
 
 _Unary = Callable[[Expr], Expr]
 _Attributed = Callable[[Operator, Expr], Expr]
@@ -42,6 +44,11 @@ def _clip(op: Operator, x: Expr) -> Expr:
     least, most = te.const(low, x.dtype), te.const(high, x.dtype)
     raised = te.select(x < least, least, x)
     return te.select(most < raised, most, raised)
+
+
+def _cast(op: Operator, x: Expr) -> Expr:
+    source, target = (dtype_name(element_of(value)) for value in (op.operands[0], op.results[0]))
+    return cast(x, source, target, op.signature.str("round_mode"))
 
 
 def _sign(x: Expr) -> Expr:
@@ -91,7 +98,7 @@ UNARY: dict[type[Operator], _Unary] = {
 """Operator -> its element, of the operand's."""
 
 ATTRIBUTED: dict[type[Operator], _Attributed] = {
-    relay.CastOp: lambda op, x: x.astype(dtype_of(op)),
+    relay.CastOp: _cast,
     relay.ClipOp: _clip,
     relay.LeakyReluOp: lambda op, x: te.select(x < 0, x * op.signature.get("alpha"), x),
 }

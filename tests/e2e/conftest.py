@@ -51,11 +51,13 @@ class Zoo:
 
 
 def _onnxruntime(model: ModelProto, inputs: dict[str, Array]) -> list[Array]:
-    """The outputs of onnxruntime on one thread."""
+    """The outputs of onnxruntime on one thread. It optimises nothing, which would take longer than to run once."""
     runtime = cast(Any, ort)
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.disable_prepacking", "1")
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return session.run(None, inputs)
 

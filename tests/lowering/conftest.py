@@ -35,6 +35,7 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.audit import check_located
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
+from whence.support.dtypes import SMALL
 from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
@@ -211,6 +212,9 @@ def _agree(got: Array, want: Array) -> None:
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
     if want.dtype.kind in "biu":
         np.testing.assert_array_equal(got, want)
+        return
+    if want.dtype.name in SMALL:
+        np.testing.assert_array_equal(got.astype(np.float32), want.astype(np.float32))
         return
     relative = _RELATIVE[want.dtype.name]
     got, want = got.astype(np.float64), want.astype(np.float64)
