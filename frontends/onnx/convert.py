@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import convolution, elementwise, known, layers, padding, pooling, recurrent, reductions, shaping
 from . import (
     activations,
     casts,
@@ -31,6 +32,7 @@ CONVERTERS: dict[str, Converter] = {
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
+    **recurrent.TABLE,
 }
 """Operators of the default domain."""
 

@@ -32,6 +32,7 @@ from . import (
     normalization,
     pooling,
     reduce,
+    recurrent,
     sorting,
     transform,
 )
@@ -54,6 +55,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **normalization.TABLE,
     **pooling.TABLE,
     **sorting.TABLE,
+    **recurrent.TABLE,
 }
 """Operator -> what it computes."""
 
