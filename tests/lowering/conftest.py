@@ -211,10 +211,10 @@ def _agree(got: Array, want: Array) -> None:
     np.testing.assert_allclose(got, want, rtol=relative, atol=relative * float(finite.max(initial=0)))
 
 
-def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1) -> None:
-    """The module gives at opt levels 0 and 3 what the operators' definitions in numpy say."""
+def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1, levels: Sequence[int] = (0, 3)) -> None:
+    """The module gives at these opt levels what the operators' definitions in numpy say."""
     wanted = evaluate_module(module, inputs)
-    for level in (0, 3):
+    for level in levels:
         found = compile_model(module, opt_level=level, threads=threads, audit=True)(*inputs)
         for got, want in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
             _agree(got, want)
@@ -227,5 +227,5 @@ def make_net() -> type[Net]:
 
 @pytest.fixture
 def check_model() -> Callable[..., None]:
-    """Compile a relay module at opt levels 0 and 3, and compare what it computes on arrays with numpy."""
+    """Compile a relay module, at opt levels 0 and 3 by default, and compare what it computes on arrays with numpy."""
     return _check_model
