@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from . import convolution, elementwise, known, layers, padding, pooling, recurrent, reductions, shaping
 from . import (
     activations,
     casts,
@@ -13,6 +12,7 @@ from . import (
     logic,
     padding,
     pooling,
+    recurrent,
     reductions,
     sequences,
     shaping,

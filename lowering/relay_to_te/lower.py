@@ -31,8 +31,8 @@ from . import (
     nn,
     normalization,
     pooling,
-    reduce,
     recurrent,
+    reduce,
     sorting,
     transform,
 )
