@@ -2,21 +2,41 @@
 
 from xdsl.ir import Dialect
 
-from . import convolution, elementwise, layout, matmul, normalization, pooling, reduce, sorting, transform
+from . import (
+    convolution,
+    creation,
+    elementwise,
+    indexing,
+    layout,
+    matmul,
+    normalization,
+    pooling,
+    rearrange,
+    reduce,
+    scatter,
+    sorting,
+    transform,
+    windows,
+)
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
 
 OPERATORS = operators_of(
     convolution,
+    creation,
     elementwise,
+    indexing,
     layout,
     matmul,
     normalization,
     pooling,
+    rearrange,
     reduce,
+    scatter,
     sorting,
     transform,
+    windows,
 )
 """All operators: the classes of these modules."""
 

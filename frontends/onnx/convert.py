@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from . import elementwise, known, layers, padding, pooling, reductions, shaping
+from . import elementwise, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
     **elementwise.TABLE,
+    **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
+    **rearrange.TABLE,
     **reductions.TABLE,
     **shaping.TABLE,
+    **sorting.TABLE,
 }
 """Operators of the default domain."""
 

@@ -20,7 +20,19 @@ from ...provenance.diagnostics import fail
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, sorting, transform
+from . import (
+    convolution,
+    creation,
+    elementwise,
+    indexing,
+    nn,
+    normalization,
+    rearrange,
+    scatter,
+    sorting,
+    transform,
+    windows,
+)
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -35,7 +47,12 @@ TABLE: dict[type[Operator], Lowering] = {
     **convolution.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
+    **creation.TABLE,
+    **indexing.TABLE,
+    **rearrange.TABLE,
+    **scatter.TABLE,
     **sorting.TABLE,
+    **windows.TABLE,
 }
 """Operator -> what it computes."""
 
