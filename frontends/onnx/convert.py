@@ -17,6 +17,7 @@ from . import (
     sequences,
     shaping,
 )
+from . import elementwise, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
@@ -24,15 +25,18 @@ CONVERTERS: dict[str, Converter] = {
     **casts.TABLE,
     **convolution.TABLE,
     **elementwise.TABLE,
+    **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
     **logic.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
+    **rearrange.TABLE,
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
     **recurrent.TABLE,
+    **sorting.TABLE,
 }
 """Operators of the default domain."""
 
