@@ -7,17 +7,19 @@ from . import (
     casts,
     convolution,
     elementwise,
+    indexing,
     known,
     layers,
     logic,
     padding,
     pooling,
+    rearrange,
     recurrent,
     reductions,
     sequences,
     shaping,
+    sorting,
 )
-from . import elementwise, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
