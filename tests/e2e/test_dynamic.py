@@ -155,7 +155,8 @@ def test_a_loop_carries_values_and_stacks_what_is_left(trips: int):
 
 SCAN = """graph (float[2] start, float[T, 2] rows) => (float[2] final, float[T, 2] sums) {
     [running] final, sums = Scan (start, rows) <
-        num_scan_inputs = 1, scan_output_directions = [1], body = step (float[2] state, float[2] row) => (float[2] after, float[2] out) {
+        num_scan_inputs = 1, scan_output_directions = [1],
+        body = step (float[2] state, float[2] row) => (float[2] after, float[2] out) {
             [add] after = Add (state, row)
             [copy] out = Identity (after)
         }

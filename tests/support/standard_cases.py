@@ -51,7 +51,7 @@ def cases(names: Sequence[str] | None = None) -> Iterator[Case]:
 def stored(folder: Path) -> Iterator[Case]:
     """The cases that older versions of the package keep in a folder as files."""
     for path in sorted(folder.iterdir()):
-        model = onnx.load(path / "model.onnx")
+        model = onnx.ModelProto.FromString((path / "model.onnx").read_bytes())
         sets: list[tuple[list[Any], list[Any]]] = []
         for data in sorted(path.glob("test_data_set_*")):
             kinds = (("input", model.graph.input), ("output", model.graph.output))
@@ -76,10 +76,8 @@ def _value(given: Any) -> Any:
             return numpy_helper.to_list(given)
         case onnx.OptionalProto():
             return numpy_helper.to_optional(given)
-        case list():
-            return [_value(one) for one in given]
         case _:
-            return given
+            return [_value(one) for one in cast("list[Any]", given)] if isinstance(given, list) else given
 
 
 def _read(path: Path, type_: onnx.TypeProto) -> Any:
