@@ -26,6 +26,7 @@ from ...te.language.tensor import FullOp, PlaceholderOp
 from . import (
     convolution,
     convolution_transpose,
+    cumulative,
     elementwise,
     logic,
     nn,
@@ -44,6 +45,7 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 """
 
 TABLE: dict[type[Operator], Lowering] = {
+    **cumulative.TABLE,
     **elementwise.TABLE,
     **logic.TABLE,
     **reduce.TABLE,
