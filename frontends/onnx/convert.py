@@ -11,8 +11,10 @@ from . import (
     known,
     layers,
     logic,
+    normalization,
     padding,
     pooling,
+    random,
     reductions,
     sequences,
     shaping,
@@ -28,15 +30,20 @@ CONVERTERS: dict[str, Converter] = {
     **known.TABLE,
     **layers.TABLE,
     **logic.TABLE,
+    **normalization.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
+    **random.TABLE,
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
 }
 """Operators of the default domain."""
 
-MICROSOFT: dict[str, Converter] = {}
+MICROSOFT: dict[str, Converter] = {
+    **activations.MICROSOFT,
+    **normalization.MICROSOFT,
+}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}

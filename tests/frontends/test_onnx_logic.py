@@ -151,6 +151,4 @@ def test_places(op: str, axis: int, last: int):
 def test_cumulative_sums(dtype: str, exclusive: int, reverse: int):
     for axis in (0, -1):
         place = np.array(axis, np.int64)
-        check_node(
-            "CumSum", few((3, 6, 5), dtype), place, opset=14, known=[1], exclusive=exclusive, reverse=reverse
-        )
+        check_node("CumSum", few((3, 6, 5), dtype), place, opset=14, known=[1], exclusive=exclusive, reverse=reverse)
