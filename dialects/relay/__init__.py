@@ -7,8 +7,10 @@ from . import (
     convolution,
     convolution_transpose,
     cumulative,
+    creation,
     division,
     elementwise,
+    indexing,
     layout,
     logic,
     matmul,
@@ -16,9 +18,13 @@ from . import (
     norms,
     pooling,
     random,
+    rearrange,
+    recurrent,
     reduce,
+    scatter,
     sorting,
     transform,
+    windows,
 )
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
@@ -30,7 +36,9 @@ OPERATORS = operators_of(
     convolution_transpose,
     cumulative,
     division,
+    creation,
     elementwise,
+    indexing,
     layout,
     logic,
     matmul,
@@ -38,9 +46,13 @@ OPERATORS = operators_of(
     norms,
     pooling,
     random,
+    recurrent,
+    rearrange,
     reduce,
+    scatter,
     sorting,
     transform,
+    windows,
 )
 """All operators: the classes of these modules."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
@@ -24,6 +24,9 @@ from ...support.errors import FrontendError
 from .limits import excess, expectation
 from .names import value_name
 from .tensors import to_array
+
+Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
+"""What stands for one operand that an operator declares."""
 
 
 class Undecided(FrontendError):
@@ -216,6 +219,10 @@ class Context:
         attribute = self._attribute(name, AttributeProto.STRING)
         return default if attribute is None else attribute.s.decode()
 
+    def strs(self, name: str) -> list[str] | None:
+        attribute = self._attribute(name, AttributeProto.STRINGS)
+        return None if attribute is None else [one.decode() for one in attribute.strings]
+
     def tensor_attribute(self, name: str) -> Array | None:
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else self.decode(attribute.t)
@@ -231,12 +238,17 @@ class Context:
         if too_big := excess(shape, dtype.itemsize):
             self.fail(expectation(), too_big)
 
-    def emit(self, op: type[Operator], *operands: SSAValue, **attributes: Value) -> SSAValue:
+    def emit(self, op: type[Operator], *operands: Operands, **attributes: Value) -> SSAValue:
         """Add an op and return its first result."""
-        result = op(*operands, location=None, **attributes).results[0]
-        self.fits(shape_of(result), dtype_of(result))
-        self.builder.add(result.op)
-        return result
+        return self.emit_all(op, *operands, **attributes)[0]
+
+    def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
+        """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
+        made = op(*operands, location=None, **attributes)
+        for result in made.results:
+            self.fits(shape_of(result), dtype_of(result))
+        self.builder.add(made)
+        return tuple(made.results)
 
     def constant(self, array: Array, hint: str) -> SSAValue:
         """Add a constant."""

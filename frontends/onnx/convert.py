@@ -8,6 +8,7 @@ from . import (
     convolution,
     cumulative,
     elementwise,
+    indexing,
     known,
     layers,
     logic,
@@ -15,9 +16,12 @@ from . import (
     padding,
     pooling,
     random,
+    rearrange,
+    recurrent,
     reductions,
     sequences,
     shaping,
+    sorting,
 )
 from .converter import Converter
 
@@ -27,6 +31,7 @@ CONVERTERS: dict[str, Converter] = {
     **convolution.TABLE,
     **cumulative.TABLE,
     **elementwise.TABLE,
+    **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
     **logic.TABLE,
@@ -34,9 +39,12 @@ CONVERTERS: dict[str, Converter] = {
     **padding.TABLE,
     **pooling.TABLE,
     **random.TABLE,
+    **rearrange.TABLE,
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
+    **recurrent.TABLE,
+    **sorting.TABLE,
 }
 """Operators of the default domain."""
 

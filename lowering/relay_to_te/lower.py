@@ -27,16 +27,22 @@ from . import (
     convolution,
     convolution_transpose,
     cumulative,
+    creation,
     elementwise,
+    indexing,
     logic,
     nn,
     normalization,
     norms,
     pooling,
     random,
+    rearrange,
+    recurrent,
     reduce,
+    scatter,
     sorting,
     transform,
+    windows,
 )
 from .stages import compute, shape
 
@@ -60,6 +66,13 @@ TABLE: dict[type[Operator], Lowering] = {
     **normalization.TABLE,
     **pooling.TABLE,
     **sorting.TABLE,
+    **recurrent.TABLE,
+    **creation.TABLE,
+    **indexing.TABLE,
+    **rearrange.TABLE,
+    **scatter.TABLE,
+    **sorting.TABLE,
+    **windows.TABLE,
 }
 """Operator -> what it computes."""
 

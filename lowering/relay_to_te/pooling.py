@@ -144,7 +144,8 @@ def _adaptive(op: Operator, x: Tensor, reducer: Callable[..., Expr], tag: str) -
     k = [te.reduce_axis((0, extent), name=f"k{axis}") for axis, extent in enumerate(window)]
 
     def combined(*i: Expr) -> Expr:
-        point, inside = list(i), []
+        point = list(i)
+        inside: list[Expr] = []
         for axis, size, at in zip(axes, sizes, k, strict=True):
             extent = extents[axis]
             point[axis] = i[axis] * extent // size + at

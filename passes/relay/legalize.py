@@ -14,7 +14,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.element_types import numpy_dtype
-from ...dialects.relay.attributes import Value
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.convolution_transpose import ConvTranspose
 from ...dialects.relay.core import ConstantOp
@@ -108,12 +107,9 @@ class TransposedToConvolution(RewritePattern):
         phases = [_Phases.of(*row) for row in zip(image, spans, strides, before, out, strict=True)]
         build = _Builder(self.module)
         filters = self._filters(build, weight, groups, dilation, phases)
-        attributes: dict[str, Value] = {
-            "padding": [p.pads[0] for p in phases] + [p.pads[1] for p in phases],
-            "groups": groups,
-        }
+        padding = [p.pads[0] for p in phases] + [p.pads[1] for p in phases]
         convolution: type[Operator] = (Conv1DOp, Conv2DOp, Conv3DOp)[rank - 1]
-        made = build.add(convolution(data, filters, **attributes))
+        made = build.add(convolution(data, filters, padding=padding, groups=groups))
         # (n, group, phases, outputs of a group, places) -> (n, group, outputs, place 0, phase 0, place 1, ..)
         places = shape_of(made)[2:]
         split = build.reshaped(made, (batch, groups, *strides, per_group, *places))

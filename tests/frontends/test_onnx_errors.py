@@ -319,7 +319,7 @@ def test_external_data_of_a_model_in_memory(tmp_path: Path):
 
 
 OPERATORS = [
-    (13, "(float[1,3,8] x, float[4,3,3] w)", "y = Conv (x, w)", "Conv: expected a 4-d input (batch, channels"),
+    (13, "(float[3,8] x, float[4,3,3] w)", "y = Conv (x, w)", "Conv: expected a 3-d, 4-d or 5-d input"),
     (13, "(float[1,3,8,8] x, float[4,2,3,3] w)", "y = Conv (x, w)", "expected 3 input channels"),
     (
         13,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from operator_cases import Cases, Check, MakeNet
 
@@ -30,7 +32,7 @@ for max_pool, avg_pool, image in (
 ):
     rank = len(image)
     text = "x".join(map(str, (2, 3, *image)))
-    window = {"pool_size": (3,) * rank, "strides": (2,) * rank, "padding": (1,) * rank}
+    window: dict[str, Any] = {"pool_size": (3,) * rank, "strides": (2,) * rank, "padding": (1,) * rank}
     CASES.add(max_pool, text, **window)
     CASES.add(max_pool, f"{text} int8", **window, ceil_mode=True)
     CASES.add(avg_pool, text, **window, ceil_mode=True)
