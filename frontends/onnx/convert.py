@@ -6,13 +6,16 @@ from . import (
     activations,
     casts,
     convolution,
+    cumulative,
     elementwise,
     indexing,
     known,
     layers,
     logic,
+    normalization,
     padding,
     pooling,
+    random,
     rearrange,
     recurrent,
     reductions,
@@ -26,13 +29,16 @@ CONVERTERS: dict[str, Converter] = {
     **activations.TABLE,
     **casts.TABLE,
     **convolution.TABLE,
+    **cumulative.TABLE,
     **elementwise.TABLE,
     **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
     **logic.TABLE,
+    **normalization.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
+    **random.TABLE,
     **rearrange.TABLE,
     **reductions.TABLE,
     **sequences.TABLE,
@@ -42,7 +48,10 @@ CONVERTERS: dict[str, Converter] = {
 }
 """Operators of the default domain."""
 
-MICROSOFT: dict[str, Converter] = {}
+MICROSOFT: dict[str, Converter] = {
+    **activations.MICROSOFT,
+    **normalization.MICROSOFT,
+}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}

@@ -26,13 +26,16 @@ from ...te.language.tensor import FullOp, PlaceholderOp
 from . import (
     convolution,
     convolution_transpose,
+    cumulative,
     creation,
     elementwise,
     indexing,
     logic,
     nn,
     normalization,
+    norms,
     pooling,
+    random,
     rearrange,
     recurrent,
     reduce,
@@ -50,8 +53,11 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 """
 
 TABLE: dict[type[Operator], Lowering] = {
+    **cumulative.TABLE,
     **elementwise.TABLE,
     **logic.TABLE,
+    **norms.TABLE,
+    **random.TABLE,
     **reduce.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
