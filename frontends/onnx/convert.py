@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from . import elementwise, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
+from . import elementwise, image, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
     **elementwise.TABLE,
+    **image.TABLE,
     **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
