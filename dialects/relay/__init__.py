@@ -14,9 +14,11 @@ from . import (
     rearrange,
     reduce,
     resize,
+    sampling,
     scatter,
     sorting,
     transform,
+    vision,
     windows,
 )
 from .constants import PoolAttr
@@ -35,9 +37,11 @@ OPERATORS = operators_of(
     rearrange,
     reduce,
     resize,
+    sampling,
     scatter,
     sorting,
     transform,
+    vision,
     windows,
 )
 """All operators: the classes of these modules."""

@@ -90,7 +90,7 @@ class Resizing:
         reach = 1 if self.method == "linear" else 2
         first = math.floor(-reach / shrink) + 1
         taps = np.arange(first, 2 - first)[:, None]
-        weights = self._kernel(np.abs((taps - ratio) * shrink))
+        weights = self.kernel(np.abs((taps - ratio) * shrink))
         places = left + taps
         if self.antialias:
             weights = weights / weights.sum(axis=0)
@@ -112,7 +112,7 @@ class Resizing:
         }
         return right[rounding]()
 
-    def _kernel(self, distance: AnyArray) -> AnyArray:
+    def kernel(self, distance: AnyArray) -> AnyArray:
         """The weight at a distance from the coordinate."""
         if self.method == "linear":
             return np.clip(1 - distance, 0, 1)
@@ -124,14 +124,16 @@ class Resizing:
 
 def resized(x: AnyArray, axes: Sequence[int], how: Sequence[Resizing], extrapolation: float) -> AnyArray:
     """An array with axes resized one after the other, in floats as wide as float32 or its own."""
-    wide = x if x.dtype in (np.float32, np.float64) else x.astype(np.float32)
+    wide: AnyArray = x if x.dtype.name in ("float32", "float64") else x.astype(np.float32)
     for axis, one in sorted(zip(axes, how, strict=True), key=lambda pair: -pair[0]):
         if one.identical:
             continue
         places, weights = one.table()
         shape = [1] * x.ndim
         shape[axis] = one.size
-        parts = zip(places, weights.astype(wide.dtype), strict=True)
-        wide = np.sum([wide.take(p, axis) * w.reshape(shape) for p, w in parts], axis=0, dtype=wide.dtype)
+        total: Any = 0
+        for p, w in zip(places, weights.astype(wide.dtype), strict=True):
+            total = total + wide.take(p, axis) * w.reshape(shape)
+        wide = total
         wide = np.where(one.outside().reshape(shape), wide.dtype.type(extrapolation), wide)
     return wide

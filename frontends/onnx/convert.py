@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from . import elementwise, image, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
+from . import (
+    elementwise,
+    image,
+    indexing,
+    known,
+    layers,
+    padding,
+    pooling,
+    rearrange,
+    reductions,
+    shaping,
+    sorting,
+    vision,
+)
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
@@ -17,10 +30,16 @@ CONVERTERS: dict[str, Converter] = {
     **reductions.TABLE,
     **shaping.TABLE,
     **sorting.TABLE,
+    **vision.TABLE,
 }
 """Operators of the default domain."""
 
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": {}}
+MICROSOFT: dict[str, Converter] = {
+    **vision.MICROSOFT,
+}
+"""Operators of com.microsoft."""
+
+DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

@@ -29,9 +29,11 @@ from . import (
     normalization,
     rearrange,
     resize,
+    sampling,
     scatter,
     sorting,
     transform,
+    vision,
     windows,
 )
 from .stages import compute, shape
@@ -52,6 +54,8 @@ TABLE: dict[type[Operator], Lowering] = {
     **indexing.TABLE,
     **rearrange.TABLE,
     **resize.TABLE,
+    **sampling.TABLE,
+    **vision.TABLE,
     **scatter.TABLE,
     **sorting.TABLE,
     **windows.TABLE,
