@@ -3,15 +3,20 @@
 from xdsl.ir import Dialect
 
 from . import (
+    activation,
     convolution,
+    convolution_transpose,
     creation,
+    division,
     elementwise,
     indexing,
     layout,
+    logic,
     matmul,
     normalization,
     pooling,
     rearrange,
+    recurrent,
     reduce,
     resize,
     sampling,
@@ -26,14 +31,19 @@ from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
 
 OPERATORS = operators_of(
+    activation,
     convolution,
+    convolution_transpose,
+    division,
     creation,
     elementwise,
     indexing,
     layout,
+    logic,
     matmul,
     normalization,
     pooling,
+    recurrent,
     rearrange,
     reduce,
     resize,

@@ -15,20 +15,42 @@ from . import (
     shaping,
     sorting,
     vision,
+    activations,
+    casts,
+    convolution,
+    elementwise,
+    indexing,
+    known,
+    layers,
+    logic,
+    padding,
+    pooling,
+    rearrange,
+    recurrent,
+    reductions,
+    sequences,
+    shaping,
+    sorting,
 )
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **activations.TABLE,
+    **casts.TABLE,
+    **convolution.TABLE,
     **elementwise.TABLE,
     **image.TABLE,
     **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
+    **logic.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
     **rearrange.TABLE,
     **reductions.TABLE,
+    **sequences.TABLE,
     **shaping.TABLE,
+    **recurrent.TABLE,
     **sorting.TABLE,
     **vision.TABLE,
 }
@@ -40,6 +62,10 @@ MICROSOFT: dict[str, Converter] = {
 """Operators of com.microsoft."""
 
 DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+MICROSOFT: dict[str, Converter] = {}
+"""Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

@@ -6,16 +6,13 @@ from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
-from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ExpandDimsOp
-from ...support.dtypes import Array
 from .context import Context, shape_of
-from .converter import Converter
-from .tensors import dtype_of
+from .converter import Converter, Result
 
 Convert = Callable[[Context], SSAValue]
 
@@ -53,8 +50,10 @@ def _copy(ctx: Context) -> SSAValue:
     return ctx.emit(ew.CopyOp, ctx.value(0))
 
 
-def identity(ctx: Context) -> SSAValue | Array:
-    """A copy; of a known tensor the tensor itself."""
+def identity(ctx: Context) -> Result:
+    """A copy; of a known tensor, a sequence or nothing, itself."""
+    if not ctx.tensor(0).plain:
+        return ctx.tensor(0)
     known = ctx.known(0)
     return _copy(ctx) if known is None else known
 
@@ -104,18 +103,6 @@ def _common(ctx: Context) -> np.dtype[np.generic]:
     return np.result_type(*wide)
 
 
-def cast_target(ctx: Context) -> np.dtype[np.generic]:
-    """The dtype that a Cast asks for; before opset 6 by name."""
-    if ctx.opset < 6:
-        name = ctx.str("to", "")
-        return dtype_of(TensorProto.DataType.Value(name), f"Cast '{ctx.node.output[0]}'")
-    return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
-
-
-def cast(ctx: Context) -> SSAValue:
-    return ctx.emit(ew.CastOp, ctx.value(0), dtype=cast_target(ctx).name)
-
-
 def clip(ctx: Context) -> SSAValue:
     """clip when the bounds of a float tensor are known; else maximum and minimum. The upper bound wins."""
     data = ctx.value(0)
@@ -152,7 +139,6 @@ TABLE = {
     "Atan": Converter(elementwise(ew.AtanOp)),
     "Atanh": Converter(elementwise(ew.AtanhOp)),
     "BitwiseNot": Converter(elementwise(ew.BitwiseNotOp)),
-    "Cast": Converter(cast),
     "Ceil": Converter(elementwise(ew.CeilOp)),
     "Clip": Converter(clip),
     "Cos": Converter(elementwise(ew.CosOp)),

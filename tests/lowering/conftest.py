@@ -35,6 +35,7 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.audit import check_located
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
+from whence.support.dtypes import SMALL
 from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
@@ -212,6 +213,9 @@ def _agree(got: Array, want: Array) -> None:
     if want.dtype.kind in "biu":
         np.testing.assert_array_equal(got, want)
         return
+    if want.dtype.name in SMALL:
+        np.testing.assert_array_equal(got.astype(np.float32), want.astype(np.float32))
+        return
     relative = _RELATIVE[want.dtype.name]
     got, want = got.astype(np.float64), want.astype(np.float64)
     finite = np.abs(want[np.isfinite(want)])
@@ -219,7 +223,7 @@ def _agree(got: Array, want: Array) -> None:
 
 
 def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1, levels: Sequence[int] = (0, 3)) -> None:
-    """The module gives at opt `levels` what the operators' definitions in numpy say."""
+    """The module gives at these opt levels what the operators' definitions in numpy say."""
     wanted = evaluate_module(module, inputs)
     for level in levels:
         found = compile_model(module, opt_level=level, threads=threads, audit=True)(*inputs)
@@ -239,5 +243,5 @@ def make_net() -> type[Net]:
 
 @pytest.fixture
 def check_model() -> Callable[..., None]:
-    """Compile a relay module at opt levels 0 and 3, and compare what it computes on arrays with numpy."""
+    """Compile a relay module, at opt levels 0 and 3 by default, and compare what it computes on arrays with numpy."""
     return _check_model
