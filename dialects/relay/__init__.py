@@ -21,9 +21,12 @@ from . import (
     rearrange,
     recurrent,
     reduce,
+    resize,
+    sampling,
     scatter,
     sorting,
     transform,
+    vision,
     windows,
 )
 from .constants import PoolAttr
@@ -49,9 +52,12 @@ OPERATORS = operators_of(
     recurrent,
     rearrange,
     reduce,
+    resize,
+    sampling,
     scatter,
     sorting,
     transform,
+    vision,
     windows,
 )
 """All operators: the classes of these modules."""

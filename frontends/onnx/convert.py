@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from . import (
+    elementwise,
+    image,
+    indexing,
+    known,
+    layers,
+    padding,
+    pooling,
+    rearrange,
+    reductions,
+    shaping,
+    sorting,
+    vision,
     activations,
     casts,
     convolution,
@@ -31,6 +43,7 @@ CONVERTERS: dict[str, Converter] = {
     **convolution.TABLE,
     **cumulative.TABLE,
     **elementwise.TABLE,
+    **image.TABLE,
     **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
@@ -45,6 +58,7 @@ CONVERTERS: dict[str, Converter] = {
     **shaping.TABLE,
     **recurrent.TABLE,
     **sorting.TABLE,
+    **vision.TABLE,
 }
 """Operators of the default domain."""
 
@@ -52,6 +66,12 @@ MICROSOFT: dict[str, Converter] = {
     **activations.MICROSOFT,
     **normalization.MICROSOFT,
 }
+    **vision.MICROSOFT,
+}
+"""Operators of com.microsoft."""
+
+DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+MICROSOFT: dict[str, Converter] = {}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
