@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from . import convolution, elementwise, known, layers, padding, pooling, recurrent, reductions, shaping
 from . import (
     casts,
     convolution,
@@ -11,6 +10,8 @@ from . import (
     layers,
     padding,
     pooling,
+    products,
+    recurrent,
     reductions,
     sequences,
     shaping,
@@ -25,14 +26,18 @@ CONVERTERS: dict[str, Converter] = {
     **layers.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
+    **products.TABLE,
+    **recurrent.TABLE,
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
-    **recurrent.TABLE,
 }
 """Operators of the default domain."""
 
-MICROSOFT: dict[str, Converter] = {}
+MICROSOFT: dict[str, Converter] = {
+    **convolution.MICROSOFT,
+    **products.MICROSOFT,
+}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
