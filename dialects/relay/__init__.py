@@ -3,10 +3,13 @@
 from xdsl.ir import Dialect
 
 from . import (
+    activation,
     convolution,
     convolution_transpose,
+    division,
     elementwise,
     layout,
+    logic,
     matmul,
     normalization,
     pooling,
@@ -20,10 +23,13 @@ from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
 
 OPERATORS = operators_of(
+    activation,
     convolution,
     convolution_transpose,
+    division,
     elementwise,
     layout,
+    logic,
     matmul,
     normalization,
     pooling,

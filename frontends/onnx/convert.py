@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from . import (
+    activations,
     casts,
     convolution,
     elementwise,
     known,
     layers,
+    logic,
     padding,
     pooling,
     products,
@@ -19,11 +21,13 @@ from . import (
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **activations.TABLE,
     **casts.TABLE,
     **convolution.TABLE,
     **elementwise.TABLE,
     **known.TABLE,
     **layers.TABLE,
+    **logic.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
     **products.TABLE,

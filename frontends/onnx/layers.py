@@ -1,8 +1,7 @@
-"""Normalisation, softmax, dropout."""
+"""Normalisation, dropout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -13,15 +12,13 @@ from ...dialects.relay.nn import (
     BatchNormOp,
     DropoutOp,
     LayerNormOp,
-    LogSoftmaxOp,
     LRNOp,
-    SoftmaxOp,
 )
-from ...dialects.relay.operator import Operator
-from ...dialects.relay.transform import BroadcastToOp, ReshapeOp
+from ...dialects.relay.transform import BroadcastToOp
 from ...support.dtypes import Array
 from .context import Context, shape_of
 from .converter import Converter
+from .products import reshaped
 
 
 def batch_norm(ctx: Context) -> SSAValue:
@@ -72,27 +69,6 @@ def lrn(ctx: Context) -> SSAValue:
     )
 
 
-def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return value if shape_of(value) == shape else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=1 * (0 in shape))
-
-
-def softmax(op: type[Operator]) -> Callable[[Context], SSAValue]:
-    """The converter of a softmax: from opset 13 on along `axis`; before, over all elements from `axis` on."""
-
-    def convert(ctx: Context) -> SSAValue:
-        data, shape = ctx.value(0), ctx.shape(0)
-        axis = ctx.int("axis", -1 if ctx.opset >= 13 else 1)
-        if not -len(shape) <= axis < len(shape):
-            ctx.fail(f"an axis in [{-len(shape)}, {len(shape)})", str(axis))
-        axis %= len(shape)
-        if ctx.opset >= 13 or prod(shape[axis:]) == shape[axis]:
-            return ctx.emit(op, data, axis=axis)
-        rows = reshaped(ctx, data, (prod(shape[:axis]), prod(shape[axis:])))
-        return reshaped(ctx, ctx.emit(op, rows, axis=1), shape)
-
-    return convert
-
-
 def dropout(ctx: Context) -> tuple[SSAValue, Array] | SSAValue:
     """nn.dropout, which lets the data through; the mask, if wanted, is all true (all one before opset 10)."""
     if ctx.opset < 12:
@@ -113,6 +89,4 @@ TABLE = {
     "Dropout": Converter(dropout),
     "LRN": Converter(lrn),
     "LayerNormalization": Converter(layer_norm),
-    "LogSoftmax": Converter(softmax(LogSoftmaxOp)),
-    "Softmax": Converter(softmax(SoftmaxOp)),
 }

@@ -27,10 +27,12 @@ from . import (
     convolution,
     convolution_transpose,
     elementwise,
+    logic,
     nn,
     normalization,
     pooling,
     recurrent,
+    reduce,
     sorting,
     transform,
 )
@@ -44,6 +46,8 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 
 TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
+    **logic.TABLE,
+    **reduce.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
     **convolution_transpose.TABLE,

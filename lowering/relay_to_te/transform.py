@@ -1,8 +1,8 @@
-"""Computes of the operators that move data, and of the reductions."""
+"""Computes of the operators that move data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from ... import te
@@ -11,7 +11,7 @@ from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
-from .stages import compute, divided, dtype_of, label, rounded, shape, wide
+from .stages import compute, label, shape
 
 
 def reshape(op: Operator, x: Tensor) -> Tensor:
@@ -140,30 +140,6 @@ def _mirrored(index: Expr, extent: int, mode: str) -> Expr:
     return te.minimum(distance, 2 * (extent - 1) - distance)
 
 
-def _reduction(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
-    return lambda op, x: rounded(_reduced(op, x, reducer), dtype_of(op))
-
-
-def _reduced(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
-    """The reduction over the operator's axes, in wide numbers."""
-    extents, number = shape(x), wide(dtype_of(op))
-    axes = relay.Reduce.axes(op.signature)
-    keep = bool(op.signature.get("keepdims"))
-    k = {axis: te.reduce_axis((0, extents[axis]), name=f"k{n}") for n, axis in enumerate(axes)}
-
-    def element(*i: Expr) -> Expr:
-        data = iter([index for axis, index in enumerate(i) if axis not in axes] if keep else i)
-        value = x(*(k[axis] if axis in k else next(data) for axis in range(len(extents))))
-        return reducer(value.astype(number), axis=list(k.values())) if k else value
-
-    return compute(shape_of(op.results[0]), element, label(op), tag="comm_reduce" if k else "")
-
-
-def mean(op: Operator, x: Tensor) -> Tensor:
-    count = prod(shape(x)[axis] for axis in relay.Reduce.axes(op.signature))
-    return divided(_reduced(op, x, te.sum), count, dtype_of(op))
-
-
 TABLE = {
     relay.ReshapeOp: reshape,
     relay.SqueezeOp: reshape,
@@ -175,8 +151,4 @@ TABLE = {
     relay.TakeOp: take,
     relay.LayoutTransformOp: layout_transform,
     relay.PadOp: pad,
-    relay.SumOp: _reduction(te.sum),
-    relay.MaxOp: _reduction(te.max),
-    relay.MinOp: _reduction(te.min),
-    relay.MeanOp: mean,
 }
