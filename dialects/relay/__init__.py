@@ -17,6 +17,20 @@ from . import (
     reduce,
     sorting,
     transform,
+    convolution,
+    creation,
+    elementwise,
+    indexing,
+    layout,
+    matmul,
+    normalization,
+    pooling,
+    rearrange,
+    reduce,
+    scatter,
+    sorting,
+    transform,
+    windows,
 )
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
@@ -27,16 +41,21 @@ OPERATORS = operators_of(
     convolution,
     convolution_transpose,
     division,
+    creation,
     elementwise,
+    indexing,
     layout,
     logic,
     matmul,
     normalization,
     pooling,
     recurrent,
+    rearrange,
     reduce,
+    scatter,
     sorting,
     transform,
+    windows,
 )
 """All operators: the classes of these modules."""
 

@@ -18,6 +18,7 @@ from . import (
     sequences,
     shaping,
 )
+from . import elementwise, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
@@ -25,6 +26,7 @@ CONVERTERS: dict[str, Converter] = {
     **casts.TABLE,
     **convolution.TABLE,
     **elementwise.TABLE,
+    **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
     **logic.TABLE,
@@ -32,9 +34,11 @@ CONVERTERS: dict[str, Converter] = {
     **pooling.TABLE,
     **products.TABLE,
     **recurrent.TABLE,
+    **rearrange.TABLE,
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
+    **sorting.TABLE,
 }
 """Operators of the default domain."""
 

@@ -35,6 +35,16 @@ from . import (
     reduce,
     sorting,
     transform,
+    creation,
+    elementwise,
+    indexing,
+    nn,
+    normalization,
+    rearrange,
+    scatter,
+    sorting,
+    transform,
+    windows,
 )
 from .stages import compute, shape
 
@@ -56,6 +66,12 @@ TABLE: dict[type[Operator], Lowering] = {
     **pooling.TABLE,
     **sorting.TABLE,
     **recurrent.TABLE,
+    **creation.TABLE,
+    **indexing.TABLE,
+    **rearrange.TABLE,
+    **scatter.TABLE,
+    **sorting.TABLE,
+    **windows.TABLE,
 }
 """Operator -> what it computes."""
 

@@ -455,16 +455,21 @@ class _Body:
                 return functions.all(*tests)
             case ast.IfExp(test=test, body=a, orelse=b):
                 return functions.if_then_else(self._expr(test), self._expr(a), self._expr(b))
+            case ast.Call(args=arguments) if (function := self._given(node)) is not None:
+                found = [self._any(argument) for argument in arguments]
+                return function(*(one if isinstance(one, Tensor) else convert(one) for one in found))
             case ast.Call(args=arguments) if (function := self._function(node)) is not None:
                 return function(*(self._expr(argument) for argument in arguments))
             case _:
                 return static(self.script, node, self.values)
 
+    def _given(self, node: ast.Call) -> Callable[..., Any] | None:
+        """A function of expressions and tensors that the script is called with."""
+        given = self.values.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        return given if isinstance(given, FunctionType) and script_of(given) is None else None
+
     def _function(self, node: ast.Call) -> Callable[..., Any] | None:
         name = called(node) or ""
-        given = self.values.get(name) if isinstance(node.func, ast.Name) else None
-        if isinstance(given, FunctionType) and script_of(given) is None:
-            return given
         if name in DTYPES:
             return partial(functions.cast, name)
         renamed = {"max": "maximum", "min": "minimum"}.get(name, name)
