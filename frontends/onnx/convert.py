@@ -7,18 +7,20 @@ from . import (
     casts,
     convolution,
     elementwise,
+    indexing,
     known,
     layers,
     logic,
     padding,
     pooling,
     products,
+    rearrange,
     recurrent,
     reductions,
     sequences,
     shaping,
+    sorting,
 )
-from . import elementwise, indexing, known, layers, padding, pooling, rearrange, reductions, shaping, sorting
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {

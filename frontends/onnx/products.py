@@ -115,7 +115,7 @@ def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
 
 
 def batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
-    """nn.batch_matmul of `(.., m, k)` and `(.., k, n)`; with one batch dimension unless both broadcast, or one in part."""
+    """nn.batch_matmul of `(.., m, k)` and `(.., k, n)`, flat unless a batch broadcasts in part."""
     (*left_batch, m, k), (*right_batch, _, n) = shape_of(left), shape_of(right)
     try:
         batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
