@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     activations,
+    attention,
     casts,
     convolution,
     elementwise,
@@ -17,6 +18,7 @@ from . import (
     rearrange,
     recurrent,
     reductions,
+    rotary,
     sequences,
     shaping,
     sorting,
@@ -41,6 +43,8 @@ CONVERTERS: dict[str, Converter] = {
     **sequences.TABLE,
     **shaping.TABLE,
     **sorting.TABLE,
+    **attention.TABLE,
+    **rotary.TABLE,
 }
 """Operators of the default domain."""
 

@@ -54,7 +54,7 @@ def fused_conv(ctx: Context) -> SSAValue:
     result = conv(ctx)
     if ctx.has(3):
         result = ctx.emit(AddOp, result, ctx.value(3))
-    kind, numbers = ctx.str("activation", ""), ctx.floats("activation_params") or ()
+    kind, numbers = ctx.str("activation", ""), list(ctx.floats("activation_params") or ())
     match kind, len(numbers):
         case "", _:
             return result
@@ -73,7 +73,7 @@ def fused_conv(ctx: Context) -> SSAValue:
             line = ctx.emit(AddOp, line, ctx.scalar(numbers[1], result))
             return ctx.emit(ClipOp, line, a_min=0.0, a_max=1.0)
         case _:
-            ctx.fail("activation Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid", f"{kind} {list(numbers)}")
+            ctx.fail("activation Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid", f"{kind} {numbers}")
 
 
 def conv_transpose(ctx: Context) -> SSAValue:
