@@ -7,7 +7,6 @@ from . import (
     image,
     indexing,
     known,
-    layers,
     padding,
     pooling,
     rearrange,
@@ -16,21 +15,23 @@ from . import (
     sorting,
     vision,
     activations,
+    attention,
     casts,
     convolution,
     cumulative,
     elementwise,
     indexing,
     known,
-    layers,
     logic,
     normalization,
     padding,
     pooling,
     random,
+    products,
     rearrange,
     recurrent,
     reductions,
+    rotary,
     sequences,
     shaping,
     sorting,
@@ -46,19 +47,21 @@ CONVERTERS: dict[str, Converter] = {
     **image.TABLE,
     **indexing.TABLE,
     **known.TABLE,
-    **layers.TABLE,
     **logic.TABLE,
     **normalization.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
     **random.TABLE,
+    **products.TABLE,
+    **recurrent.TABLE,
     **rearrange.TABLE,
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
-    **recurrent.TABLE,
     **sorting.TABLE,
     **vision.TABLE,
+    **attention.TABLE,
+    **rotary.TABLE,
 }
 """Operators of the default domain."""
 
@@ -72,6 +75,9 @@ MICROSOFT: dict[str, Converter] = {
 
 DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 MICROSOFT: dict[str, Converter] = {}
+    **convolution.MICROSOFT,
+    **products.MICROSOFT,
+}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}

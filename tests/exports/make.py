@@ -12,13 +12,11 @@ dynamic axes where `DYNAMIC` has some. A file is at most 300 kB.
 from __future__ import annotations
 
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import torch
 import torchvision
