@@ -2,7 +2,19 @@
 
 from xdsl.ir import Dialect
 
-from . import convolution, elementwise, layout, matmul, normalization, pooling, reduce, transform
+from . import (
+    convolution,
+    elementwise,
+    layout,
+    matmul,
+    normalization,
+    pooling,
+    qnn,
+    qnn_elementwise,
+    qnn_products,
+    reduce,
+    transform,
+)
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
@@ -14,6 +26,9 @@ OPERATORS = operators_of(
     matmul,
     normalization,
     pooling,
+    qnn,
+    qnn_elementwise,
+    qnn_products,
     reduce,
     transform,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import casts, elementwise, known, layers, padding, pooling, reductions, shaping
+from . import casts, elementwise, known, layers, padding, pooling, quantization, quantized_contrib, reductions, shaping
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
@@ -12,12 +12,17 @@ CONVERTERS: dict[str, Converter] = {
     **layers.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
+    **quantization.TABLE,
     **reductions.TABLE,
     **shaping.TABLE,
 }
 """Operators of the default domain."""
 
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": {}}
+DOMAINS: dict[str, dict[str, Converter]] = {
+    "": CONVERTERS,
+    "ai.onnx": CONVERTERS,
+    "com.microsoft": {**quantized_contrib.TABLE},
+}
 """Domain -> operator -> how it is imported."""
 
 

@@ -23,7 +23,7 @@ from ...support.dtypes import storage
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, transform
+from . import convolution, elementwise, nn, normalization, qnn, qnn_products, transform
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -38,6 +38,8 @@ TABLE: dict[type[Operator], Lowering] = {
     **convolution.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
+    **qnn.TABLE,
+    **qnn_products.TABLE,
 }
 """Operator -> what it computes."""
 

@@ -110,7 +110,9 @@ class SinkThroughPool(RewritePattern):
         if (source := blocked_source(op.data)) is not None:
             sinking = Sinking(op)
             data = sinking.take(source, source.block)
-            sinking.finish(moved(op, data, layout=nchw(source.block), out_layout=""), source.block, rewriter)
+            sinking.finish(
+                moved(op, data, *op.operands[1:], layout=nchw(source.block), out_layout=""), source.block, rewriter
+            )
 
 
 class SinkThroughConcatenate(RewritePattern):
