@@ -203,6 +203,8 @@ class AvgPool2DOp(pooling.WindowedPool2D):
     """The mean of the real numbers of each window, as `relay.nn.avg_pool2d` takes it; summed as integers."""
 
     name = "relay.qnn.avg_pool2d"
+    # Own operands come before those of a base.
+    data = operand_def(TensorType)
     input_scale = operand_def(TensorType)
     input_zero_point = operand_def(TensorType)
     output_scale = operand_def(TensorType)

@@ -51,6 +51,9 @@ class Conv2DOp(Conv2D):
     """2-d convolution, of `data - input_zero_point` with `weight - kernel_zero_point` (one, or one per output)."""
 
     name = "relay.qnn.conv2d"
+    # Own operands come before those of a base.
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
     input_zero_point = operand_def(TensorType)
     kernel_zero_point = operand_def(TensorType)
     input_scale = operand_def(TensorType)

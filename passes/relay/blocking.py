@@ -17,8 +17,13 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ...dialects.relay.attributes import Value, to_python
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import ExpandDimsOp, LayoutTransformOp, SqueezeOp
+from ...support.machine import CHANNEL_BLOCK
 
 PLAIN = "NCHW"
+_PANELS = (4, 3, 2, 1)
+"""Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
+_WIDEST = 8
+"""Blocks of the widest panel."""
 
 
 def largest_divisor(extent: int, limit: int) -> int:
@@ -44,6 +49,19 @@ def product_block(extent: int, limit: int) -> int:
         return block
     divisors = [width for width in range(1, min(extent, 3 * limit) + 1) if extent % width == 0]
     return max(divisors, key=lambda width: (width / (-(-width // limit) * limit), width))
+
+
+def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
+    """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
+
+    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off.
+    """
+
+    def filled(width: int) -> tuple[float, int]:
+        return width / (-(-width // lanes) * lanes), width
+
+    divisors = (width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0)
+    return next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0) or max(divisors, key=filled)
 
 
 def nchw(block: int) -> str:
