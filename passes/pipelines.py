@@ -15,6 +15,7 @@ PIPELINE: tuple[Row, ...] = tuple(
     row_of(f"relay-{name}")
     for name in (
         "remove-unused-functions",
+        "fake-quantization-to-integer",
         "qnn-canonicalize",
         "simplify-inference",
         "eliminate-common-subexpr",

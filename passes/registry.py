@@ -57,6 +57,7 @@ PASSES: tuple[Row, ...] = (
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
+    _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
     _relay("FoldScaleAxis", 3, "constant factors per channel move into the weights beside them"),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function"),

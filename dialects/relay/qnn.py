@@ -18,7 +18,7 @@ from .attributes import integer, string
 from .numerics import AnyArray, along
 from .operator import Operator, Signature, Tensor
 from .small_dtypes import converted
-from .traits import ELEMWISE, INTEGERS, Pointwise
+from .traits import ELEMWISE, INTEGERS, NonComputational, Pointwise
 
 
 def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> None:
@@ -103,7 +103,7 @@ class DequantizeOp(Operator):
     result = result_def(TensorType)
     axis = integer(-1)
     out_dtype = string("float32")
-    traits = traits_def(ELEMWISE)
+    traits = traits_def(ELEMWISE, NonComputational())
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

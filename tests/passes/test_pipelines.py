@@ -47,6 +47,7 @@ def test_levels() -> None:
     assert names(2) == [
         *(
             "remove-unused-functions",
+            "fake-quantization-to-integer",
             "qnn-canonicalize",
             "simplify-inference",
             "fold-constant",
@@ -58,6 +59,7 @@ def test_levels() -> None:
     assert names(3) == [
         *(
             "remove-unused-functions",
+            "fake-quantization-to-integer",
             "qnn-canonicalize",
             "simplify-inference",
             "eliminate-common-subexpr",
