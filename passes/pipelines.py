@@ -15,6 +15,8 @@ PIPELINE: tuple[Row, ...] = tuple(
     row_of(f"relay-{name}")
     for name in (
         "remove-unused-functions",
+        "fake-quantization-to-integer",
+        "qnn-canonicalize",
         "simplify-inference",
         "legalize",
         "eliminate-common-subexpr",

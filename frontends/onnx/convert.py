@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from . import (
-    elementwise,
-    image,
-    indexing,
-    known,
-    padding,
-    pooling,
-    rearrange,
-    reductions,
-    shaping,
-    sorting,
-    vision,
     activations,
     attention,
     casts,
     convolution,
     cumulative,
     elementwise,
+    image,
     indexing,
     known,
     logic,
     normalization,
     padding,
     pooling,
-    random,
     products,
+    quantization,
+    quantized_contrib,
+    random,
     rearrange,
     recurrent,
     reductions,
@@ -35,11 +27,13 @@ from . import (
     sequences,
     shaping,
     sorting,
+    vision,
 )
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
     **activations.TABLE,
+    **attention.TABLE,
     **casts.TABLE,
     **convolution.TABLE,
     **cumulative.TABLE,
@@ -51,32 +45,28 @@ CONVERTERS: dict[str, Converter] = {
     **normalization.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
-    **random.TABLE,
     **products.TABLE,
-    **recurrent.TABLE,
+    **quantization.TABLE,
+    **random.TABLE,
     **rearrange.TABLE,
+    **recurrent.TABLE,
     **reductions.TABLE,
+    **rotary.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
     **sorting.TABLE,
     **vision.TABLE,
-    **attention.TABLE,
-    **rotary.TABLE,
 }
 """Operators of the default domain."""
 
 MICROSOFT: dict[str, Converter] = {
     **activations.MICROSOFT,
-    **normalization.MICROSOFT,
-}
-    **vision.MICROSOFT,
-}
-"""Operators of com.microsoft."""
-
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
-MICROSOFT: dict[str, Converter] = {}
     **convolution.MICROSOFT,
+    **normalization.MICROSOFT,
     **products.MICROSOFT,
+    **quantized_contrib.TABLE,
+    **rotary.MICROSOFT,
+    **vision.MICROSOFT,
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 

@@ -35,6 +35,8 @@ from . import (
     normalization,
     norms,
     pooling,
+    qnn,
+    qnn_products,
     random,
     rearrange,
     recurrent,
@@ -79,6 +81,8 @@ TABLE: dict[type[Operator], Lowering] = {
     **scatter.TABLE,
     **sorting.TABLE,
     **windows.TABLE,
+    **qnn.TABLE,
+    **qnn_products.TABLE,
 }
 """Operator -> what it computes."""
 

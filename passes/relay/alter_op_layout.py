@@ -30,15 +30,9 @@ from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
-from .blocking import blocked_source, in_blocks, moved, product_block, vector_block
+from .blocking import blocked_source, in_blocks, moved, panel_width, product_block, vector_block
+from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_transforms import SINKING, SMALLEST_BLOCK
-
-_PANELS = (4, 3, 2, 1)
-"""Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
-_WIDEST = 8
-"""Blocks of the widest panel."""
-_FILLED = 0.75
-"""Panels whose vectors are less full than that are not worth having no columns left over."""
 
 
 def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
@@ -90,24 +84,6 @@ class BlockConv(RewritePattern):
         if source is not None and source.block >= SMALLEST_BLOCK and channels % source.block == 0:
             return source.block
         return product_block(channels, self.lanes)
-
-
-def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
-    """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
-
-    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off; where
-    a quarter of a vector or more stays empty, a multiple of `lanes` of which few are left over in the last panel.
-    """
-
-    def filled(width: int) -> tuple[float, int]:
-        return width / (-(-width // lanes) * lanes), width
-
-    if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
-        return whole
-    best = max((width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0), key=filled)
-    if rows <= lanes or filled(best)[0] > _FILLED:
-        return best
-    return min((lanes * count for count in _PANELS), key=lambda width: (-(-rows // width) * width, -width))
 
 
 @dataclass
@@ -172,7 +148,9 @@ class AlterOpLayoutPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
-        patterns = [BlockConv(self.lanes), PackDense(self.lanes, op), *SINKING]
+        own = [BlockConv(self.lanes), PackDense(self.lanes, op)]
+        quantized = [BlockQuantizedConv2D(self.lanes), PackQuantizedDense(self.lanes)]
+        patterns = [*own, *quantized, *SINKING]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):

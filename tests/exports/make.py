@@ -3,8 +3,8 @@
     python tests/exports/make.py [NAME ...]      needs torch 2.8, torchvision 0.23, transformers, onnx, onnxscript,
                                                  onnxruntime (for the quantised ones)
 
-Each network is exported by the newer exporter (torch.export, `<name>.onnx`) or the older one (`<name>.trace.onnx`), with
-dynamic axes where `DYNAMIC` has some. A file is at most 300 kB.
+Each network is exported by the newer exporter (torch.export, `<name>.onnx`) and the older one (`<name>.trace.onnx`),
+with dynamic axes where it has some. A file is at most 300 kB.
 """
 
 # pyright: basic, reportMissingImports=false, reportMissingTypeStubs=false
@@ -272,25 +272,9 @@ def mamba() -> Any:
     return Picked(hf.MambaForCausalLM(config), ["input_ids"], "logits", use_cache=False), (ids(1, 6),), None
 
 
-NETWORKS: dict[str, Callable[[], Any]] = {
-    f.__name__: f
-    for f in (
-        bert,
-        gpt2,
-        llama,
-        t5,
-        vit,
-        swin,
-        convnext,
-        efficientnet,
-        mobilenet_v3,
-        shufflenet_v2,
-        unet,
-        deeplab,
-        detector,
-    )
-    + (lstm, gru, rnn, wav2vec2, whisper, mamba)
-}
+_VISION = (vit, swin, convnext, efficientnet, mobilenet_v3, shufflenet_v2, unet, deeplab, detector)
+_SEQUENCES = (bert, gpt2, llama, t5, lstm, gru, rnn, wav2vec2, whisper, mamba)
+NETWORKS: dict[str, Callable[[], Any]] = {f.__name__: f for f in (*_VISION, *_SEQUENCES)}
 HALF = ("vit", "unet", "llama")
 QUANTISED = ("mobilenet_v3", "unet", "vit")
 
