@@ -216,8 +216,12 @@ def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1, levels: Seq
     wanted = evaluate_module(module, inputs)
     for level in levels:
         found = compile_model(module, opt_level=level, threads=threads, audit=True)(*inputs)
-        for got, want in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
-            _agree(got, want)
+        for number, (got, want) in enumerate(zip(found if isinstance(found, tuple) else (found,), wanted, strict=True)):
+            try:
+                _agree(got, want)
+            except AssertionError as error:
+                error.add_note(f"output {number} at level {level}")
+                raise
 
 
 @pytest.fixture
