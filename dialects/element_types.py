@@ -5,11 +5,30 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import (
+    Float4E2M1FNType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from ..support.dtypes import Array, numpy_of
+from ..support.dtypes import SMALL, Array, numpy_of
 
 DTYPES: dict[str, Attribute] = {
     "float16": f16,
@@ -25,6 +44,16 @@ DTYPES: dict[str, Attribute] = {
     "uint16": IntegerType(16, Signedness.UNSIGNED),
     "uint32": IntegerType(32, Signedness.UNSIGNED),
     "uint64": IntegerType(64, Signedness.UNSIGNED),
+    "int4": IntegerType(4),
+    "uint4": IntegerType(4, Signedness.UNSIGNED),
+    "int2": IntegerType(2),
+    "uint2": IntegerType(2, Signedness.UNSIGNED),
+    "float8_e4m3fn": Float8E4M3FNType(),
+    "float8_e4m3fnuz": Float8E4M3FNUZType(),
+    "float8_e5m2": Float8E5M2Type(),
+    "float8_e5m2fnuz": Float8E5M2FNUZType(),
+    "float8_e8m0fnu": Float8E8M0FNUType(),
+    "float4_e2m1fn": Float4E2M1FNType(),
 }
 """TVM's dtype names -> element types."""
 
@@ -58,6 +87,11 @@ def element_type(dtype: np.dtype[np.generic] | type[np.generic]) -> Attribute:
 def tensor_type(array: Array) -> TensorType[Attribute]:
     """The tensor type of an array."""
     return TensorType(element_type(array.dtype), array.shape)
+
+
+def is_small(element: Attribute) -> bool:
+    """Whether a cast comes before anything is computed with such elements."""
+    return dtype_name(element) in SMALL
 
 
 def stored_type(element: Attribute) -> Attribute:

@@ -16,6 +16,7 @@ PIPELINE: tuple[Row, ...] = tuple(
     for name in (
         "remove-unused-functions",
         "simplify-inference",
+        "legalize",
         "eliminate-common-subexpr",
         "fold-constant",
         "fold-scale-axis",

@@ -60,6 +60,7 @@ PASSES: tuple[Row, ...] = (
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
     _relay("FoldScaleAxis", 3, "constant factors per channel move into the weights beside them"),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function"),
+    _relay("Legalize", 1, "transposed convolutions become convolutions"),
     _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go"),
     _relay("SimplifyExpr", 0, "operators that change nothing go, reshapes in a row become one"),
     _relay("SimplifyInference", 0, "batch norms become arithmetic, dropouts go"),

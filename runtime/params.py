@@ -21,7 +21,7 @@ from typing import IO, NoReturn, cast
 import ml_dtypes
 import numpy as np
 
-from ..support.dtypes import Array
+from ..support.dtypes import Array, numpy_of
 from ..support.errors import FrontendError
 
 _LIST_MAGIC = 0xF7E58D4F05049CB7
@@ -35,6 +35,20 @@ _BLOCK = 1 << 24
 """Bytes that are hashed at a time."""
 
 _INT, _UINT, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
+_SMALL = {
+    (_INT, 4): "int4",
+    (_UINT, 4): "uint4",
+    (_INT, 2): "int2",
+    (_UINT, 2): "uint2",
+    (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz",
+    (12, 8): "float8_e5m2",
+    (13, 8): "float8_e5m2fnuz",
+    (14, 8): "float8_e8m0fnu",
+    (17, 4): "float4_e2m1fn",
+}
+"""Codes and bits of small dtypes, as DLPack has them. An element takes a byte."""
+_SMALL_CODES = {name: code for code, name in _SMALL.items()}
 _KINDS = {"i": _INT, "u": _UINT, "f": _FLOAT}
 _NAMES = {_INT: "int", _UINT: "uint", _FLOAT: "float"}
 
@@ -81,6 +95,8 @@ def _code(name: str, array: Array) -> tuple[int, int]:
         return _UINT, 1
     if dtype == ml_dtypes.bfloat16:
         return _BFLOAT, 16
+    if (small := _SMALL_CODES.get(dtype.name)) is not None:
+        return small
     if dtype.kind not in _KINDS:
         raise FrontendError(f"params: expected numbers in '{name}', got {dtype.name}")
     return _KINDS[dtype.kind], dtype.itemsize * 8
@@ -204,6 +220,8 @@ class _Reader:
             return cast("np.dtype[np.generic]", np.dtype(np.bool_))
         if lanes == 1 and (code, bits) == (_BFLOAT, 16):
             return np.dtype(ml_dtypes.bfloat16)
+        if lanes == 1 and (small := _SMALL.get((code, bits))) is not None:
+            return numpy_of(small)
         known = code in _NAMES and bits in (8, 16, 32, 64) and not (code == _FLOAT and bits == 8)
         if not known or lanes != 1:
             self.fail(f"'{name}' has type code {code} with {bits} bits and {lanes} lanes", "DLTensor file")

@@ -30,7 +30,24 @@ NAMES = (
     "uint32",
     "uint64",
 )
-"""What a tensor may hold."""
+"""What a tensor may hold, and what is computed with."""
+
+SMALL = (
+    "int4",
+    "uint4",
+    "int2",
+    "uint2",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float4_e2m1fn",
+)
+"""What a tensor may hold, too, but nothing is computed with: a cast makes another dtype of it first.
+
+An element is its bit pattern in the low bits of a byte, as in ml_dtypes, in memory, in numpy and in files of params.
+"""
 
 BOOL = "bool"
 INT = "int32"
@@ -54,7 +71,12 @@ def python_number(value: Any) -> Any:
 
 def numpy_of(dtype: str) -> np.dtype[np.generic]:
     """The numpy dtype of a name."""
-    return np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    return np.dtype(getattr(ml_dtypes, dtype) if dtype == "bfloat16" or dtype in SMALL else dtype)
+
+
+def storage(dtype: str) -> str:
+    """The dtype that holds the elements of a dtype in memory: bytes, of small ones."""
+    return "uint8" if dtype in SMALL else dtype
 
 
 @cache
@@ -68,7 +90,7 @@ def is_unsigned(dtype: str) -> bool:
 
 
 def bits(dtype: str) -> int:
-    found = re.search(r"\d+$", dtype)
+    found = re.search(r"\d+", dtype)
     return int(found.group()) if found else 1
 
 

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .language.math import multiply as multiply
     from .language.math import nextafter as nextafter
     from .language.math import power as power
+    from .language.math import reinterpret as reinterpret
     from .language.math import select as select
     from .language.math import shift_left as shift_left
     from .language.math import shift_right as shift_right
@@ -156,6 +157,7 @@ _HOMES = {
         "multiply",
         "nextafter",
         "power",
+        "reinterpret",
         "select",
         "shift_left",
         "shift_right",

@@ -2,11 +2,52 @@
 
 from xdsl.ir import Dialect
 
-from . import elementwise, nn, transform
+from . import (
+    activation,
+    convolution,
+    convolution_transpose,
+    creation,
+    division,
+    elementwise,
+    indexing,
+    layout,
+    logic,
+    matmul,
+    normalization,
+    pooling,
+    rearrange,
+    recurrent,
+    reduce,
+    scatter,
+    sorting,
+    transform,
+    windows,
+)
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .operator import operators_of
 
-OPERATORS = operators_of(elementwise, transform, nn)
+OPERATORS = operators_of(
+    activation,
+    convolution,
+    convolution_transpose,
+    division,
+    creation,
+    elementwise,
+    indexing,
+    layout,
+    logic,
+    matmul,
+    normalization,
+    pooling,
+    recurrent,
+    rearrange,
+    reduce,
+    scatter,
+    sorting,
+    transform,
+    windows,
+)
+"""All operators: the classes of these modules."""
 
 Relay = Dialect("relay", [FuncOp, ReturnOp, ConstantOp, CallOp, *OPERATORS], [PoolAttr])

@@ -40,7 +40,7 @@ from xdsl.traits import (
 )
 
 from ...provenance.diagnostics import fail
-from ...support.dtypes import Array
+from ...support.dtypes import SMALL, Array
 from ..element_types import tensor_type
 from ..format import parse_attributes, parse_signature, print_signature
 from .constants import LITERAL_LIMIT, literal, literal_value, pool_of
@@ -149,7 +149,7 @@ class ReturnOp(IRDLOperation):
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A constant tensor: at most 8 elements spelled out, more by a key into the module's pool.
+    """A constant tensor: at most 8 elements spelled out, more, and those of small dtypes, by a key into the pool.
 
     ```mlir
     %w = relay.constant @conv1.w : tensor<64x3x7x7xf32>
@@ -173,7 +173,7 @@ class ConstantOp(IRDLOperation):
     @staticmethod
     def of(array: Array, module: ModuleOp, hint: str) -> ConstantOp:
         """The constant of an array; a large one goes into the pool of `module`, named after `hint`."""
-        if array.size <= LITERAL_LIMIT:
+        if array.size <= LITERAL_LIMIT and array.dtype.name not in SMALL:
             op = ConstantOp(tensor_type(array), literal=literal(array))
         else:
             op = ConstantOp(tensor_type(array), key=pool_of(module).add(hint, array))

@@ -14,10 +14,11 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..element_types import DTYPES, numpy_dtype
-from .attributes import real, required_real, required_string
+from ..element_types import DTYPES
+from .attributes import real, required_real, required_string, string
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor
+from .small_dtypes import converted
 from .traits import ANY, BOOLEANS, BROADCAST, ELEMWISE, FLOATS, INTEGERS, Kind, Neutral, Pointwise, ScaleEquivariant
 
 
@@ -290,10 +291,16 @@ class ClipOp(Unary):
 
 @irdl_op_definition
 class CastOp(Unary):
-    """To element type `dtype` (a TVM dtype name)."""
+    """To element type `dtype` (a TVM dtype name).
+
+    A float beyond the range of a narrow or unsigned integer keeps the low bits that it has as a wider signed one.
+    A small integer is the last bits of what it is made of; a small float the nearest, beyond the range infinity where
+    there is one, else NaN. `round_mode`, "up", "down" or "nearest", is for powers of two (float8_e8m0fnu) only.
+    """
 
     name = "relay.cast"
     dtype = required_string()
+    round_mode = string("")
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -303,7 +310,7 @@ class CastOp(Unary):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        return x.astype(numpy_dtype(DTYPES[sig.str("dtype")]), copy=False)
+        return converted(x, sig.str("dtype"), sig.str("round_mode"))
 
     @classmethod
     def leaves_as_is(cls, sig: Signature) -> bool:

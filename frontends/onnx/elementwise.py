@@ -6,25 +6,13 @@ from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
-from onnx import TensorProto
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import (
-    CastOp,
-    ClipOp,
-    CopyOp,
-    EqualOp,
-    IsInfOp,
-    LeakyReluOp,
-    MaximumOp,
-    MinimumOp,
-    PowerOp,
-)
+from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ExpandDimsOp
-from ...support.dtypes import Array
 from .context import Context, shape_of
-from .tensors import dtype_of
+from .converter import Converter, Result
 
 Convert = Callable[[Context], SSAValue]
 
@@ -59,11 +47,13 @@ def variadic(op: type[Operator]) -> Convert:
 
 
 def _copy(ctx: Context) -> SSAValue:
-    return ctx.emit(CopyOp, ctx.value(0))
+    return ctx.emit(ew.CopyOp, ctx.value(0))
 
 
-def identity(ctx: Context) -> SSAValue | Array:
-    """A copy; of a known tensor the tensor itself."""
+def identity(ctx: Context) -> Result:
+    """A copy; of a known tensor, a sequence or nothing, itself."""
+    if not ctx.tensor(0).plain:
+        return ctx.tensor(0)
     known = ctx.known(0)
     return _copy(ctx) if known is None else known
 
@@ -73,13 +63,13 @@ def isinf(ctx: Context) -> SSAValue:
     below, above = (bool(ctx.int(name, 1)) for name in ("detect_negative", "detect_positive"))
     data = ctx.value(0)
     if below and above:
-        return ctx.emit(IsInfOp, data)
+        return ctx.emit(ew.IsInfOp, data)
     sought = np.inf if above else -np.inf if below else np.nan
-    return ctx.emit(EqualOp, data, ctx.scalar(sought, data))
+    return ctx.emit(ew.EqualOp, data, ctx.scalar(sought, data))
 
 
 def leaky_relu(ctx: Context) -> SSAValue:
-    return ctx.emit(LeakyReluOp, ctx.value(0), alpha=ctx.float("alpha", 0.01))
+    return ctx.emit(ew.LeakyReluOp, ctx.value(0), alpha=ctx.float("alpha", 0.01))
 
 
 def power(ctx: Context) -> SSAValue:
@@ -87,10 +77,10 @@ def power(ctx: Context) -> SSAValue:
     own = ctx.dtype(0)
     common = _common(ctx).name
     base, exponent = (
-        ctx.value(i) if ctx.dtype(i).name == common else ctx.emit(CastOp, ctx.value(i), dtype=common) for i in (0, 1)
+        ctx.value(i) if ctx.dtype(i).name == common else ctx.emit(ew.CastOp, ctx.value(i), dtype=common) for i in (0, 1)
     )
-    result = ctx.emit(PowerOp, base, exponent)
-    return result if own.name == common else ctx.emit(CastOp, result, dtype=own.name)
+    result = ctx.emit(ew.PowerOp, base, exponent)
+    return result if own.name == common else ctx.emit(ew.CastOp, result, dtype=own.name)
 
 
 def _common(ctx: Context) -> np.dtype[np.generic]:
@@ -113,33 +103,21 @@ def _common(ctx: Context) -> np.dtype[np.generic]:
     return np.result_type(*wide)
 
 
-def cast_target(ctx: Context) -> np.dtype[np.generic]:
-    """The dtype that a Cast asks for; before opset 6 by name."""
-    if ctx.opset < 6:
-        name = ctx.str("to", "")
-        return dtype_of(TensorProto.DataType.Value(name), f"Cast '{ctx.node.output[0]}'")
-    return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
-
-
-def cast(ctx: Context) -> SSAValue:
-    return ctx.emit(CastOp, ctx.value(0), dtype=cast_target(ctx).name)
-
-
 def clip(ctx: Context) -> SSAValue:
     """clip when the bounds of a float tensor are known; else maximum and minimum. The upper bound wins."""
     data = ctx.value(0)
     if ctx.opset < 11:
         lowest = float(np.finfo(np.float32).min)
-        return ctx.emit(ClipOp, data, **_bounds(ctx.float("min", lowest), ctx.float("max", -lowest)))
+        return ctx.emit(ew.ClipOp, data, **_bounds(ctx.float("min", lowest), ctx.float("max", -lowest)))
     given = [index for index in (1, 2) if ctx.has(index)]
     for index in given:
         if ctx.shape(index) not in ((), (1,)):
             ctx.fail("scalar bounds", f"shape {list(ctx.shape(index))}")
     if ctx.dtype(0).kind not in "iu" and all(ctx.tensor(index).array is not None for index in given):
         low, high = (float(ctx.array(i, "bound").item()) if i in given else s * np.inf for i, s in ((1, -1), (2, 1)))
-        return ctx.emit(ClipOp, data, **_bounds(low, high))
+        return ctx.emit(ew.ClipOp, data, **_bounds(low, high))
     for index in given:
-        data = ctx.emit(MaximumOp if index == 1 else MinimumOp, data, ctx.value(index))
+        data = ctx.emit(ew.MaximumOp if index == 1 else ew.MinimumOp, data, ctx.value(index))
     if not given:
         return _copy(ctx)
     if shape_of(data) != ctx.shape(0):
@@ -151,13 +129,47 @@ def _bounds(low: float, high: float) -> dict[str, float]:
     return {"a_min": min(low, high), "a_max": high}
 
 
-def reduction(op: type[Operator], since: int) -> Convert:
-    """The converter of a reduction whose axes are an input from opset `since` on."""
-
-    def convert(ctx: Context) -> SSAValue:
-        axes = ctx.ints_since(since, "axes", 1)
-        if not axes and ctx.int("noop_with_empty_axes", 0):
-            return _copy(ctx)
-        return ctx.emit(op, ctx.value(0), axis=axes or None, keepdims=bool(ctx.int("keepdims", 1)))
-
-    return convert
+TABLE = {
+    "Abs": Converter(elementwise(ew.AbsOp)),
+    "Acos": Converter(elementwise(ew.AcosOp)),
+    "Acosh": Converter(elementwise(ew.AcoshOp)),
+    "Add": Converter(elementwise(ew.AddOp)),
+    "Asin": Converter(elementwise(ew.AsinOp)),
+    "Asinh": Converter(elementwise(ew.AsinhOp)),
+    "Atan": Converter(elementwise(ew.AtanOp)),
+    "Atanh": Converter(elementwise(ew.AtanhOp)),
+    "BitwiseNot": Converter(elementwise(ew.BitwiseNotOp)),
+    "Ceil": Converter(elementwise(ew.CeilOp)),
+    "Clip": Converter(clip),
+    "Cos": Converter(elementwise(ew.CosOp)),
+    "Cosh": Converter(elementwise(ew.CoshOp)),
+    "Div": Converter(elementwise(ew.DivideOp)),
+    "Equal": Converter(elementwise(ew.EqualOp)),
+    "Erf": Converter(elementwise(ew.ErfOp)),
+    "Exp": Converter(elementwise(ew.ExpOp)),
+    "Floor": Converter(elementwise(ew.FloorOp)),
+    "Greater": Converter(elementwise(ew.GreaterOp)),
+    "Identity": Converter(identity),
+    "IsInf": Converter(isinf),
+    "IsNaN": Converter(elementwise(ew.IsNanOp)),
+    "LeakyRelu": Converter(leaky_relu),
+    "Less": Converter(elementwise(ew.LessOp)),
+    "Log": Converter(elementwise(ew.LogOp)),
+    "Max": Converter(variadic(ew.MaximumOp)),
+    "Min": Converter(variadic(ew.MinimumOp)),
+    "Mul": Converter(elementwise(ew.MultiplyOp)),
+    "Neg": Converter(elementwise(ew.NegativeOp)),
+    "Not": Converter(elementwise(ew.LogicalNotOp)),
+    "Pow": Converter(power),
+    "Relu": Converter(elementwise(ew.ReluOp)),
+    "Round": Converter(elementwise(ew.RoundOp)),
+    "Sigmoid": Converter(elementwise(ew.SigmoidOp)),
+    "Sign": Converter(elementwise(ew.SignOp)),
+    "Sin": Converter(elementwise(ew.SinOp)),
+    "Sinh": Converter(elementwise(ew.SinhOp)),
+    "Sqrt": Converter(elementwise(ew.SqrtOp)),
+    "Sub": Converter(elementwise(ew.SubtractOp)),
+    "Sum": Converter(variadic(ew.AddOp)),
+    "Tan": Converter(elementwise(ew.TanOp)),
+    "Tanh": Converter(elementwise(ew.TanhOp)),
+}

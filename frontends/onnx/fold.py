@@ -1,127 +1,73 @@
-"""What is evaluated at import: sources of known values, and integer arithmetic on shapes.
-
-A fold gets a node whose inputs are all known and returns its output as a numpy array.
-"""
+"""Shape arithmetic: nodes whose inputs are known and few are evaluated at import, by what their operators mean."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
-from typing import Any, cast
+from dataclasses import replace
+from math import prod
+from typing import cast
 
-import numpy as np
-import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
 
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.traits import Stateful
+from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import Array
-from .context import Context
-from .elementwise import cast_target
-from .shaping import new_axes, new_shape, old_axes, slices
-
-Fold = Callable[[Context], Array]
+from .context import Context, Tensor
+from .converter import Narrowed, Result
 
 FOLD_LIMIT = 1024
-"""Only integers and booleans of at most this many elements are evaluated; FoldConstant takes care of the others."""
-
-Numbers = npt.NDArray[Any]
-
-
-def foldable(ctx: Context) -> bool:
-    """Whether all inputs are known, few, and integers or booleans."""
-    arrays = [tensor.array for tensor in ctx.inputs if tensor is not None]
-    return bool(arrays) and all(a is not None and a.size <= FOLD_LIMIT and a.dtype.kind in "iub" for a in arrays)
+"""Only tensors of at most this many elements are evaluated at import; FoldConstant takes care of the others."""
+_FLOAT_LIMIT = 8
+"""The same of floats: sizes are computed with a few of them, such as the scales of a Resize; weights are no shapes."""
 
 
-def _inputs(ctx: Context) -> list[Numbers]:
-    return [cast(Numbers, ctx.array(index, "an input")) for index in range(len(ctx.inputs))]
+def folded(ctx: Context, convert: Callable[[Context], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+    """The outputs of a node whose inputs are known and few, evaluated; None where it is not for the import to do so."""
+    if not ctx.inputs or not all(tensor is None or _small(tensor.array) for tensor in ctx.inputs):
+        return None
+    scratch = ModuleOp([])
+    builder = LocatedBuilder(Block())
+    inputs = [tensor and Tensor(tensor.name, tensor.array) for tensor in ctx.inputs]
+    with builder.located(ctx.leaf):
+        results = convert(replace(ctx, inputs=inputs, builder=builder, module=scratch, read=[]))
+    outputs = results if isinstance(results, tuple) else (results,)
+    if any(isinstance(result, Tensor) and result.array is None for result in outputs):
+        return None
+    known = _evaluated(builder.block, scratch)
+    if known is None:
+        return None
+    ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
+    return tuple(_array(result, known) for result in outputs)
 
 
-# Sources: converters whose result is a known value.
+def _small(array: Array | None) -> bool:
+    if array is None:
+        return False
+    return array.size <= (FOLD_LIMIT if array.dtype.kind in "iub" else _FLOAT_LIMIT)
 
 
-def constant(ctx: Context) -> Array:
-    """The tensor of a Constant, whichever attribute holds it."""
-    if (array := ctx.tensor_attribute("value")) is not None:
-        return array
-    if ctx.has_attribute("value_float"):
-        return np.asarray(ctx.float("value_float", 0.0), np.float32)
-    if (floats := ctx.floats("value_floats")) is not None:
-        return np.asarray(floats, np.float32)
-    if ctx.has_attribute("value_int"):
-        return np.asarray(ctx.int("value_int", 0), np.int64)
-    if (ints := ctx.ints("value_ints")) is not None:
-        return np.asarray(ints, np.int64)
-    ctx.fail("a value, value_float(s) or value_int(s)", ", ".join(a.name for a in ctx.node.attribute) or "no attribute")
+def _evaluated(block: Block, module: ModuleOp) -> dict[SSAValue, Array] | None:
+    """The values of all ops; None when one is too large or no function of its operands."""
+    known: dict[SSAValue, Array] = {}
+    for op in block.ops:
+        if isinstance(op, ConstantOp):
+            known[op.result] = op.value(module)
+            continue
+        operator = cast(Operator, op)
+        if operator.has_trait(Stateful) or any(prod(shape_of(value)) > FOLD_LIMIT for value in op.results):
+            return None
+        known.update(zip(op.results, evaluate(operator, [known[operand] for operand in op.operands]), strict=True))
+    return known
 
 
-def constant_of_shape(ctx: Context) -> Array:
-    """One element seen at every index: no memory is taken."""
-    value = ctx.tensor_attribute("value")
-    if value is None:
-        value = np.zeros(1, np.float32)
-    shape = ctx.known_ints(0, "a shape")
-    if value.size != 1 or any(extent < 0 for extent in shape):
-        ctx.fail("a value of one element and extents of at least 0", f"{value.size} elements, shape {list(shape)}")
-    ctx.fits(shape, value.dtype)
-    return np.broadcast_to(value.reshape(()), shape)
-
-
-def shape(ctx: Context) -> Array:
-    """The extents of a tensor, from `start` to `end` (opset 15)."""
-    extents = np.asarray(ctx.shape(0), np.int64)
-    end = ctx.int("end", len(extents))
-    return extents[ctx.int("start", 0) : end]
-
-
-# Folds.
-
-
-def binary(function: Callable[[Numbers, Numbers], Numbers]) -> Fold:
-    """The fold of an operator on any number of operands, from left to right."""
-    return lambda ctx: np.asarray(reduce(function, _inputs(ctx)))
-
-
-def divide(left: Numbers, right: Numbers) -> Numbers:
-    """Integers divided towards zero."""
-    quotient = np.floor_divide(np.abs(left), np.abs(right))
-    return (quotient * np.sign(left) * np.sign(right)).astype(left.dtype)
-
-
-def negative(ctx: Context) -> Array:
-    return np.negative(_inputs(ctx)[0])
-
-
-def to_dtype(ctx: Context) -> Array:
-    return _inputs(ctx)[0].astype(cast_target(ctx))
-
-
-def concat(ctx: Context) -> Array:
-    return np.concatenate(_inputs(ctx), axis=ctx.int("axis", 0))
-
-
-def gather(ctx: Context) -> Array:
-    data, indices = _inputs(ctx)
-    return np.asarray(np.take(data, indices, axis=ctx.int("axis", 0)))
-
-
-def unsqueeze(ctx: Context) -> Array:
-    data = ctx.array(0, "data")
-    return np.expand_dims(data, tuple(new_axes(ctx, data.ndim)))
-
-
-def squeeze(ctx: Context) -> Array:
-    data = ctx.array(0, "data")
-    return np.squeeze(data, old_axes(ctx, data.ndim))
-
-
-def slice_(ctx: Context) -> Array:
-    data = ctx.array(0, "data")
-    for axis, positions in slices(ctx, data.shape).items():
-        data = np.take(data, list(positions), axis)
-    return np.asarray(data)
-
-
-def reshape(ctx: Context) -> Array:
-    data, wanted = ctx.array(0, "data"), new_shape(ctx)
-    if not ctx.int("allowzero", 0):
-        wanted = tuple(data.shape[i] if extent == 0 else extent for i, extent in enumerate(wanted))
-    return data.reshape(wanted)
+def _array(result: Result, known: dict[SSAValue, Array]) -> Array:
+    if isinstance(result, Narrowed):
+        return known[result.value].take(range(int(known[result.count].item())), result.axis)
+    if isinstance(result, Tensor):
+        assert result.array is not None
+        return result.array
+    return known[result] if isinstance(result, SSAValue) else result

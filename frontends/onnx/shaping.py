@@ -21,6 +21,7 @@ from ...dialects.relay.transform import (
     TransposeOp,
 )
 from .context import Context
+from .converter import Converter
 
 
 def axis_of(ctx: Context, axis: int, rank: int) -> int:
@@ -179,3 +180,17 @@ def gather(ctx: Context) -> SSAValue:
     else:
         indices = ctx.value(1)
     return ctx.emit(TakeOp, data, indices, axis=axis)
+
+
+TABLE = {
+    "Concat": Converter(concat),
+    "Expand": Converter(expand),
+    "Flatten": Converter(flatten),
+    "Gather": Converter(gather),
+    "Reshape": Converter(reshape),
+    "Slice": Converter(strided_slice),
+    "Split": Converter(split),
+    "Squeeze": Converter(squeeze),
+    "Transpose": Converter(transpose),
+    "Unsqueeze": Converter(unsqueeze),
+}

@@ -15,7 +15,7 @@ from onnx import TensorProto
 from onnx.external_data_helper import ExternalDataInfo
 
 from ...dialects.element_types import DTYPES
-from ...support.dtypes import Array
+from ...support.dtypes import SMALL, Array, bits
 from ...support.errors import FrontendError
 from .limits import excess, expectation
 
@@ -28,7 +28,7 @@ _RANK = 64
 def dtype_of(code: int, what: str) -> np.dtype[np.generic]:
     """The numpy dtype of an ONNX element type.
 
-    Raises FrontendError, about `what`, for types that no relay tensor has (string, complex, 4- and 8-bit floats).
+    Raises FrontendError, about `what`, for types that no relay tensor has (string, complex, 6-bit floats).
     """
     name = TensorProto.DataType.Name(code) if code in TensorProto.DataType.values() else str(code)
     if code not in (TensorProto.UNDEFINED, TensorProto.STRING) and name.isupper():
@@ -72,7 +72,9 @@ def _external(
     except ValueError as error:
         raise FrontendError(f"{what}: expected a well-formed reference to external data, got: {error}") from error
     file = _external_file(info, folder, what)
-    offset, needed, found = info.offset or 0, prod(shape) * dtype.itemsize, file.stat().st_size
+    packed = np.dtype(np.uint8) if dtype.name in SMALL and bits(dtype.name) < 8 else dtype
+    count = prod(shape) if packed is dtype else _packed_bytes(shape, dtype)
+    offset, needed, found = info.offset or 0, count * packed.itemsize, file.stat().st_size
     if offset + needed > found or (info.length is not None and info.length != needed):
         length = "" if info.length is None else f" of length {info.length}"
         raise FrontendError(
@@ -81,10 +83,26 @@ def _external(
     if not needed:
         return np.zeros(shape, dtype)
     try:
-        mapped = np.asarray(np.memmap(file, dtype, "r", offset, tuple(shape)))
+        mapped = np.asarray(np.memmap(file, packed, "r", offset, (count,)))
     except OSError as error:
         raise FrontendError(f"{what}: expected readable external data in {file}, got: {error.strerror}") from error
+    if packed is not dtype:
+        return _unpacked(mapped, shape, dtype)
+    mapped = mapped.reshape(shape)
     return mapped if mapped.flags.aligned else mapped.copy()
+
+
+def _packed_bytes(shape: Sequence[int], dtype: np.dtype[np.generic]) -> int:
+    """The bytes of a tensor's data, in which elements of less than a byte lie side by side."""
+    width = bits(dtype.name) if dtype.name in SMALL else dtype.itemsize * 8
+    return -(-prod(shape) * width // 8)
+
+
+def _unpacked(data: Array, shape: Sequence[int], dtype: np.dtype[np.generic]) -> Array:
+    """Elements of less than a byte, the first in a byte's last bits, in a byte each."""
+    width = bits(dtype.name)
+    parts = [data.view(np.uint8) >> shift & ((1 << width) - 1) for shift in range(0, 8, width)]
+    return np.stack(parts, -1).reshape(-1)[: prod(shape)].astype(np.uint8).view(dtype).reshape(shape)
 
 
 def to_array(tensor: TensorProto, folder: Path | None, what: str) -> Array:
@@ -106,9 +124,11 @@ def to_array(tensor: TensorProto, folder: Path | None, what: str) -> Array:
     if tensor.data_location == TensorProto.EXTERNAL:
         return _external(tensor, dtype, shape, folder, what)
     if tensor.HasField("raw_data"):
-        raw, needed = tensor.raw_data, prod(shape) * dtype.itemsize
+        raw, needed = tensor.raw_data, _packed_bytes(shape, dtype)
         if len(raw) != needed:
             raise FrontendError(f"{what}: expected {needed} bytes of data for {list(shape)}, got {len(raw)}")
+        if needed < prod(shape) * dtype.itemsize:
+            return _unpacked(np.frombuffer(raw, np.uint8), shape, dtype)
         return np.frombuffer(raw, dtype).reshape(shape)
     try:
         return onnx.numpy_helper.to_array(tensor).reshape(shape)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import ceil, floor
 
 from ... import te
+from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as relay
 from ...dialects.relay.nn import BiasAddOp
-from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import BroadcastToOp
 from ...support.dtypes import BOOL, bits, is_float, is_unsigned, limits
 from ...te import Expr, Tensor
-from .stages import broadcast, compute, dtype_of, label, shape, wide
+from .small_dtypes import cast
+from .stages import broadcast, compute, label, shape, wide
 
 _Unary = Callable[[Expr], Expr]
 _Attributed = Callable[[Operator, Expr], Expr]
@@ -42,6 +44,11 @@ def _clip(op: Operator, x: Expr) -> Expr:
     least, most = te.const(low, x.dtype), te.const(high, x.dtype)
     raised = te.select(x < least, least, x)
     return te.select(most < raised, most, raised)
+
+
+def _cast(op: Operator, x: Expr) -> Expr:
+    source, target = (dtype_name(element_of(value)) for value in (op.operands[0], op.results[0]))
+    return cast(x, source, target, op.signature.str("round_mode"))
 
 
 def _sign(x: Expr) -> Expr:
@@ -91,7 +98,7 @@ UNARY: dict[type[Operator], _Unary] = {
 """Operator -> its element, of the operand's."""
 
 ATTRIBUTED: dict[type[Operator], _Attributed] = {
-    relay.CastOp: lambda op, x: x.astype(dtype_of(op)),
+    relay.CastOp: _cast,
     relay.ClipOp: _clip,
     relay.LeakyReluOp: lambda op, x: te.select(x < 0, x * op.signature.get("alpha"), x),
 }
@@ -103,9 +110,11 @@ def _arithmetic(numbers: _Binary, bools: _Binary) -> _Binary:
 
 
 def _divide(x: Expr, y: Expr) -> Expr:
+    return x / y if is_float(x.dtype) else truncated_quotient(x, y)
+
+
+def truncated_quotient(x: Expr, y: Expr) -> Expr:
     """Integers divide towards zero and never trap: x / 0 is 0, the least number / -1 wraps, both as in numpy."""
-    if is_float(x.dtype):
-        return x / y
     zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
     is_zero = y == zero
     if is_unsigned(x.dtype):
@@ -149,9 +158,16 @@ BINARY: dict[type[Operator], _Binary] = {
 def pointwise(op: Operator, *operands: Tensor) -> Tensor:
     """The element of a table, of the operands' elements, which broadcast."""
     kind = type(op)
-    element: Callable[..., Expr] = UNARY.get(kind) or BINARY.get(kind) or partial(ATTRIBUTED[kind], op)
-    extents = shape_of(op.results[0])
-    return compute(extents, lambda *i: element(*(broadcast(x, i) for x in operands)), label(op))
+    return _compute(UNARY.get(kind) or BINARY.get(kind) or partial(ATTRIBUTED[kind], op), op, *operands)
+
+
+def _compute(element: Callable[..., Expr], op: Operator, *operands: Tensor) -> Tensor:
+    return compute(shape_of(op.results[0]), lambda *i: element(*(broadcast(x, i) for x in operands)), label(op))
+
+
+def of_elements(table: Mapping[type[Operator], Callable[..., Expr]]) -> dict[type[Operator], Callable[..., Tensor]]:
+    """Operators by what each is of its operands' elements, which broadcast -> their lowerings."""
+    return {kind: partial(_compute, element) for kind, element in table.items()}
 
 
 def bias_add(op: Operator, x: Tensor, bias: Tensor) -> Tensor:

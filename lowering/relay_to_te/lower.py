@@ -11,16 +11,36 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import SSAValue
 
 from ... import te
-from ...dialects.element_types import dtype_name
+from ...dialects.element_types import dtype_name, is_small
 from ...dialects.relay.constants import literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.elementwise import CastOp, CopyOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.traits import OpPattern, Pointwise
 from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
+from ...support.dtypes import storage
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, transform
+from . import (
+    convolution,
+    convolution_transpose,
+    creation,
+    elementwise,
+    indexing,
+    logic,
+    nn,
+    normalization,
+    pooling,
+    rearrange,
+    recurrent,
+    reduce,
+    scatter,
+    sorting,
+    transform,
+    windows,
+)
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -31,12 +51,28 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 
 TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
+    **logic.TABLE,
+    **reduce.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
+    **convolution_transpose.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
+    **pooling.TABLE,
+    **sorting.TABLE,
+    **recurrent.TABLE,
+    **creation.TABLE,
+    **indexing.TABLE,
+    **rearrange.TABLE,
+    **scatter.TABLE,
+    **sorting.TABLE,
+    **windows.TABLE,
 }
 """Operator -> what it computes."""
+
+
+CASTS = (CastOp, CopyOp)
+"""Besides what only moves elements, the operators that read and make small ones."""
 
 
 def lower_function(func: FuncOp) -> TeFuncOp:
@@ -47,7 +83,7 @@ def lower_function(func: FuncOp) -> TeFuncOp:
     tensors: dict[SSAValue, Tensor] = {}
     for index, argument in enumerate(func.block.args):
         with te.located(argument.location):
-            dtype = dtype_name(element_of(argument))
+            dtype = storage(dtype_name(element_of(argument)))
             tensors[argument] = te.placeholder(shape_of(argument), dtype, name=f"p{index}")
     arguments = list(tensors.values())
     results: list[Tensor] = []
@@ -57,6 +93,7 @@ def lower_function(func: FuncOp) -> TeFuncOp:
                 case ConstantOp():
                     tensors[op.result] = _scalar(op)
                 case Operator():
+                    _check_small(op)
                     operands = op.signature.arguments([tensors[operand] for operand in op.operands])
                     made = _lowering(op)(op, *operands)
                     tensors.update(zip(op.results, made if isinstance(made, tuple) else (made,), strict=True))
@@ -69,6 +106,14 @@ def lower_function(func: FuncOp) -> TeFuncOp:
     if func.block.last_op is not None:
         out.return_op.location = func.block.last_op.location
     return out
+
+
+def _check_small(op: Operator) -> None:
+    """Fail where small numbers, which lie there as bytes, would be computed with as if they were those."""
+    small = [value.type for value in (*op.operands, *op.results) if is_small(element_of(value))]
+    moves = op.pattern() is OpPattern.INJECTIVE and not op.has_trait(Pointwise)
+    if small and not moves and not isinstance(op, CASTS):
+        fail(op, "operands that a cast has made numbers of", str(small[0]))
 
 
 def _lowering(op: Operator) -> Lowering:

@@ -9,9 +9,14 @@ from typing import Any, cast
 from ... import te
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.operator import Operator, element_of
+from ...support.dtypes import storage
 from ...te import Expr, Tensor
 
 _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
+
+
+ROWS_APART = "rows_apart"
+"""The tag of hybrid scripts whose outermost loop may run in parallel."""
 
 
 def label(op: Operator) -> str:
@@ -25,8 +30,8 @@ def shape(tensor: Tensor) -> tuple[int, ...]:
 
 
 def dtype_of(op: Operator) -> str:
-    """The dtype of an operator's result."""
-    return dtype_name(element_of(op.results[0]))
+    """The dtype of an operator's result, as it lies in memory."""
+    return storage(dtype_name(element_of(op.results[0])))
 
 
 def wide(dtype: str) -> str:

@@ -12,12 +12,12 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.traits import Stateful
 from ...provenance.rewrite import replace_with_constant, rewrite
 from ...support.dtypes import Array
 from .constant_operands import erase_unused, is_at_hand
-from .evaluate import evaluate
 
 
 def foldable(module: ModuleOp) -> set[Operation]:

@@ -13,13 +13,13 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.traits import Stateful
 from ...dialects.relay.transform import ConcatenateOp
 from ...provenance.rewrite import replace_with_constant
 from ...support.dtypes import Array
 from .constant_operands import constant_value, erase_unused
-from .evaluate import evaluate
 
 
 def is_empty(value: SSAValue) -> bool:

@@ -245,6 +245,14 @@ class Cast(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class Reinterpret(Expr):
+    """The number of another dtype that has the same bits."""
+
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    a: Expr
+
+
+@dataclass(frozen=True, eq=False)
 class Call(Expr):
     """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
 
@@ -432,7 +440,7 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     Binary: lambda e: (e.a, e.b),
     Compare: lambda e: (e.a, e.b),
     Select: lambda e: (e.condition, e.then, e.otherwise),
-    **dict.fromkeys((Not, Cast, Call), lambda e: (e.a,)),
+    **dict.fromkeys((Not, Cast, Reinterpret, Call), lambda e: (e.a,)),
     Read: lambda e: e.indices,
     CallExtern: lambda e: e.arguments,
     Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),

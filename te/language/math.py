@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...support.dtypes import BOOL, check_dtype, fail, is_float, is_unsigned, limits
+from ...support.dtypes import BOOL, bits, check_dtype, fail, is_float, is_unsigned, limits
 from .expr import (
     Binary,
     Call,
@@ -15,6 +15,7 @@ from .expr import (
     Expr,
     ExprLike,
     Not,
+    Reinterpret,
     Select,
     Var,
     binary,
@@ -297,6 +298,14 @@ def isfinite(x: ExprLike) -> Expr:
 def cast(dtype: str, x: Operand) -> Any:
     """`x`, an expression or a tensor, of another dtype."""
     return x.astype(dtype) if isinstance(x, WholeTensor) else convert(x).astype(dtype)
+
+
+def reinterpret(dtype: str, x: ExprLike) -> Expr:
+    """The number of another dtype, of as many bits, that has the bits of `x`."""
+    value = convert(x)
+    if BOOL in (check_dtype(dtype, "te.reinterpret"), value.dtype) or bits(dtype) != bits(value.dtype):
+        fail(f"te.reinterpret: expected a dtype of {bits(value.dtype)} bits as {value.dtype} has, got {dtype}")
+    return Reinterpret(dtype, value)
 
 
 def _condition(condition: ExprLike, what: str) -> Expr:

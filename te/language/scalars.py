@@ -30,6 +30,7 @@ from .expr import (
     Extent,
     Not,
     Read,
+    Reinterpret,
     Select,
     Var,
     children,
@@ -272,6 +273,8 @@ class ScalarEmitter:
                 return self._add(arith.SelectOp(condition, then, otherwise))
             case Cast():
                 return self._cast(self.value(expr.a, guarded), expr.a.dtype, expr.dtype)
+            case Reinterpret():
+                return self._reinterpret(self.value(expr.a, guarded), scalar_type(expr.dtype))
             case Call():
                 a = self.value(expr.a, guarded)
                 if expr.name == "negative":
@@ -312,6 +315,11 @@ class ScalarEmitter:
         else:
             quotient = self.make(arith.FloorDivSIOp, a, b)
         return self.make(sub, a, self.make(mul, quotient, b)) if expr.op == "floormod" else quotient
+
+    def _reinterpret(self, value: SSAValue, target: Attribute) -> SSAValue:
+        if value.type == target:
+            return value
+        return self._add(arith.BitcastOp.create(operands=[value], result_types=[target]))
 
     def _cast(self, value: SSAValue, source: str, dtype: str) -> SSAValue:
         target = scalar_type(dtype)

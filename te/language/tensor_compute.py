@@ -21,6 +21,7 @@ from .expr import (
     Not,
     Read,
     Reduce,
+    Reinterpret,
     Select,
     Var,
     convert,
@@ -216,6 +217,7 @@ _PARTS: dict[type[Expr], tuple[str, ...]] = {
     Compare: ("a", "b"),
     Not: ("a",),
     Cast: ("a",),
+    Reinterpret: ("a",),
     Call: ("a",),
     Select: ("condition", "then", "otherwise"),
 }

@@ -27,11 +27,11 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay import OPERATORS, elementwise, nn, transform
+from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.signature import Signature, Tensor
 from whence.dialects.relay.traits import INJECTIVE, FusionPattern, OpPattern
 from whence.lowering.relay_to_te.lower import TABLE
-from whence.passes.relay.evaluate import evaluate
 
 NOT_LOWERED = {nn.BatchNormOp, nn.DropoutOp}
 """Operators of training: relay-simplify-inference rewrites them."""

@@ -35,6 +35,7 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.audit import check_located
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
+from whence.support.dtypes import SMALL
 from whence.te.schedule.schedule import Schedule
 
 Array = NDArray[Any]
@@ -173,13 +174,20 @@ class Net:
         self.inputs: list[SSAValue] = list(self.func.block.args)
         self.layers = 0
 
-    def add(self, kind: type[Operator], *operands: SSAValue | Array, **attributes: Any) -> SSAValue:
+    def add(self, kind: type[Operator], *operands: SSAValue | Array | None, **attributes: Any) -> SSAValue:
         """The first result of a new layer, `layer1`, `layer2`, ..."""
+        return self.add_all(kind, *operands, **attributes)[0]
+
+    def add_all(self, kind: type[Operator], *operands: SSAValue | Array | None, **attributes: Any) -> list[SSAValue]:
+        """All results of a new layer."""
         self.layers += 1
         build: Callable[..., Operator] = kind
         with self.builder.located(layer_location(f"layer{self.layers}", "net", self.layers)):
-            values = [self._value(operand, position) for position, operand in enumerate(operands)]
-            return self.builder.add(build(*values, **attributes)).results[0]
+            values = [
+                operand if operand is None else self._value(operand, position)
+                for position, operand in enumerate(operands)
+            ]
+            return list(self.builder.add(build(*values, **attributes)).results)
 
     def _value(self, operand: SSAValue | Array, position: int) -> SSAValue:
         if isinstance(operand, SSAValue):
@@ -205,6 +213,9 @@ def _agree(got: Array, want: Array) -> None:
     if want.dtype.kind in "biu":
         np.testing.assert_array_equal(got, want)
         return
+    if want.dtype.name in SMALL:
+        np.testing.assert_array_equal(got.astype(np.float32), want.astype(np.float32))
+        return
     relative = _RELATIVE[want.dtype.name]
     got, want = got.astype(np.float64), want.astype(np.float64)
     finite = np.abs(want[np.isfinite(want)])
@@ -216,11 +227,12 @@ def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1, levels: Seq
     wanted = evaluate_module(module, inputs)
     for level in levels:
         found = compile_model(module, opt_level=level, threads=threads, audit=True)(*inputs)
-        for number, (got, want) in enumerate(zip(found if isinstance(found, tuple) else (found,), wanted, strict=True)):
+        results = found if isinstance(found, tuple) else (found,)
+        for at, (got, want) in enumerate(zip(results, wanted, strict=True)):
             try:
                 _agree(got, want)
             except AssertionError as error:
-                error.add_note(f"output {number} at level {level}")
+                error.add_note(f"result {at} of {len(wanted)}, opt level {level}")
                 raise
 
 

@@ -12,8 +12,8 @@ from xdsl.utils.test_value import create_ssa_value
 
 from whence.dialects.element_types import tensor_type
 from whence.dialects.relay.attributes import Value
+from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.operator import Operator, element_of, shape_of
-from whence.passes.relay.evaluate import evaluate
 
 Array = npt.NDArray[Any]
 

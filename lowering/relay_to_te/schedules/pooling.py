@@ -27,7 +27,7 @@ def schedule_pool(work: Scheduling, stage: Stage) -> None:
     size = points(stage)
     host, inner = work.hosted(stage)
     lanes = work.lanes(host)
-    blocked = host.leaf[-1].extent % lanes == 0 and len(host.leaf) > 4
+    blocked = "blocked" in inner.compute.attributes and host.leaf[-1].extent % lanes == 0
     *images, rows, columns = host.leaf[:-1] if blocked else host.leaf
     whole = work.width(host, columns.extent)
     if blocked:

@@ -1,0 +1,65 @@
+"""Casts, with the standard's rules for small floats: saturation by default, a rounding mode for powers of two."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...support.dtypes import SMALL, is_float
+from .context import Context
+from .context import dtype_of as dtype_of_value
+from .converter import Converter
+from .tensors import dtype_of
+
+_POWERS = "float8_e8m0fnu"
+GREATEST = {
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+    "float4_e2m1fn": 6.0,
+}
+"""The greatest number of small floats."""
+
+
+def cast_target(ctx: Context) -> np.dtype[np.generic]:
+    """The dtype that a Cast asks for; before opset 6 by name."""
+    if ctx.opset < 6:
+        name = ctx.str("to", "")
+        return dtype_of(TensorProto.DataType.Value(name), f"Cast '{ctx.node.output[0]}'")
+    return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
+
+
+def cast(ctx: Context) -> SSAValue:
+    return converted(ctx, ctx.value(0), cast_target(ctx).name)
+
+
+def cast_like(ctx: Context) -> SSAValue:
+    return converted(ctx, ctx.value(0), ctx.dtype(1).name)
+
+
+def converted(ctx: Context, value: SSAValue, dtype: str) -> SSAValue:
+    """`value` as numbers of a dtype, by the node's attributes `saturate` and `round_mode`."""
+    mode = ctx.str("round_mode", "up") if dtype == _POWERS else ""
+    if mode not in ("", "up", "down", "nearest"):
+        ctx.fail("round_mode up, down or nearest", repr(mode))
+    if dtype in SMALL and is_float(dtype) and dtype != _POWERS and ctx.int("saturate", 1):
+        return saturated(ctx, value, dtype)
+    return ctx.emit(ew.CastOp, value, dtype=dtype, round_mode=mode)
+
+
+def saturated(ctx: Context, value: SSAValue, dtype: str) -> SSAValue:
+    """`value` as small floats: what is too large, infinity too, becomes the greatest number; NaN stays."""
+    source = dtype_of_value(value)
+    if source.name not in ("float32", "float64"):
+        value = ctx.emit(ew.CastOp, value, dtype="float32")
+    most = GREATEST[dtype]
+    return ctx.emit(ew.CastOp, ctx.emit(ew.ClipOp, value, a_min=-most, a_max=most), dtype=dtype)
+
+
+TABLE = {
+    "Cast": Converter(cast),
+    "CastLike": Converter(cast_like),
+}

@@ -1,0 +1,50 @@
+"""Sources of values that are known at import."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.dtypes import Array
+from .context import Context
+from .converter import Converter
+
+
+def constant(ctx: Context) -> Array:
+    """The tensor of a Constant, whichever attribute holds it."""
+    if (array := ctx.tensor_attribute("value")) is not None:
+        return array
+    if ctx.has_attribute("value_float"):
+        return np.asarray(ctx.float("value_float", 0.0), np.float32)
+    if (floats := ctx.floats("value_floats")) is not None:
+        return np.asarray(floats, np.float32)
+    if ctx.has_attribute("value_int"):
+        return np.asarray(ctx.int("value_int", 0), np.int64)
+    if (ints := ctx.ints("value_ints")) is not None:
+        return np.asarray(ints, np.int64)
+    ctx.fail("a value, value_float(s) or value_int(s)", ", ".join(a.name for a in ctx.node.attribute) or "no attribute")
+
+
+def constant_of_shape(ctx: Context) -> Array:
+    """One element seen at every index: no memory is taken."""
+    value = ctx.tensor_attribute("value")
+    if value is None:
+        value = np.zeros(1, np.float32)
+    shape = ctx.known_ints(0, "a shape")
+    if value.size != 1 or any(extent < 0 for extent in shape):
+        ctx.fail("a value of one element and extents of at least 0", f"{value.size} elements, shape {list(shape)}")
+    ctx.fits(shape, value.dtype)
+    return np.broadcast_to(value.reshape(()), shape)
+
+
+def shape(ctx: Context) -> Array:
+    """The extents of a tensor, from `start` to `end` (opset 15)."""
+    extents = np.asarray(ctx.shape(0), np.int64)
+    end = ctx.int("end", len(extents))
+    return extents[ctx.int("start", 0) : end]
+
+
+TABLE = {
+    "Constant": Converter(constant),
+    "ConstantOfShape": Converter(constant_of_shape),
+    "Shape": Converter(shape),
+}
