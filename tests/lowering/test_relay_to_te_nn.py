@@ -201,12 +201,12 @@ def test_operator(found: Case, make_net: MakeNet, check_model: Check):
     check(found, 0 if found.kind in (nn.Conv2DOp, nn.DenseOp) else 3, make_net, check_model)
 
 
-@pytest.mark.parametrize("found", WEIGHTED[::5], ids=text)
+@pytest.mark.parametrize("found", WEIGHTED[1::6], ids=text)
 def test_computed_weights_are_packed_at_run_time(found: Case, make_net: MakeNet, check_model: Check):
     check(found, 3, make_net, check_model)
 
 
-@pytest.mark.parametrize("found", WEIGHTED, ids=text)
+@pytest.mark.parametrize("found", WEIGHTED[::2], ids=text)
 def test_constant_weights_are_packed_at_compile_time(found: Case, make_net: MakeNet, check_model: Check):
     image, weight = found.inputs
     net = make_net(image)
