@@ -14,7 +14,7 @@ from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def,
 
 from ..element_types import dtype_name
 from . import elementwise, normalization, pooling
-from .attributes import boolean, integer, real
+from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .qnn import dequantized, parameter, quantized, spread
@@ -199,7 +199,7 @@ class ConcatenateOp(Operator):
 
 
 @irdl_op_definition
-class AvgPool2DOp(pooling.WindowedPool2D):
+class AvgPool2DOp(pooling.WindowedPool):
     """The mean of the real numbers of each window, as `relay.nn.avg_pool2d` takes it; summed as integers."""
 
     name = "relay.qnn.avg_pool2d"
@@ -209,7 +209,15 @@ class AvgPool2DOp(pooling.WindowedPool2D):
     input_zero_point = operand_def(TensorType)
     output_scale = operand_def(TensorType)
     output_zero_point = operand_def(TensorType)
+    SPATIAL: ClassVar[str] = pooling.SPATIAL[2]
     count_include_pad = boolean(False)
+    pool_size = ints(1, 1)
+    strides = ints(1, 1)
+    dilation = ints(1, 1)
+    padding = ints(0, 0)
+    ceil_mode = boolean(False)
+    layout = string("NCHW")
+    out_layout = string("")
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
