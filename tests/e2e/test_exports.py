@@ -53,6 +53,9 @@ def test_exported_networks(path: Path):
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
+    if is_quantised(path.stem):
+        # Where the machine multiplies bytes in pairs without room for the sum, the optimised form saturates.
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -67,8 +70,12 @@ def test_exported_networks(path: Path):
             assert error <= tolerance(path.stem, theirs) * max(span, 1e-3), (name, error, span)
 
 
+def is_quantised(name: str) -> bool:
+    return name.endswith((".qdq", ".qop"))
+
+
 def tolerance(name: str, reference: Array) -> float:
     """Of the range of an output: two steps of int8, the rounding of half precision, 1e-4 else."""
-    if "qdq" in name or "qop" in name:
+    if is_quantised(name):
         return 2 / 127
     return 2e-2 if reference.dtype == np.float16 else 1e-4
