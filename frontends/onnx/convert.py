@@ -11,7 +11,9 @@ from . import (
     indexing,
     known,
     layers,
+    linear_algebra,
     logic,
+    losses,
     normalization,
     padding,
     pooling,
@@ -21,6 +23,7 @@ from . import (
     reductions,
     sequences,
     shaping,
+    signal_windows,
     sorting,
 )
 from .converter import Converter
@@ -34,7 +37,9 @@ CONVERTERS: dict[str, Converter] = {
     **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
+    **linear_algebra.TABLE,
     **logic.TABLE,
+    **losses.TABLE,
     **normalization.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
@@ -44,6 +49,7 @@ CONVERTERS: dict[str, Converter] = {
     **sequences.TABLE,
     **shaping.TABLE,
     **recurrent.TABLE,
+    **signal_windows.TABLE,
     **sorting.TABLE,
 }
 """Operators of the default domain."""

@@ -56,8 +56,12 @@ def _with_bias(ctx: Context, result: SSAValue, bias: SSAValue) -> SSAValue:
 
 
 def matmul(ctx: Context) -> SSAValue:
-    """numpy's matmul: nn.dense on the transposed weight when that is 2-d, else nn.batch_matmul."""
-    left, right = ctx.value(0), ctx.value(1)
+    """numpy's matmul."""
+    return product(ctx, ctx.value(0), ctx.value(1))
+
+
+def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
+    """Of matrices, or of batches of them: nn.dense on the transposed weight when that is 2-d, else nn.batch_matmul."""
     ranks = len(shape_of(left)), len(shape_of(right))
     if 0 in ranks:
         ctx.fail("operands of at least 1 dimension", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
