@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from . import (
-    elementwise,
-    image,
-    indexing,
-    known,
-    layers,
-    padding,
-    pooling,
-    rearrange,
-    reductions,
-    shaping,
-    sorting,
-    vision,
     activations,
     casts,
     convolution,
     elementwise,
+    image,
     indexing,
     known,
     layers,
@@ -30,7 +19,9 @@ from . import (
     reductions,
     sequences,
     shaping,
+    signal,
     sorting,
+    vision,
 )
 from .converter import Converter
 
@@ -50,6 +41,7 @@ CONVERTERS: dict[str, Converter] = {
     **reductions.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
+    **signal.TABLE,
     **recurrent.TABLE,
     **sorting.TABLE,
     **vision.TABLE,
