@@ -51,13 +51,9 @@ CONVERTERS: dict[str, Converter] = {
 MICROSOFT: dict[str, Converter] = {
     **vision.MICROSOFT,
 }
-"""Operators of com.microsoft."""
-
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
-MICROSOFT: dict[str, Converter] = {}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
-DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 
