@@ -153,7 +153,7 @@ class CropAndResizeOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        shape, layout, (h, w) = sig.rank(0, 4), sig.str("layout"), sig.pair("crop_size")
+        shape, layout, (h, w) = sig.rank(0, 4), sig.str("layout"), sig.spatial("crop_size", 2)
         sig.of(INTEGERS, 2)
         count = sig.shape(2)
         if layout not in ("NHWC", "NCHW") or sig.shape(1) != (*count, 4) or len(count) != 1:
@@ -167,7 +167,7 @@ class CropAndResizeOp(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, boxes: AnyArray, indices: AnyArray) -> AnyArray:
         images = widened(data if sig.str("layout") == "NHWC" else data.transpose(0, 2, 3, 1))
-        sizes, extents = sig.pair("crop_size"), images.shape[1:3]
+        sizes, extents = sig.spatial("crop_size", 2), images.shape[1:3]
         out = np.zeros((len(boxes), *sizes, images.shape[3]), images.dtype)
         for b, (box, index) in enumerate(zip(widened(boxes), np.clip(indices, 0, len(images) - 1), strict=True)):
             at = [

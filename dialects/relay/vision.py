@@ -32,10 +32,10 @@ class Pooled(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         shape, rois = sig.rank(0, 4), sig.rank(1, 2)
         sig.of(FLOATS)
-        if rois[1] != 5 or sig.str("layout") != "NCHW" or min(sig.pair("pooled_size")) < 1:
+        if rois[1] != 5 or sig.str("layout") != "NCHW" or min(sig.spatial("pooled_size", 2)) < 1:
             sig.fail("regions (r, 5), layout NCHW and a pooled size", f"{sig.types[1]}, {sig.str('layout')}")
         sig.same_element()
-        return [TensorType(sig.types[0].element_type, (rois[0], shape[1], *sig.pair("pooled_size")))]
+        return [TensorType(sig.types[0].element_type, (rois[0], shape[1], *sig.spatial("pooled_size", 2)))]
 
 
 @irdl_op_definition
@@ -59,7 +59,7 @@ class RoiAlignOp(Pooled):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, rois: AnyArray) -> AnyArray:
-        x, extents, sizes = widened(data), data.shape[2:], sig.pair("pooled_size")
+        x, extents, sizes = widened(data), data.shape[2:], sig.spatial("pooled_size", 2)
         out = np.zeros((len(rois), x.shape[1], *sizes), x.dtype)
         for r, roi in enumerate(widened(rois).tolist()):
             image = x[min(max(int(roi[0]), 0), len(x) - 1)]
@@ -110,7 +110,7 @@ class RoiPoolOp(Pooled):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, rois: AnyArray) -> AnyArray:
-        extents, sizes, scale = data.shape[2:], sig.pair("pooled_size"), sig.get("spatial_scale")
+        extents, sizes, scale = data.shape[2:], sig.spatial("pooled_size", 2), sig.get("spatial_scale")
         out = np.zeros((len(rois), data.shape[1], *sizes), data.dtype)
         for r, roi in enumerate(widened(rois).tolist()):
             image = data[min(max(int(roi[0]), 0), len(data) - 1)]

@@ -8,11 +8,14 @@ from . import (
     casts,
     convolution,
     cumulative,
+    casts,
+    convolution,
     elementwise,
     image,
     indexing,
     known,
     linear_algebra,
+    layers,
     logic,
     losses,
     normalization,
@@ -29,6 +32,7 @@ from . import (
     sequences,
     shaping,
     signal_windows,
+    signal,
     sorting,
     vision,
 )
@@ -60,6 +64,8 @@ CONVERTERS: dict[str, Converter] = {
     **sequences.TABLE,
     **shaping.TABLE,
     **signal_windows.TABLE,
+    **signal.TABLE,
+    **recurrent.TABLE,
     **sorting.TABLE,
     **vision.TABLE,
 }
@@ -76,7 +82,7 @@ MICROSOFT: dict[str, Converter] = {
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
-DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

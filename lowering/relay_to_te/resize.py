@@ -11,7 +11,7 @@ from ...dialects.relay.operator import Operator
 from ...support.dtypes import is_float
 from ...te import Expr, Tensor
 from .constants import table
-from .stages import compute, dtype_of, label, shape
+from .stages import REPEATED, compute, dtype_of, label, shape
 
 _UNROLLED = 4
 """More terms than these are a reduction."""
@@ -40,6 +40,9 @@ def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: fl
     """One axis resized, in numbers of `dtype`."""
     indices, factors = how.table()
     taps = len(indices)
+    times = how.size // how.extent
+    if dtype == data.dtype and np.array_equal(indices, np.arange(how.extent).repeat(times)[None]):
+        return _repeated(data, axis, times, name)
     places = table(indices.astype(np.int32), f"{name}_places")
     extents = (*shape(data)[:axis], how.size, *shape(data)[axis + 1 :])
     outside = how.outside()
@@ -64,6 +67,17 @@ def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: fl
     k = te.reduce_axis((0, taps), name="k")
     total = compute(extents, lambda *i: te.sum(term(k, *i), axis=k), name, tag="comm_reduce")
     return total if beyond is None else compute(extents, lambda *i: inside(total(*i), *i), name)
+
+
+def _repeated(data: Tensor, axis: int, times: int, name: str) -> Tensor:
+    """Each element so many times along an axis."""
+    extents = (*shape(data)[:axis], shape(data)[axis] * times, *shape(data)[axis + 1 :])
+    attributes = {"keep": True, "times": times}
+
+    def element(*i: Expr) -> Expr:
+        return data(*i[:axis], i[axis] // times, *i[axis + 1 :])
+
+    return te.compute(extents, element, name, REPEATED if axis == len(extents) - 1 else "", attributes)
 
 
 TABLE = dict.fromkeys([relay.Resize1DOp, relay.Resize2DOp, relay.Resize3DOp, relay.UpsamplingOp], resize)

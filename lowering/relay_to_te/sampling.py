@@ -126,7 +126,7 @@ def crop_and_resize(op: Operator, data: Tensor, boxes: Tensor, indices: Tensor) 
     sig = op.signature
     first = sig.str("layout") == "NHWC"
     batch, extents = shape(data)[0], shape(data)[1:3] if first else shape(data)[2:]
-    sizes, number = sig.pair("crop_size"), wide(data.dtype)
+    sizes, number = sig.spatial("crop_size", 2), wide(data.dtype)
     nearest = sig.str("method") == "nearest_neighbor"
 
     def coordinate(axis: int) -> Callable[[Expr, Expr], Expr]:

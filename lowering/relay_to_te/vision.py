@@ -34,7 +34,7 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
         found = scripts.roi_align(
             images,
             regions,
-            sig.pair("pooled_size"),
+            sig.spatial("pooled_size", 2),
             ratio,
             sig.get("spatial_scale"),
             0.5 if aligned else 0.0,
@@ -48,7 +48,7 @@ def roi_pool(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
     sig = op.signature
     images, regions = _in("float32", data, "data"), _in("float32", rois, "rois")
     with te.tag_scope(ROWS_APART):
-        found = scripts.roi_pool(images, regions, sig.pair("pooled_size"), sig.get("spatial_scale"))
+        found = scripts.roi_pool(images, regions, sig.spatial("pooled_size", 2), sig.get("spatial_scale"))
     return _back(op, found)
 
 
