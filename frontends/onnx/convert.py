@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (
     activations,
     attention,
+    attention_microsoft,
     casts,
     convolution,
     elementwise,
@@ -12,6 +13,7 @@ from . import (
     known,
     layers,
     logic,
+    matmul_nbits,
     padding,
     pooling,
     products,
@@ -27,6 +29,7 @@ from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
     **activations.TABLE,
+    **attention.TABLE,
     **casts.TABLE,
     **convolution.TABLE,
     **elementwise.TABLE,
@@ -37,20 +40,22 @@ CONVERTERS: dict[str, Converter] = {
     **padding.TABLE,
     **pooling.TABLE,
     **products.TABLE,
-    **recurrent.TABLE,
     **rearrange.TABLE,
+    **recurrent.TABLE,
     **reductions.TABLE,
+    **rotary.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
     **sorting.TABLE,
-    **attention.TABLE,
-    **rotary.TABLE,
 }
 """Operators of the default domain."""
 
 MICROSOFT: dict[str, Converter] = {
+    **attention_microsoft.MICROSOFT,
     **convolution.MICROSOFT,
+    **matmul_nbits.MICROSOFT,
     **products.MICROSOFT,
+    **rotary.MICROSOFT,
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
