@@ -21,6 +21,7 @@ from . import (
     scatter,
     sorting,
     transform,
+    window_indices,
     windows,
 )
 from .constants import PoolAttr
@@ -31,8 +32,8 @@ OPERATORS = operators_of(
     activation,
     convolution,
     convolution_transpose,
-    division,
     creation,
+    division,
     elementwise,
     indexing,
     layout,
@@ -40,12 +41,13 @@ OPERATORS = operators_of(
     matmul,
     normalization,
     pooling,
-    recurrent,
     rearrange,
+    recurrent,
     reduce,
     scatter,
     sorting,
     transform,
+    window_indices,
     windows,
 )
 """All operators: the classes of these modules."""

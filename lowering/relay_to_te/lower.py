@@ -39,6 +39,7 @@ from . import (
     scatter,
     sorting,
     transform,
+    window_indices,
     windows,
 )
 from .stages import compute, shape
@@ -67,6 +68,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **scatter.TABLE,
     **sorting.TABLE,
     **windows.TABLE,
+    **window_indices.TABLE,
 }
 """Operator -> what it computes."""
 
