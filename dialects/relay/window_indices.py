@@ -68,20 +68,23 @@ class MaxPoolWithArgmaxOp(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, AnyArray]:
         windows, image = cls.windows(sig), x.shape[2:]
-        places = np.zeros(x.shape, np.int64) + np.arange(x.shape[0] * x.shape[1]).reshape(
-            *x.shape[:2], *[1] * len(image)
-        ) * prod(image)
+        images: AnyArray = np.array(range(x.shape[0] * x.shape[1])) * prod(image)
+        places = np.zeros(x.shape, np.int64) + images.reshape(*x.shape[:2], *[1] * len(image))
         for axis, step in enumerate(cls.steps(sig)):
             shape = [extent if at == axis else 1 for at, extent in enumerate(image)]
-            places += (np.arange(image[axis]) * step).reshape(shape)
+            places += np.array(range(0, image[axis] * step, step)).reshape(shape)
         values = np.stack(taps(windows, x, lowest(x.dtype)))
         at = np.stack(taps(windows, places, -1))
         # What lies outside loses against all that lies inside.
         inside = at >= 0
-        best = np.argmax(np.where(inside, values, lowest(x.dtype)), axis=0)[None]
-        first = np.argmax(inside, axis=0)[None]
+        best: AnyArray = np.argmax(np.where(inside, values, lowest(x.dtype)), axis=0, keepdims=True)
+        first: AnyArray = np.argmax(inside, axis=0, keepdims=True)
         best = np.where(np.take_along_axis(inside, best, 0), best, first)
         return np.take_along_axis(values, best, 0)[0], np.take_along_axis(at, best, 0)[0]
+
+
+def _line(count: int, step: int, start: int = 0) -> AnyArray:
+    return np.array([start + i * step for i in range(count)])
 
 
 @irdl_op_definition
@@ -146,14 +149,14 @@ class DeformableConv2DOp(Operator):
         top, left, _, _ = expand_padding(sig, sig.ints("padding"))
         _, _, oh, ow = offset.shape
         shifts = widened(offset).reshape(n, moved, kh, kw, 2, oh, ow)
-        rows = (np.arange(kh) * dy)[:, None, None, None] + (np.arange(oh) * sy - top)[:, None] + shifts[:, :, :, :, 0]
-        columns = (np.arange(kw) * dx)[:, None, None] + (np.arange(ow) * sx - left) + shifts[:, :, :, :, 1]
+        rows = _line(kh, dy)[:, None, None, None] + _line(oh, sy, -top)[:, None] + shifts[:, :, :, :, 0]
+        columns = _line(kw, dx)[:, None, None] + _line(ow, sx, -left) + shifts[:, :, :, :, 1]
         part = np.ones((), x.dtype) if mask is None else widened(mask).reshape(n, moved, kh, kw, oh, ow)
         sampled = np.zeros((n, c, kh, kw, oh, ow), x.dtype)
-        batch = np.arange(n)[:, None, None, None, None, None]
+        batch = _line(n, 1)[:, None, None, None, None, None]
         per_moved = c // moved
         for group in range(moved):
-            channel = np.arange(group * per_moved, (group + 1) * per_moved)[:, None, None, None, None]
+            channel = _line(per_moved, 1, group * per_moved)[:, None, None, None, None]
             total = np.zeros((n, per_moved, kh, kw, oh, ow), x.dtype)
             for right, below in np.ndindex(2, 2):
                 y, z = np.floor(rows[:, group]) + below, np.floor(columns[:, group]) + right

@@ -90,11 +90,6 @@ def max_pool_with_argmax(op: Operator, x: Tensor) -> tuple[Tensor, Tensor]:
     return whole(values), whole(places)
 
 
-def _near(place: Expr, corner: Expr) -> Expr:
-    """How much an element counts whose distance is less than 1."""
-    return te.abs(place - corner) * -1.0 + 1.0
-
-
 def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor, mask: Tensor | None) -> Tensor:
     """Taps sampled into (n, channels * taps, places), then a product with the weights of each group."""
     sig, number = op.signature, wide(data.dtype)
@@ -105,26 +100,66 @@ def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor
     _, _, oh, ow = shape_of(op.results[0])
     taken = kh * kw
 
-    def sample(b: Expr, row: Expr, place: Expr) -> Expr:
-        channel, tap = row // taken, row % taken
-        y, x = place // ow, place % ow
-        first = channel // per_moved * taken + tap
-        at_row = (y * sy + tap // kw * dy - top).astype(number) + offset(b, first * 2, y, x).astype(number)
-        at_column = (x * sx + tap % kw * dx - left).astype(number) + offset(b, first * 2 + 1, y, x).astype(number)
-        total: Expr = te.const(0, number)
-        for below in (0.0, 1.0):
-            for right in (0.0, 1.0):
-                corner, side = te.floor(at_row) + below, te.floor(at_column) + right
-                inside = te.all(corner >= 0.0, corner < float(height), side >= 0.0, side < float(width))
-                point = [
-                    te.minimum(te.maximum(value, 0.0), float(extent - 1)).astype("int64")
-                    for value, extent in ((corner, height), (side, width))
-                ]
-                part = _near(at_row, corner) * _near(at_column, side) * data(b, channel, *point).astype(number)
-                total = total + te.select(inside, part, te.const(0, number))
-        return total if mask is None else total * mask(b, first, y, x).astype(number)
+    starts = ((sy, dy, top, height), (sx, dx, left, width))
+    rows = (channels // per_moved) * taken
 
-    sampled = te.compute((n, channels * taken, oh * ow), sample, "sampled", "", {"keep": True}, None)
+    def place_along(side: int) -> Tensor:
+        """Where each tap is in rows, or in columns: (n, taps of all offset groups, places)."""
+        stride, dilation, before, _ = starts[side]
+
+        def at(b: Expr, tap: Expr, place: Expr) -> Expr:
+            y, x = place // ow, place % ow
+            window, own = (y, tap % taken // kw) if side == 0 else (x, tap % kw)
+            moved = offset(b, tap * 2 + side, y, x).astype(number)
+            return (window * stride + own * dilation - before).astype(number) + moved
+
+        return te.compute((n, rows, oh * ow), at, f"place{side}", "", {"keep": True})
+
+    def corner_along(place: Tensor, side: int, more: int) -> tuple[Tensor, Tensor]:
+        """The row or column of the element before a place, or of the one after it, and how much it counts."""
+        extent = starts[side][3]
+
+        def element(*i: Expr) -> Expr:
+            return te.floor(place(*i)) + float(more)
+
+        def index(*i: Expr) -> Expr:
+            return te.minimum(te.maximum(element(*i), 0.0), float(extent - 1)).astype("int32")
+
+        def share(*i: Expr) -> Expr:
+            inside = te.all(element(*i) >= 0.0, element(*i) < float(extent))
+            return te.select(inside, te.abs(place(*i) - element(*i)) * -1.0 + 1.0, te.const(0, number))
+
+        name = f"corner{side}{more}"
+        return (
+            compute(shape(place), index, name, keep=True),
+            compute(shape(place), share, f"{name}_share", keep=True),
+        )
+
+    found = [
+        [corner_along(place, side, more) for more in (0, 1)] for side, place in enumerate(map(place_along, (0, 1)))
+    ]
+    pairs = [(row, column) for row in found[0] for column in found[1]]
+
+    def share(pair: int) -> Tensor:
+        (_, of_row), (_, of_column) = pairs[pair]
+
+        def element(b: Expr, tap: Expr, place: Expr) -> Expr:
+            both = of_row(b, tap, place) * of_column(b, tap, place)
+            return both if mask is None else both * mask(b, tap, place // ow, place % ow).astype(number)
+
+        return te.compute((n, rows, oh * ow), element, f"share{pair}", "", {"keep": True})
+
+    shares = [share(pair) for pair in range(len(pairs))]
+
+    def sample(b: Expr, row: Expr, place: Expr) -> Expr:
+        channel = row // taken
+        tap = channel // per_moved * taken + row % taken
+        total: Expr = te.const(0, number)
+        for part, ((y, _), (x, _)) in zip(shares, pairs, strict=True):
+            total = total + part(b, tap, place) * data(b, channel, y(b, tap, place), x(b, tap, place)).astype(number)
+        return total
+
+    sampled = te.compute((n, channels * taken, oh * ow), sample, "sampled", "", {"keep": True})
     per_group = outputs // groups
     k = te.reduce_axis((0, depth * taken), name="k")
 
