@@ -14,12 +14,19 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 	$$(pyenv root 2>/dev/null)/versions/$(version).*/bin/python; do \
 	$$python -c '' 2>/dev/null && echo $$python && break; done))
 
-.PHONY: run test test-all check bench fuzz conformance clean
+# Tests start many interpreters, each of which would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run test suite test-all check bench fuzz conformance clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
 
-test: check
+# Checks take one processor for a minute, so tests run beside them.
+test: $(INSTALLED)
+	@$(MAKE) --no-print-directory -j2 check suite
+
+suite: $(INSTALLED)
 	$(BIN)/pytest -q
 
 test-all:

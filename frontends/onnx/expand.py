@@ -43,14 +43,23 @@ def body_of(node: Node, types: Callable[[], Sequence[TypeProto]], functions: Fun
     if schema is None:
         return None
     if schema.has_function:
-        text = schema.get_function_with_opset_version(_fitting(schema.function_opset_versions, version))
-        return FunctionProto.FromString(text)
+        text: bytes = schema.get_function_with_opset_version(_fitting(schema.function_opset_versions, version))
+        return _with_defaults(FunctionProto.FromString(text), schema)
     if schema.has_context_dependent_function:
         chosen = _fitting(schema.context_dependent_function_opset_versions, version)
         given = [one.SerializeToString() for one in types()]
         text = schema.get_context_dependent_function_with_opset_version(chosen, proto.SerializeToString(), given)
-        return FunctionProto.FromString(text) if text else None
+        return _with_defaults(FunctionProto.FromString(text), schema) if text else None
     return None
+
+
+def _with_defaults(function: FunctionProto, schema: Any) -> FunctionProto:
+    """The function with what the definition says of attributes that a node leaves out."""
+    given = {one.name for one in function.attribute_proto}
+    for name, attribute in schema.attributes.items():
+        if attribute.default_value.type and name not in given:
+            function.attribute_proto.add().CopyFrom(attribute.default_value)
+    return function
 
 
 def _fitting(versions: Sequence[int], version: int) -> int:

@@ -277,7 +277,7 @@ class _Importer:
                 f"The following operators are not supported for frontend ONNX: {node.proto.op_type} "
                 f"(node {node.layer}, for these types)"
             )
-        opsets = {canonical(entry.domain): entry.version for entry in function.opset_import} or node.opsets
+        opsets = {**node.opsets, **{canonical(entry.domain): entry.version for entry in function.opset_import}}
         nodes = expanded(node.proto, function, f"{node.layer}/")
         region.splice(at, self.source.builder.steps(nodes, opsets, node, region))
         self._makers.pop(id(region), None)

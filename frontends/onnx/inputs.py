@@ -135,7 +135,8 @@ def _spelled(dims: Sequence[Dimension] | None) -> str:
 def _dimension(dim: TensorShapeProto.Dimension) -> Dimension:
     if dim.HasField("dim_value") and dim.dim_value >= 0:
         return dim.dim_value
-    return dim.dim_param or None
+    # Exporters write these for extents that have nothing in common.
+    return None if dim.dim_param in ("", "?", "-1", "None") else dim.dim_param
 
 
 def _merged(value: ValueInfoProto, given: Sequence[int] | None, symbols: dict[str, int]) -> list[Dimension] | None:

@@ -16,6 +16,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from whence.api import compile as compile_model
 from whence.executable import Executable
+from whence.frontends.onnx.opsets import KNOWN
 
 
 class WhenceRep(BackendRep):
@@ -70,7 +71,7 @@ class WhenceBackend(Backend):
         ]
         outputs = [onnx.helper.make_empty_tensor_value_info(name) for name in node.output if name]
         graph = onnx.helper.make_graph([node], "node", declared, outputs)
-        opsets = [onnx.helper.make_opsetid(node.domain, kwargs.pop("opset_version", onnx.defs.onnx_opset_version()))]
+        opsets = [onnx.helper.make_opsetid(node.domain, kwargs.pop("opset_version", KNOWN[-1]))]
         return cls.run_model(onnx.helper.make_model(graph, opset_imports=opsets), list(inputs), device, **kwargs)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import onnx
@@ -51,7 +51,7 @@ def cases(names: Sequence[str] | None = None) -> Iterator[Case]:
 def stored(folder: Path) -> Iterator[Case]:
     """The cases that older versions of the package keep in a folder as files."""
     for path in sorted(folder.iterdir()):
-        model = onnx.load(path / "model.onnx")
+        model = onnx.ModelProto.FromString((path / "model.onnx").read_bytes())
         sets: list[tuple[list[Any], list[Any]]] = []
         for data in sorted(path.glob("test_data_set_*")):
             kinds = (("input", model.graph.input), ("output", model.graph.output))
@@ -76,10 +76,8 @@ def _value(given: Any) -> Any:
             return numpy_helper.to_list(given)
         case onnx.OptionalProto():
             return numpy_helper.to_optional(given)
-        case list():
-            return [_value(one) for one in given]
         case _:
-            return given
+            return [_value(one) for one in cast("list[Any]", given)] if isinstance(given, list) else given
 
 
 def _read(path: Path, type_: onnx.TypeProto) -> Any:
@@ -99,16 +97,19 @@ def check(case: Case, compile_model: Compile) -> None:
     executable = compile_model(case.model)
     for inputs, outputs in case.sets:
         found = executable(*inputs)
-        results = found if isinstance(found, tuple) else (found,)
+        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
         assert len(results) == len(outputs), f"{len(results)} outputs, wanted {len(outputs)}"
         for result, wanted in zip(results, outputs, strict=True):
             _same(result, wanted, case)
 
 
 def _same(found: Any, wanted: Any, case: Case) -> None:
-    if wanted is None or isinstance(wanted, list):
-        assert type(found) is type(wanted)
-        for one, other in zip(found or [], wanted or [], strict=True):
+    if wanted is None:
+        assert found is None
+        return
+    if isinstance(wanted, list):
+        assert isinstance(found, list)
+        for one, other in zip(cast("list[Any]", found), cast("list[Any]", wanted), strict=True):
             _same(one, other, case)
         return
     result: NDArray[Any] = found

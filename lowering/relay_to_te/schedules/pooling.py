@@ -12,7 +12,8 @@ _IMAGES = 4
 """Images, of a channel or of as many as a vector holds, that are enough for the threads."""
 
 _LANES = 8
-"""Narrower vectors of pixels are worse than wide ones of which the last is not full."""
+"""Narrower vectors of pixels are worse than wide ones of which the last is not full: 4 take up to 1.4 times as long
+as 8."""
 
 
 def schedule_pool(work: Scheduling, stage: Stage) -> None:
