@@ -33,6 +33,7 @@ from . import (
     sorting,
     transform,
     vision,
+    window_indices,
     windows,
 )
 from .constants import PoolAttr
@@ -61,6 +62,7 @@ OPERATORS = operators_of(
     qnn,
     qnn_elementwise,
     qnn_products,
+    rearrange,
     recurrent,
     reduce,
     resize,
@@ -70,6 +72,7 @@ OPERATORS = operators_of(
     sorting,
     transform,
     vision,
+    window_indices,
     windows,
 )
 """All operators: the classes of these modules."""

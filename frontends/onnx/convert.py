@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (
     activations,
     attention,
+    attention_microsoft,
     casts,
     convolution,
     cumulative,
@@ -15,6 +16,7 @@ from . import (
     linear_algebra,
     logic,
     losses,
+    matmul_nbits,
     normalization,
     padding,
     pooling,
@@ -60,9 +62,8 @@ CONVERTERS: dict[str, Converter] = {
     **rotary.TABLE,
     **sequences.TABLE,
     **shaping.TABLE,
-    **signal_windows.TABLE,
     **signal.TABLE,
-    **recurrent.TABLE,
+    **signal_windows.TABLE,
     **sorting.TABLE,
     **vision.TABLE,
 }
@@ -70,7 +71,9 @@ CONVERTERS: dict[str, Converter] = {
 
 MICROSOFT: dict[str, Converter] = {
     **activations.MICROSOFT,
+    **attention_microsoft.MICROSOFT,
     **convolution.MICROSOFT,
+    **matmul_nbits.MICROSOFT,
     **normalization.MICROSOFT,
     **products.MICROSOFT,
     **quantized_contrib.TABLE,
@@ -79,7 +82,7 @@ MICROSOFT: dict[str, Converter] = {
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
-DOMAINS: dict[str, dict[str, Converter]] = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

@@ -10,6 +10,7 @@ from ...dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTra
 from ...dialects.relay.elementwise import AddOp, ClipOp, LeakyReluOp, MultiplyOp, ReluOp, SigmoidOp, TanhOp
 from ...dialects.relay.nn import BiasAddOp, Conv1DOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.window_indices import DeformableConv2DOp
 from .context import Context
 from .converter import Converter
 from .window import Sizes, explicit_pads, halves, image_of, positive, window
@@ -113,9 +114,31 @@ def conv_transpose(ctx: Context) -> SSAValue:
     return _with_bias(ctx, result)
 
 
+def deform_conv(ctx: Context) -> SSAValue:
+    """nn.deformable_conv2d, then nn.bias_add if there is a bias."""
+    image = image_of(ctx)
+    if len(image) != 2:
+        ctx.fail("a 4-d input (batch, channels, height, width)", f"shape {list(ctx.shape(0))}")
+    found = window(ctx, image, _kernel(ctx, image, "outputs, inputs"))
+    result = ctx.emit(
+        DeformableConv2DOp,
+        ctx.value(0),
+        ctx.value(2),
+        ctx.value(1),
+        ctx.value(4) if ctx.has(4) else None,
+        strides=found.strides,
+        padding=found.padding,
+        dilation=found.dilation,
+        deformable_groups=ctx.int("offset_group", 1),
+        groups=ctx.int("group", 1),
+    )
+    return _with_bias(ctx, result, 3)
+
+
 TABLE = {
     "Conv": Converter(conv),
     "ConvTranspose": Converter(conv_transpose),
+    "DeformConv": Converter(deform_conv),
 }
 MICROSOFT = {
     "FusedConv": Converter(fused_conv),

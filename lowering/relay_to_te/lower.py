@@ -50,6 +50,7 @@ from . import (
     sorting,
     transform,
     vision,
+    window_indices,
     windows,
 )
 from .stages import compute, shape
@@ -89,6 +90,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **windows.TABLE,
     **qnn.TABLE,
     **qnn_products.TABLE,
+    **window_indices.TABLE,
 }
 """Operator -> what it computes."""
 

@@ -67,7 +67,7 @@ def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
     if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
         return whole
     best = max((width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0), key=filled)
-    if rows <= lanes or filled(best)[0] > _FILLED:
+    if best == rows or filled(best)[0] > _FILLED:
         return best
     return min((lanes * count for count in _PANELS), key=lambda width: (-(-rows // width) * width, -width))
 

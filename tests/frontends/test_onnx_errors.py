@@ -335,7 +335,7 @@ OPERATORS = [
     ),
     (13, "(float[1,3,8,8] x, float[4,3,3,3] w)", "y = Conv <kernel_shape = [5, 5]> (x, w)", "kernel_shape [3, 3]"),
     (13, "(float[1,3,8,8] x)", 'y = MaxPool <kernel_shape = [2, 2], auto_pad = "SOME"> (x)', "auto_pad NOTSET"),
-    (13, "(float[2,3] x, float[2,3] w)", "y = MatMul (x, w)", "a weight of 3 columns"),
+    (13, "(float[2,3] x, float[2,3] w)", "y = MatMul (x, w)", "operands that multiply"),
     (13, "(float[2] x, float[3] w)", "y = Add (x, w)", "relay.add: expected shapes that broadcast"),
     (13, "(float[2] x, double[2] w)", "y = Add (x, w)", "relay.add: expected operand 1 of element type f32"),
     (
