@@ -34,7 +34,7 @@ PIPELINE: tuple[Row, ...] = tuple(
 
 
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
-    "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block},
+    "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
 }
 """Pass name -> its options for a machine."""
 

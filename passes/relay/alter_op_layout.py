@@ -125,6 +125,7 @@ class AlterOpLayoutPass(ModulePass):
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
+    bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
 
     ```mlir
     relay.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x32x8x8xf32>) {
@@ -144,12 +145,14 @@ class AlterOpLayoutPass(ModulePass):
 
     name = "relay-alter-op-layout"
     lanes: int = CHANNEL_BLOCK
+    bytes: int = 2
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
         own = [BlockConv(self.lanes), PackDense(self.lanes, op)]
-        quantized = [BlockQuantizedConv2D(self.lanes), PackQuantizedDense(self.lanes)]
+        packing = (self.lanes, self.bytes, op)
+        quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
         patterns = [*own, *quantized, *SINKING]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
