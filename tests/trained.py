@@ -157,8 +157,9 @@ def tried(network: Network, folder: Path) -> bool:
         right = right and same and max(errors) <= LIMIT
         shape = "x".join(map(str, next(iter(inputs.values())).shape))
         verdict = "ok" if max(errors) <= LIMIT else "WRONG"
+        decisions = "equal" if same else "DIFFER"
         print(
-            f"{network.name:20} {shape:12} error {max(errors):.1e} {verdict}, decisions {'equal' if same else 'DIFFER'}; "
+            f"{network.name:20} {shape:12} error {max(errors):.1e} {verdict}, decisions {decisions}; "
             f"first call {first:5.1f} s, then {ours:7.2f} ms, onnxruntime {theirs:7.2f} ms",
             flush=True,
         )
