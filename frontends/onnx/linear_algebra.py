@@ -14,7 +14,7 @@ from ...dialects.relay.transform import TransposeOp
 from ...support.dtypes import Array
 from .context import Context
 from .converter import Converter
-from .layers import product
+from .products import product
 from .tensors import dtype_of
 from .terms import Term, term
 

@@ -83,12 +83,11 @@ def _external(
     if not needed:
         return np.zeros(shape, dtype)
     try:
-        mapped = np.asarray(np.memmap(file, packed, "r", offset, (count,)))
+        mapped = np.asarray(np.memmap(file, packed, "r", offset, tuple(shape) if packed is dtype else (count,)))
     except OSError as error:
         raise FrontendError(f"{what}: expected readable external data in {file}, got: {error.strerror}") from error
     if packed is not dtype:
         return _unpacked(mapped, shape, dtype)
-    mapped = mapped.reshape(shape)
     return mapped if mapped.flags.aligned else mapped.copy()
 
 

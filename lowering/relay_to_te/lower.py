@@ -37,13 +37,20 @@ from . import (
     normalization,
     norms,
     pooling,
+    qnn,
+    qnn_products,
     random,
     rearrange,
     recurrent,
     reduce,
+    resize,
+    sampling,
     scatter,
+    signal,
     sorting,
     transform,
+    vision,
+    window_indices,
     windows,
 )
 from .stages import compute, shape
@@ -74,9 +81,16 @@ TABLE: dict[type[Operator], Lowering] = {
     **creation.TABLE,
     **indexing.TABLE,
     **rearrange.TABLE,
+    **resize.TABLE,
+    **sampling.TABLE,
+    **vision.TABLE,
     **scatter.TABLE,
+    **signal.TABLE,
     **sorting.TABLE,
     **windows.TABLE,
+    **qnn.TABLE,
+    **qnn_products.TABLE,
+    **window_indices.TABLE,
 }
 """Operator -> what it computes."""
 
