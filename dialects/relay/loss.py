@@ -49,7 +49,7 @@ class NLLLossOp(Operator):
         data, weight = widened(predictions), widened(weights)
         counts = targets != sig.int("ignore_index")
         inside = np.clip(np.where(counts, targets, 0).astype(np.int64), 0, data.shape[1] - 1)
-        classes: AnyArray = np.arange(data.shape[1])
+        classes = np.arange(data.shape[1], dtype=np.int64)
         places = np.expand_dims(inside, 1) == along(classes, 1, data.ndim)
         found = np.sum(np.where(places, data, data.dtype.type(0)), axis=1)
         weight = np.where(counts, weight[inside], weight.dtype.type(0))
