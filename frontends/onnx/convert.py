@@ -49,6 +49,9 @@ CONVERTERS: dict[str, Converter] = {
 """Operators of the default domain."""
 
 MICROSOFT: dict[str, Converter] = {
+    **indexing.MICROSOFT,
+    **rearrange.MICROSOFT,
+    **sorting.MICROSOFT,
     **vision.MICROSOFT,
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""

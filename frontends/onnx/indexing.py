@@ -146,3 +146,4 @@ TABLE = {
     "ScatterND": Converter(scatter_nd),
     "TensorScatter": Converter(tensor_scatter),
 }
+MICROSOFT = {"GatherND": Converter(gather_nd)}
