@@ -66,6 +66,10 @@ def all_class_non_max_suppression(
 ) -> tuple[Tensor, ...]:
     sig = op.signature
     batch, count, _ = shape(boxes)
+    bound = relay.AllClassNonMaxSuppressionOp.bound(sig)
+    if not bound * shape(scores)[1] * batch:
+        none = te.const(0, "int64")
+        return compute((0, 3), lambda *i: none, "points"), compute((), lambda *i: none, "number")
     number = wide(boxes.dtype)
     centred = bool(sig.get("center_point_box"))
 
@@ -104,7 +108,7 @@ def all_class_non_max_suppression(
             _number(most, "int64"),
             _number(iou, number),
             _number(least, marks.dtype),
-            relay.AllClassNonMaxSuppressionOp.bound(sig),
+            bound,
             overlaps,
         )
     points, number_of = scripts.gathered(kept, counts, shape(scores)[1])

@@ -64,6 +64,7 @@ CASES.add(
     center_point_box=True,
 )
 
+CASES.add(AllClassNonMaxSuppressionOp, "1x0x4", "1x2x0", *_LIMITS)
 CASES.add(GetValidCountsOp, "2x9x6", score_threshold=0.1)
 CASES.add(GetValidCountsOp, "1x9x5 float16", id_index=-1, score_index=0)
 
