@@ -27,12 +27,19 @@ from . import (
     convolution,
     convolution_transpose,
     creation,
+    cumulative,
     elementwise,
     indexing,
+    linear_algebra,
     logic,
+    loss,
     nn,
     normalization,
+    norms,
     pooling,
+    qnn,
+    qnn_products,
+    random,
     rearrange,
     recurrent,
     reduce,
@@ -43,6 +50,7 @@ from . import (
     sorting,
     transform,
     vision,
+    window_indices,
     windows,
 )
 from .stages import compute, shape
@@ -54,8 +62,13 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 """
 
 TABLE: dict[type[Operator], Lowering] = {
+    **cumulative.TABLE,
     **elementwise.TABLE,
+    **linear_algebra.TABLE,
     **logic.TABLE,
+    **loss.TABLE,
+    **norms.TABLE,
+    **random.TABLE,
     **reduce.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
@@ -75,6 +88,9 @@ TABLE: dict[type[Operator], Lowering] = {
     **signal.TABLE,
     **sorting.TABLE,
     **windows.TABLE,
+    **qnn.TABLE,
+    **qnn_products.TABLE,
+    **window_indices.TABLE,
 }
 """Operator -> what it computes."""
 

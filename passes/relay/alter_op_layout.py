@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
@@ -23,19 +24,15 @@ from ...dialects.relay.nn import (
     DenseOp,
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.transform import LayoutTransformOp
+from ...dialects.relay.transform import LayoutTransformOp, PadOp
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
-from .blocking import blocked_source, in_blocks, moved, product_block, vector_block
+from .blocking import blocked_source, in_blocks, moved, panel_width, product_block, vector_block
+from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_transforms import SINKING, SMALLEST_BLOCK
-
-_PANELS = (4, 3, 2, 1)
-"""Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
-_WIDEST = 8
-"""Blocks of the widest panel."""
 
 
 def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
@@ -89,33 +86,32 @@ class BlockConv(RewritePattern):
         return product_block(channels, self.lanes)
 
 
-def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
-    """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
-
-    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off.
-    """
-
-    def filled(width: int) -> tuple[float, int]:
-        return width / (-(-width // lanes) * lanes), width
-
-    divisors = (width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0)
-    return next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0) or max(divisors, key=filled)
-
-
 @dataclass
 class PackDense(RewritePattern):
-    """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`, b in blocks of `lanes`."""
+    """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`, b in blocks of `lanes`.
+
+    Zeros fill the last panel.
+    """
 
     lanes: int
+    module: ModuleOp
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DenseOp, rewriter: PatternRewriter, /):
         width = panel_width(shape_of(op.weight)[0], self.lanes)
         if width < SMALLEST_BLOCK or not _is_plain_f32(op, op.data, op.weight):
             return
-        layout = f"NC{width}n"
-        weight = LayoutTransformOp(op.weight, src_layout="NC", dst_layout=layout)
-        rewriter.replace(op, (weight, moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout)))
+        layout, (rows, _) = f"NC{width}n", shape_of(op.weight)
+        made: list[Operation] = []
+        filters = op.weight
+        if more := -rows % width:
+            made.append(zero := ConstantOp.of(np.zeros((), np.float32), self.module, "zero"))
+            made.append(padded := PadOp(filters, zero.result, pad_width=[0, more, 0, 0]))
+            filters = padded.result
+        made.append(weight := LayoutTransformOp(filters, src_layout="NC", dst_layout=layout))
+        units = rows if more else None
+        dense = moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout, units=units)
+        rewriter.replace(op, (*made, dense))
 
 
 @dataclass(frozen=True)
@@ -129,6 +125,7 @@ class AlterOpLayoutPass(ModulePass):
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
+    bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
 
     ```mlir
     relay.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x32x8x8xf32>) {
@@ -148,11 +145,15 @@ class AlterOpLayoutPass(ModulePass):
 
     name = "relay-alter-op-layout"
     lanes: int = CHANNEL_BLOCK
+    bytes: int = 2
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
-        patterns = [BlockConv(self.lanes), PackDense(self.lanes), *SINKING]
+        own = [BlockConv(self.lanes), PackDense(self.lanes, op)]
+        packing = (self.lanes, self.bytes, op)
+        quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
+        patterns = [*own, *quantized, *SINKING]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
