@@ -70,6 +70,9 @@ CONVERTERS: dict[str, Converter] = {
 """Operators of the default domain."""
 
 MICROSOFT: dict[str, Converter] = {
+    **indexing.MICROSOFT,
+    **rearrange.MICROSOFT,
+    **sorting.MICROSOFT,
     **activations.MICROSOFT,
     **attention_microsoft.MICROSOFT,
     **convolution.MICROSOFT,
