@@ -15,6 +15,8 @@ PIPELINE: tuple[Row, ...] = tuple(
     row_of(f"relay-{name}")
     for name in (
         "remove-unused-functions",
+        "fake-quantization-to-integer",
+        "qnn-canonicalize",
         "simplify-inference",
         "legalize",
         "eliminate-common-subexpr",
@@ -32,7 +34,7 @@ PIPELINE: tuple[Row, ...] = tuple(
 
 
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
-    "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block},
+    "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
 }
 """Pass name -> its options for a machine."""
 

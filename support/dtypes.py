@@ -49,6 +49,15 @@ SMALL = (
 An element is its bit pattern in the low bits of a byte, as in ml_dtypes, in memory, in numpy and in files of params.
 """
 
+GREATEST = {
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+    "float4_e2m1fn": 6.0,
+}
+"""The greatest number of small floats."""
+
 BOOL = "bool"
 INT = "int32"
 

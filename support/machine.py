@@ -43,6 +43,11 @@ _CPU_CACHES = (
     ("neoverse", (64 << 10, 1 << 20, 32 << 20)),
 )
 _COMMON_CACHES = (32 << 10, 256 << 10, 8 << 20)
+_VNNI = (
+    *("cascadelake", "cooperlake", "icelake", "rocketlake", "tigerlake", "sapphirerapids", "emeraldrapids"),
+    *("graniterapids", "znver4", "znver5"),
+)
+"""CPUs with `vpdpbusd` on vectors of 512 bits, by what their names start with."""
 CHANNEL_BLOCK = 16
 """Channels of a block of NCHW[x]c, on every machine: one layout for a model, and a cache line of float32. Narrower
 vectors take several to a block, which costs nothing where a register tile is as wide or wider."""
@@ -107,6 +112,13 @@ class Machine:
     def mask_registers(self) -> bool:
         """Whether masked vectors cost no more than whole ones: their masks have registers of their own."""
         return self.vector_bits == 512
+
+    @property
+    def vnni(self) -> bool:
+        """Whether there is `vpdpbusd`: sums of four products of bytes, added to a sum of int32."""
+        if not self.features.isdisjoint(("avx512vnni", "avxvnni")):
+            return True
+        return self.vector_bits == 512 and self.name.startswith(_VNNI)
 
     @property
     def channel_block(self) -> int:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from .language.math import copysign as copysign
     from .language.math import div as div
     from .language.math import divide as divide
+    from .language.math import dot2 as dot2
+    from .language.math import dot4 as dot4
     from .language.math import exp10 as exp10
     from .language.math import floordiv as floordiv
     from .language.math import floormod as floormod
@@ -133,6 +135,8 @@ _HOMES = {
         "copysign",
         "div",
         "divide",
+        "dot2",
+        "dot4",
         "exp10",
         "floordiv",
         "floormod",

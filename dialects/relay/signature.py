@@ -102,7 +102,7 @@ class Signature:
         return values
 
     def pair(self, name: str) -> tuple[int, int]:
-        """An attribute of two ints."""
+        """An attribute of two ints, one per spatial axis."""
         first, second = self.spatial(name, 2)
         return first, second
 

@@ -54,6 +54,13 @@ class Stateful(OpTrait):
 
 
 @dataclass(frozen=True)
+class NonComputational(OpTrait):
+    """It says how others are to compute, and passes want to see it: it is not evaluated with them unseen (TVM's
+    TNonComputational).
+    """
+
+
+@dataclass(frozen=True)
 class Neutral(OpTrait):
     """The number that, as the right operand, leaves the left one as it is; as the left one too, if it `commutes`."""
 

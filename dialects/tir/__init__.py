@@ -36,6 +36,8 @@ from .control import ForOp as ForOp
 from .control import IfOp as IfOp
 from .control import PrimFuncOp as PrimFuncOp
 from .control import prim_funcs as prim_funcs
+from .dots import Dot2Op as Dot2Op
+from .dots import Dot4Op as Dot4Op
 from .lanes import CastOp as CastOp
 from .lanes import CompareOp as CompareOp
 from .lanes import SelectOp as SelectOp
@@ -74,6 +76,8 @@ Tir = Dialect(
         CompareOp,
         SelectOp,
         CastOp,
+        Dot2Op,
+        Dot4Op,
     ],
     [BufferType],
     [TirConstants()],

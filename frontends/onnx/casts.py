@@ -7,21 +7,13 @@ from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...support.dtypes import SMALL, is_float
+from ...support.dtypes import GREATEST, SMALL, is_float
 from .context import Context
 from .context import dtype_of as dtype_of_value
 from .converter import Converter
 from .tensors import dtype_of
 
 _POWERS = "float8_e8m0fnu"
-GREATEST = {
-    "float8_e4m3fn": 448.0,
-    "float8_e4m3fnuz": 240.0,
-    "float8_e5m2": 57344.0,
-    "float8_e5m2fnuz": 57344.0,
-    "float4_e2m1fn": 6.0,
-}
-"""The greatest number of small floats."""
 
 
 def cast_target(ctx: Context) -> np.dtype[np.generic]:

@@ -13,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.traits import Stateful
+from ...dialects.relay.traits import NonComputational, Stateful
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import Array
 from .context import Context, Tensor
@@ -58,7 +58,11 @@ def _evaluated(block: Block, module: ModuleOp) -> dict[SSAValue, Array] | None:
             known[op.result] = op.value(module)
             continue
         operator = cast(Operator, op)
-        if operator.has_trait(Stateful) or any(prod(shape_of(value)) > FOLD_LIMIT for value in op.results):
+        if (
+            operator.has_trait(Stateful)
+            or operator.has_trait(NonComputational)
+            or any(prod(shape_of(value)) > FOLD_LIMIT for value in op.results)
+        ):
             return None
         known.update(zip(op.results, evaluate(operator, [known[operand] for operand in op.operands]), strict=True))
     return known

@@ -83,12 +83,11 @@ def _external(
     if not needed:
         return np.zeros(shape, dtype)
     try:
-        mapped = np.asarray(np.memmap(file, packed, "r", offset, (count,)))
+        mapped = np.asarray(np.memmap(file, packed, "r", offset, tuple(shape) if packed is dtype else (count,)))
     except OSError as error:
         raise FrontendError(f"{what}: expected readable external data in {file}, got: {error.strerror}") from error
     if packed is not dtype:
         return _unpacked(mapped, shape, dtype)
-    mapped = mapped.reshape(shape)
     return mapped if mapped.flags.aligned else mapped.copy()
 
 
@@ -134,3 +133,14 @@ def to_array(tensor: TensorProto, folder: Path | None, what: str) -> Array:
         return onnx.numpy_helper.to_array(tensor).reshape(shape)
     except ValueError as error:
         raise FrontendError(f"{what}: expected {prod(shape)} elements for {list(shape)}, got: {error}") from error
+
+
+def dense(tensor: onnx.SparseTensorProto, folder: Path | None, what: str) -> Array:
+    """A sparse tensor with its zeros."""
+    values, at = to_array(tensor.values, folder, what), to_array(tensor.indices, folder, what)
+    whole = np.zeros(tuple(tensor.dims), values.dtype)
+    if at.ndim == 2:
+        whole[tuple(np.asarray(at, np.int64).T)] = values
+    else:
+        whole.reshape(-1)[np.asarray(at, np.int64)] = values
+    return whole

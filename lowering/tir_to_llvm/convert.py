@@ -17,6 +17,7 @@ from .builder import NO_FLAGS
 from .constants import CONSTANTS
 from .context import Handler, Lowering
 from .control import CONTROL, buffer_attributes
+from .dots import DOTS
 from .frame import Place
 from .lanes import LANES
 from .masked import MASKED
@@ -102,5 +103,6 @@ _HANDLERS: dict[type[Operation], Handler] = {
     **MATH,
     **VECTORS,
     **LANES,
+    **DOTS,
     CallExternOp: _call_extern,
 }

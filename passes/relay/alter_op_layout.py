@@ -30,15 +30,9 @@ from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
-from .blocking import blocked_source, in_blocks, moved, product_block, vector_block
+from .blocking import blocked_source, in_blocks, moved, panel_width, product_block, vector_block
+from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_transforms import SINKING, SMALLEST_BLOCK
-
-_PANELS = (4, 3, 2, 1)
-"""Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
-_WIDEST = 8
-"""Blocks of the widest panel."""
-_FILLED = 0.75
-"""Panels whose vectors are less full than that are not worth having no columns left over."""
 
 
 def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
@@ -92,24 +86,6 @@ class BlockConv(RewritePattern):
         return product_block(channels, self.lanes)
 
 
-def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
-    """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
-
-    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off; where
-    a quarter of a vector or more stays empty, a multiple of `lanes` of which few are left over in the last panel.
-    """
-
-    def filled(width: int) -> tuple[float, int]:
-        return width / (-(-width // lanes) * lanes), width
-
-    if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
-        return whole
-    best = max((width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0), key=filled)
-    if best == rows or filled(best)[0] > _FILLED:
-        return best
-    return min((lanes * count for count in _PANELS), key=lambda width: (-(-rows // width) * width, -width))
-
-
 @dataclass
 class PackDense(RewritePattern):
     """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`, b in blocks of `lanes`.
@@ -149,6 +125,7 @@ class AlterOpLayoutPass(ModulePass):
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
+    bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
 
     ```mlir
     relay.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x32x8x8xf32>) {
@@ -168,11 +145,15 @@ class AlterOpLayoutPass(ModulePass):
 
     name = "relay-alter-op-layout"
     lanes: int = CHANNEL_BLOCK
+    bytes: int = 2
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
-        patterns = [BlockConv(self.lanes), PackDense(self.lanes, op), *SINKING]
+        own = [BlockConv(self.lanes), PackDense(self.lanes, op)]
+        packing = (self.lanes, self.bytes, op)
+        quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
+        patterns = [*own, *quantized, *SINKING]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):

@@ -13,6 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
+from . import lower_dots
 from .elementary.floats import Floats
 from .elementary.formulas import FORMULAS
 
@@ -35,8 +36,13 @@ class ExpandIntrin(RewritePattern):
         rewriter.replace(op, floats.ops, [result])
 
 
-def run(func: PrimFuncOp) -> None:
-    """Expand the functions of one kernel, in place."""
+def run(func: PrimFuncOp, *, vnni: bool = False) -> None:
+    """Expand the functions of one kernel, in place.
+
+    vnni: the machine multiplies bytes and adds four products at once.
+    """
+    if vnni:
+        lower_dots.run(func)
     if any(type(op) in FORMULAS for op in func.walk()):
         rewrite(func.body, [ExpandIntrin()], recursive=False)
 
@@ -48,6 +54,7 @@ class TirLowerIntrinPass(ModulePass):
     Before: any kernels. After: none of these ops is left on f32, f16 or bf16, or on vectors of them: each stands as
     arithmetic, comparisons and roots, which have vector forms everywhere. Half precision is computed in f32. Ops of f64
     stay; LLVM calls the C library for them.
+    With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`.
     Locations: all ops of a function are located at it.
 
     ```mlir
@@ -64,7 +71,8 @@ class TirLowerIntrinPass(ModulePass):
     """
 
     name = "tir-lower-intrin"
+    vnni: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func)
+            run(func, vnni=self.vnni)

@@ -247,6 +247,23 @@ def shift_right(x: ExprLike, y: ExprLike) -> Expr:
     return binary("shr", x, y)
 
 
+def _words(op: str, x: ExprLike, y: ExprLike) -> Expr:
+    a, b = convert(x), convert(y)
+    if (a.dtype, b.dtype) != ("int32", "int32"):
+        fail(f"te.{op}: expected words of int32, got {a.dtype} and {b.dtype}")
+    return binary(op, a, b)
+
+
+def dot2(x: ExprLike, y: ExprLike) -> Expr:
+    """The sum of products of the two int16 in each of two words, which are int32."""
+    return _words("dot2", x, y)
+
+
+def dot4(x: ExprLike, y: ExprLike) -> Expr:
+    """The sum of products of the four uint8 in one word and the four int8 in the other, which are int32."""
+    return _words("dot4", x, y)
+
+
 def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
     """The result of a C function without side effects on numbers: `call_pure_extern("float32", "cbrtf", x)`."""
     return CallExtern(check_dtype(dtype, "te.call_pure_extern"), callee, tuple(convert(a) for a in arguments))

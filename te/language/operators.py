@@ -5,6 +5,8 @@ from __future__ import annotations
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
+from ...dialects.tir import Dot2Op, Dot4Op
+
 FLOATS: dict[str, type[Operation] | None] = {
     "add": arith.AddfOp,
     "sub": arith.SubfOp,
@@ -36,6 +38,9 @@ INTEGERS: dict[str, type[Operation] | None] = {
     "xor": arith.XOrIOp,
     "shl": arith.ShLIOp,
     "shr": arith.ShRSIOp,
+    # Of words of several small integers each.
+    "dot2": Dot2Op,
+    "dot4": Dot4Op,
 }
 UNSIGNED: dict[str, type[Operation] | None] = INTEGERS | {
     "div": arith.DivUIOp,

@@ -26,15 +26,22 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from whence.dialects.relay import OPERATORS, elementwise, nn, transform
+from whence.dialects.relay import OPERATORS, elementwise, nn, qnn, qnn_elementwise, transform
 from whence.dialects.relay.evaluation import evaluate
-from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.operator import Operator, operators_of
 from whence.dialects.relay.signature import Signature, Tensor
 from whence.dialects.relay.traits import INJECTIVE, FusionPattern, OpPattern
 from whence.lowering.relay_to_te.lower import TABLE
 
-NOT_LOWERED = {nn.BatchNormOp, nn.DropoutOp}
-"""Operators of training: relay-simplify-inference rewrites them."""
+NOT_LOWERED = {
+    nn.BatchNormOp,
+    nn.DropoutOp,
+    qnn.QuantizeOp,
+    qnn.DequantizeOp,
+    qnn.RequantizeOp,
+    *(op for op in operators_of(qnn_elementwise) if op is not qnn_elementwise.AvgPool2DOp),
+}
+"""Operators of training, and those that are arithmetic on quantised tensors: passes of every level rewrite them."""
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)

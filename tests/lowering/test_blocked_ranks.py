@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from operator_cases import Check, MakeNet, random
@@ -41,13 +43,14 @@ def test_a_region_computes_on_blocks(
     both = net.add(transform.ConcatenateOp, y, y, axis=1)
     module = net.finish(net.add(reduce.MeanOp, both, axis=list(range(2, 2 + rank))))
     check_model(module, x, levels=(3,))
-    (wanted,) = evaluate_module(module, [x])
+    wanted: Any = evaluate_module(module, [x])[0]
     AlterOpLayoutPass().apply(Context(), module)
     FoldConstantPass().apply(Context(), module)
     check_located(module, AlterOpLayoutPass.name)
     module.verify()
     assert transforms(module) == [f"{plain}->{plain}16c", f"{plain}16c->{plain}"]
-    np.testing.assert_allclose(evaluate_module(module, [x])[0], wanted, rtol=1e-4, atol=1e-4)
+    found: Any = evaluate_module(module, [x])[0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("rows", "width"), [(509, 64), (30522, 64), (131, 48), (67, 67), (1021, 64)])

@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Linear, Range, bounds, linear
 from ....dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
+from ....dialects.tir.dots import Dot
 from ....dialects.tir.index_maps import Access, Ranges, View, flat_index, simplify_maps, view
 from ....dialects.tir.lanes import CastOp, CompareOp, SelectOp
 from .effects import DIVISIONS
@@ -144,7 +145,7 @@ class Lanes:
         if isinstance(op, CallExternOp):
             if differs or not op.results or scope.masked:
                 raise Obstacle(f'"{op.callee.data}" is called for each lane')
-        elif not (op.dialect_name() in ("arith", "math") or isinstance(op, CompareOp | SelectOp | CastOp)):
+        elif not (op.dialect_name() in ("arith", "math") or isinstance(op, CompareOp | SelectOp | CastOp | Dot)):
             raise Obstacle(f"{op.name} has no vector form")
         if differs and op.name in _SCALAR_ONLY:
             raise Obstacle(f"{op.name} has no vector form")

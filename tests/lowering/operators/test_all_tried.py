@@ -29,4 +29,4 @@ def test_every_operator_with_a_lowering_is_tried():
         if path != Path(__file__):
             cases = load(path).CASES
             tried |= set(cases.kinds) if isinstance(cases, Cases) else {case.kind for case in cases}
-    assert set(TABLE) == tried
+    assert set(TABLE) <= tried

@@ -1,0 +1,207 @@
+"""Quantised tensors: integers that stand for `scale * (integer - zero point)`.
+
+As in TVM, scales are float32 and zero points int32 operands: one number, or one per index of `axis`. Beyond TVM they
+may have the rank of the data, and broadcast to it. Halves are rounded to even, as onnxruntime does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+
+from ...support.dtypes import GREATEST, SMALL, is_float, limits
+from ..element_types import DTYPES, dtype_name
+from .attributes import integer, string
+from .numerics import AnyArray, along
+from .operator import Operator, Signature, Tensor
+from .small_dtypes import converted
+from .traits import ELEMWISE, INTEGERS, NonComputational, Pointwise
+
+
+def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> None:
+    """Complain unless operand `index` has one number, one per index of `axis`, or broadcasts to `shape`."""
+    own, rank = sig.shape(index), len(shape)
+    if own in ((), (1,)):
+        return
+    if len(own) == 1 and rank and own[0] == shape[sig.axis(axis, rank)]:
+        return
+    if len(own) == rank and all(extent in (1, whole) for extent, whole in zip(own, shape, strict=True)):
+        return
+    sig.fail(f"operand {index} of one number, or one per index of axis {axis} of {list(shape)}", str(sig.types[index]))
+
+
+def spread(values: AnyArray, axis: int, rank: int) -> AnyArray:
+    """Scales or zero points as they broadcast to data of a rank."""
+    if values.size == 1 and values.ndim < rank:
+        return values.reshape(())
+    return along(values, axis % rank, rank) if values.ndim == 1 else values
+
+
+def quantized(real: AnyArray, zero_point: AnyArray, dtype: str) -> AnyArray:
+    """Numbers in steps of the scale as integers or small floats of a dtype; what is outside its range is cut off."""
+    if is_float(dtype):
+        most = GREATEST[dtype]
+        return converted(np.clip(real, -most, most), dtype)
+    return converted(np.clip(np.round(real) + zero_point, *limits(dtype)), dtype)
+
+
+def dequantized(x: AnyArray, scale: AnyArray, zero_point: AnyArray) -> AnyArray:
+    """The float32 numbers that quantised ones stand for."""
+    if is_float(x.dtype.name):
+        return converted(x, "float32") * scale
+    return (converted(x, "int32") - zero_point).astype(np.float32) * scale
+
+
+class Rescaled(Operator):
+    """Shared by what makes quantised numbers: `out_dtype` is an integer of at most 16 bits or a small float."""
+
+    @classmethod
+    def out(cls, sig: Signature) -> Tensor:
+        dtype = sig.str("out_dtype")
+        integers = ("int8", "uint8", "int16", "uint16", "int32")
+        if dtype not in integers and (dtype not in SMALL or dtype == "float8_e8m0fnu"):
+            sig.fail("an out_dtype of integers of at most 16 bits or small floats", repr(dtype))
+        return TensorType(DTYPES[dtype], sig.shape(0))
+
+
+@irdl_op_definition
+class QuantizeOp(Rescaled):
+    """Floats in steps of `output_scale` from `output_zero_point` on, to the nearest number of `out_dtype`."""
+
+    name = "relay.qnn.quantize"
+    data = operand_def(TensorType)
+    output_scale = operand_def(TensorType)
+    output_zero_point = operand_def(TensorType)
+    result = result_def(TensorType)
+    out_dtype = string("int8")
+    axis = integer(-1)
+    traits = traits_def(ELEMWISE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        for index in (1, 2):
+            parameter(sig, index, sig.shape(0), sig.int("axis"))
+        return [cls.out(sig)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, scale: AnyArray, zero_point: AnyArray) -> AnyArray:
+        scale, zero_point = (spread(p, sig.int("axis"), x.ndim) for p in (scale, zero_point))
+        return quantized(x.astype(np.float32) / scale.astype(np.float32), zero_point, sig.str("out_dtype"))
+
+
+@irdl_op_definition
+class DequantizeOp(Operator):
+    """The floats that quantised numbers stand for."""
+
+    name = "relay.qnn.dequantize"
+    data = operand_def(TensorType)
+    input_scale = operand_def(TensorType)
+    input_zero_point = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = integer(-1)
+    out_dtype = string("float32")
+    traits = traits_def(ELEMWISE, NonComputational())
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        for index in (1, 2):
+            parameter(sig, index, sig.shape(0), sig.int("axis"))
+        if (dtype := sig.str("out_dtype")) not in ("float32", "float16", "bfloat16"):
+            sig.fail("an out_dtype float32, float16 or bfloat16", repr(dtype))
+        return [TensorType(DTYPES[dtype], sig.shape(0))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, scale: AnyArray, zero_point: AnyArray) -> AnyArray:
+        scale, zero_point = (spread(p, sig.int("axis"), x.ndim) for p in (scale, zero_point))
+        return dequantized(x, scale.astype(np.float32), zero_point)
+
+
+@irdl_op_definition
+class RequantizeOp(Rescaled):
+    """Quantised numbers in steps of another scale.
+
+    compute_dtype: "int64" (the default, "None") multiplies by an integer and shifts, as TVM does; "float32" multiplies
+    by the quotient of the scales, halves to even, as onnxruntime does. rounding: of "int64", where halves go: "UPWARD"
+    (the default, "None") or "TONEAREST", which is away from zero.
+    """
+
+    name = "relay.qnn.requantize"
+    data = operand_def(TensorType)
+    input_scale = operand_def(TensorType)
+    input_zero_point = operand_def(TensorType)
+    output_scale = operand_def(TensorType)
+    output_zero_point = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = integer(-1)
+    rounding = string("None")
+    compute_dtype = string("None")
+    out_dtype = string("int8")
+    traits = traits_def(ELEMWISE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        sig.of(INTEGERS)
+        for index in (1, 2, 3, 4):
+            parameter(sig, index, sig.shape(0), sig.int("axis"))
+        for name, known in (("rounding", ("UPWARD", "TONEAREST")), ("compute_dtype", ("int64", "float32"))):
+            if (value := sig.str(name)) not in ("None", *known):
+                sig.fail(f"{name} {' or '.join(known)}", repr(value))
+        return [cls.out(sig)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, *parameters: AnyArray) -> AnyArray:
+        scale, zero_point, new_scale, new_zero_point = (spread(p, sig.int("axis"), x.ndim) for p in parameters)
+        centred = x.astype(np.int32) - zero_point
+        dtype = sig.str("out_dtype")
+        if sig.str("compute_dtype") == "float32":
+            return quantized(centred.astype(np.float32) * (scale / new_scale).astype(np.float32), new_zero_point, dtype)
+        multiplier, shift = fixed_point(scale.astype(np.float64) / new_scale.astype(np.float64))
+        moved = multiplied(centred, multiplier, shift, sig.str("rounding")).astype(np.int64)
+        return np.clip(moved + new_zero_point, *limits(dtype)).astype(np.int64)
+
+
+def fixed_point(factor: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """A positive factor as `multiplier * 2^(shift - 31)`, the int32 multiplier of 31 bits."""
+    significand, exponent = np.frexp(factor)
+    multiplier = np.round(significand * 2.0**31).astype(np.int64)
+    overflow = multiplier == 1 << 31
+    shift = exponent.astype(np.int32) + overflow
+    return np.where(overflow, multiplier // 2, multiplier).astype(np.int32), shift.astype(np.int32)
+
+
+def multiplied(x: AnyArray, multiplier: AnyArray, shift: AnyArray, rounding: str) -> AnyArray:
+    """`x * multiplier * 2^(shift - 31)` in 64 bits, rounded once."""
+    product = (x.astype(np.int64) << np.maximum(shift, 0).astype(np.int64)) * multiplier
+    dropped = 31 - np.minimum(shift, 0).astype(np.int64)
+    half = np.int64(1) << (dropped - 1)
+    if rounding == "TONEAREST":
+        half = half - (product < 0)
+    return ((product + half) >> dropped).astype(np.int32)
+
+
+@irdl_op_definition
+class FixedPointMultiplyOp(Operator):
+    """`data * multiplier * 2^(shift - 31)` in 64 bits, rounded once: what `requantize` becomes. Operands broadcast."""
+
+    name = "relay.fixed_point_multiply_per_axis"
+    data = operand_def(TensorType)
+    multiplier = operand_def(TensorType)
+    shift = operand_def(TensorType)
+    result = result_def(TensorType)
+    rounding = string("UPWARD")
+    traits = traits_def(ELEMWISE, Pointwise())
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if sig.same_element() != i32:
+            sig.fail("operands of int32", dtype_name(sig.types[0].element_type))
+        parameter(sig, 1, sig.shape(0), -1)
+        parameter(sig, 2, sig.shape(0), -1)
+        return [sig.types[0]]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, multiplier: AnyArray, shift: AnyArray) -> AnyArray:
+        return multiplied(x, multiplier, shift, sig.str("rounding"))

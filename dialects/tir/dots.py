@@ -1,0 +1,47 @@
+"""Products of small integers that lie packed in words of 32 bits, summed within the word.
+
+```mlir
+%0 = tir.dot2 %a, %b : i32
+%1 = tir.dot4 %a, %b : vector<16xi32>
+```
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import i32
+from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...provenance.diagnostics import fail
+from .lanes import scalar_type
+
+
+class Dot(IRDLOperation):
+    """Takes words, or vectors of them; the sum wraps around."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    first = operand_def(T)
+    second = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$first `,` $second attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        if scalar_type(self.result.type) != i32:
+            fail(self, "words of i32", str(self.result.type))
+
+
+@irdl_op_definition
+class Dot2Op(Dot):
+    """Of the two int16 in each word, the one in the low bits first: `a0 * b0 + a1 * b1`."""
+
+    name = "tir.dot2"
+
+
+@irdl_op_definition
+class Dot4Op(Dot):
+    """Of the four uint8 in the first word and the four int8 in the second."""
+
+    name = "tir.dot4"

@@ -1,0 +1,155 @@
+"""Operators on quantised tensors that onnxruntime's quantiser writes, of the domain com.microsoft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import qnn_elementwise as qe
+from ...dialects.relay.attributes import Value
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import ReshapeOp, TransposeOp
+from .context import Context, shape_of
+from .converter import Converter
+from .quantization import (
+    dequantize_linear,
+    dynamic_quantize,
+    product,
+    quantize_linear,
+    requantized,
+    rows_and_columns,
+    scale_of,
+    zero_point_of,
+)
+from .quantized_windows import window
+
+Attributes = Callable[[Context], dict[str, Value]]
+
+
+def _one(ctx: Context, value: SSAValue) -> SSAValue:
+    return ctx.emit(ReshapeOp, value, newshape=()) if shape_of(value) == (1,) else value
+
+
+def _parameters(ctx: Context, *indices: int) -> list[SSAValue]:
+    """Scale and zero point at each of the indices."""
+    return [_one(ctx, of(ctx, i + k)) for i in indices for k, of in enumerate((scale_of, zero_point_of))]
+
+
+def binary(op: type[Operator]) -> Converter:
+    """A, its scale and zero point, B, its own, those of the result."""
+    return Converter(lambda ctx: ctx.emit(op, ctx.value(0), ctx.value(3), *_parameters(ctx, 1, 4, 6)))
+
+
+def unary(op: type[Operator], attributes: Attributes = lambda ctx: {}) -> Converter:
+    """X, its scale and zero point, those of the result."""
+    return Converter(lambda ctx: ctx.emit(op, ctx.value(0), *_parameters(ctx, 1, 3), **attributes(ctx)))
+
+
+def _softmax(ctx: Context) -> dict[str, Value]:
+    """The softmax of opset 13 on, along one axis."""
+    rank, axis = len(ctx.shape(0)), ctx.int("axis", -1)
+    if ctx.int("opset", 13) < 13 and axis % rank != rank - 1:
+        ctx.fail("the last axis, or opset 13", f"axis {axis} of opset {ctx.int('opset', 13)}")
+    return {"axis": axis}
+
+
+def concat(ctx: Context) -> SSAValue:
+    """The scale and zero point of the result, then each tensor with its own."""
+    starts = range(2, len(ctx.inputs), 3)
+    parts = [ctx.value(i) for i in starts]
+    scales = [_one(ctx, scale_of(ctx, i + 1)) for i in starts]
+    zeros = [_one(ctx, zero_point_of(ctx, i + 2)) for i in starts]
+    op = qe.ConcatenateOp(parts, scales, zeros, *_parameters(ctx, 0), axis=ctx.int("axis", 0))
+    ctx.builder.add(op)
+    return op.result
+
+
+def _pooled(ctx: Context, data: SSAValue, **attributes: Value) -> SSAValue:
+    """qnn.avg_pool2d, of which one of NHWC is one of NCHW between transpositions."""
+    last = bool(ctx.int("channels_last", 0))
+    if last:
+        data = ctx.emit(TransposeOp, data, axes=(0, 3, 1, 2))
+    result = ctx.emit(qe.AvgPool2DOp, data, *_parameters(ctx, 1, 3), **attributes)
+    return ctx.emit(TransposeOp, result, axes=(0, 2, 3, 1)) if last else result
+
+
+def _image(ctx: Context) -> tuple[int, int]:
+    shape = ctx.shape(0)
+    if len(shape) != 4:
+        ctx.fail("a 4-d input", f"shape {list(shape)}")
+    return (shape[1], shape[2]) if ctx.int("channels_last", 0) else (shape[2], shape[3])
+
+
+def average_pool(ctx: Context) -> SSAValue:
+    image = _image(ctx)
+    kernel = ctx.ints("kernel_shape") or ()
+    if len(kernel) != 2:
+        ctx.fail("a kernel_shape of two numbers", str(list(kernel)))
+    found = window(ctx, image, kernel)
+    return _pooled(
+        ctx,
+        ctx.value(0),
+        pool_size=kernel,
+        strides=found.strides,
+        padding=(*found.before, *found.after),
+        ceil_mode=bool(ctx.int("ceil_mode", 0)),
+        count_include_pad=bool(ctx.int("count_include_pad", 0)),
+    )
+
+
+def global_average_pool(ctx: Context) -> SSAValue:
+    return _pooled(ctx, ctx.value(0), pool_size=_image(ctx))
+
+
+def qgemm(ctx: Context) -> SSAValue:
+    """The sums and a bias of int32, in the steps of the result, or as floats if it has none."""
+    left, right = ctx.value(0), ctx.value(3)
+    if ctx.int("transA", 0):
+        left = ctx.emit(TransposeOp, left, axes=(1, 0))
+    if ctx.int("transB", 0):
+        right = ctx.emit(TransposeOp, right, axes=(1, 0))
+    total = product(ctx, left, right, zero_point_of(ctx, 2), zero_point_of(ctx, 5))
+    if ctx.has(6):
+        total = ctx.emit(ew.AddOp, total, ctx.value(6))
+    scale = ctx.emit(ew.MultiplyOp, scale_of(ctx, 1), scale_of(ctx, 4))
+    if (alpha := ctx.float("alpha", 1.0)) != 1.0:
+        scale = ctx.emit(ew.MultiplyOp, scale, ctx.scalar(alpha, scale))
+    if not ctx.has(7):
+        return ctx.emit(ew.MultiplyOp, ctx.emit(ew.CastOp, total, dtype="float32"), scale)
+    dtype = ctx.dtype(8).name if ctx.has(8) else ctx.dtype(0).name
+    return requantized(ctx, total, scale, _one(ctx, scale_of(ctx, 7)), _one(ctx, zero_point_of(ctx, 8)), dtype)
+
+
+def _as_floats(ctx: Context, total: SSAValue, scale: SSAValue, bias: int) -> SSAValue:
+    result = ctx.emit(ew.MultiplyOp, ctx.emit(ew.CastOp, total, dtype="float32"), scale)
+    return ctx.emit(ew.AddOp, result, ctx.value(bias)) if ctx.has(bias) else result
+
+
+def matmul_integer_to_float(ctx: Context) -> SSAValue:
+    total = product(ctx, ctx.value(0), ctx.value(1), zero_point_of(ctx, 4), zero_point_of(ctx, 5))
+    return _as_floats(ctx, total, rows_and_columns(ctx, scale_of(ctx, 2), scale_of(ctx, 3)), 6)
+
+
+def dynamic_quantize_matmul(ctx: Context) -> SSAValue:
+    left, scale, start = dynamic_quantize(ctx, ctx.value(0))
+    total = product(ctx, left, ctx.value(1), start, zero_point_of(ctx, 3))
+    return _as_floats(ctx, total, ctx.emit(ew.MultiplyOp, scale, scale_of(ctx, 2)), 4)
+
+
+TABLE = {
+    "DequantizeLinear": Converter(dequantize_linear),
+    "DynamicQuantizeMatMul": Converter(dynamic_quantize_matmul),
+    "MatMulIntegerToFloat": Converter(matmul_integer_to_float),
+    "QGemm": Converter(qgemm),
+    "QLinearAdd": binary(qe.AddOp),
+    "QLinearAveragePool": Converter(average_pool),
+    "QLinearConcat": Converter(concat),
+    "QLinearGlobalAveragePool": Converter(global_average_pool),
+    "QLinearLeakyRelu": unary(qe.LeakyReluOp, lambda ctx: {"alpha": ctx.float("alpha", 0.01)}),
+    "QLinearMul": binary(qe.MulOp),
+    "QLinearSigmoid": unary(qe.SigmoidOp),
+    "QLinearSoftmax": unary(qe.SoftmaxOp, _softmax),
+    "QuantizeLinear": Converter(quantize_linear),
+}

@@ -1,0 +1,132 @@
+"""Convolutions of integers, in 1 to 3 dimensions: one row is an image of one row, a volume the sum of its slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import AddOp, CastOp
+from ...dialects.relay.qnn_products import Conv2DOp
+from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
+from .context import Context, dtype_of, shape_of
+
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Along each axis of an image."""
+
+    kernel: Ints
+    strides: Ints
+    dilation: Ints
+    before: Ints
+    after: Ints
+
+    def of(self, axes: slice) -> Window:
+        """Along some of the axes."""
+        return Window(*(values[axes] for values in (self.kernel, self.strides, self.dilation, self.before, self.after)))
+
+
+def window(ctx: Context, image: Ints, kernel: Ints) -> Window:
+    """The window of a node, its `auto_pad` resolved: SAME_UPPER puts an odd element after, SAME_LOWER before."""
+    rank = len(image)
+
+    def each(name: str) -> Ints:
+        given = ctx.ints(name) or (1,) * rank
+        if len(given) != rank or min(given) < 1:
+            ctx.fail(f"{rank} positive numbers as '{name}'", str(list(given)))
+        return given
+
+    strides, dilation = each("strides"), each("dilations")
+    match mode := ctx.str("auto_pad", "NOTSET"):
+        case "NOTSET":
+            pads = ctx.ints("pads") or (0,) * (2 * rank)
+            if len(pads) != 2 * rank or min(pads) < 0:
+                ctx.fail(f"{2 * rank} non-negative numbers as 'pads'", str(list(pads)))
+            return Window(kernel, strides, dilation, pads[:rank], pads[rank:])
+        case "VALID":
+            return Window(kernel, strides, dilation, (0,) * rank, (0,) * rank)
+        case "SAME_UPPER" | "SAME_LOWER":
+            columns = zip(image, strides, dilation, kernel, strict=True)
+            total = [max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0) for extent, s, d, k in columns]
+            small, large = tuple(n // 2 for n in total), tuple(n - n // 2 for n in total)
+            ends = (small, large) if mode == "SAME_UPPER" else (large, small)
+            return Window(kernel, strides, dilation, *ends)
+        case _:
+            ctx.fail("auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode)
+
+
+def convolution(
+    ctx: Context,
+    data: int,
+    weight: int,
+    data_zero: SSAValue,
+    weight_zero: SSAValue,
+    data_scale: SSAValue,
+    weight_scale: SSAValue,
+) -> SSAValue:
+    """The sums of int32 of a convolution of inputs `data` and `weight` above their zero points."""
+    shape, kernel = ctx.shape(data), ctx.shape(weight)
+    if len(shape) not in (3, 4, 5) or len(kernel) != len(shape):
+        ctx.fail("an input and a weight of 3 to 5 dimensions", f"shapes {list(shape)} and {list(kernel)}")
+    if (given := ctx.ints("kernel_shape")) is not None and given != kernel[2:]:
+        ctx.fail(f"kernel_shape {list(kernel[2:])} as the weight has", str(list(given)))
+    found = window(ctx, shape[2:], kernel[2:])
+    zeros = (_one(ctx, data_zero), _one(ctx, weight_zero), _one(ctx, data_scale), _one(ctx, weight_scale))
+    x, w = ctx.value(data), ctx.value(weight)
+    match len(shape):
+        case 3:
+            row = Window(*((first, *rest) for first, rest in zip((1, 1, 1, 0, 0), _fields(found), strict=True)))
+            x, w = (ctx.emit(ExpandDimsOp, value, axis=2) for value in (x, w))
+            return ctx.emit(SqueezeOp, _plane(ctx, x, w, zeros, row), axis=(2,))
+        case 4:
+            return _plane(ctx, x, w, zeros, found)
+        case _:
+            return _volume(ctx, x, w, zeros, found)
+
+
+def _fields(found: Window) -> tuple[Ints, ...]:
+    return found.kernel, found.strides, found.dilation, found.before, found.after
+
+
+def _one(ctx: Context, value: SSAValue) -> SSAValue:
+    return ctx.emit(ReshapeOp, value, newshape=()) if shape_of(value) == (1,) else value
+
+
+def _plane(ctx: Context, x: SSAValue, w: SSAValue, zeros: tuple[SSAValue, ...], found: Window) -> SSAValue:
+    return ctx.emit(
+        Conv2DOp,
+        x,
+        w,
+        *zeros,
+        strides=found.strides,
+        padding=(*found.before, *found.after),
+        dilation=found.dilation,
+        groups=ctx.int("group", 1),
+    )
+
+
+def _volume(ctx: Context, x: SSAValue, w: SSAValue, zeros: tuple[SSAValue, ...], found: Window) -> SSAValue:
+    """The slices that a tap of the kernel meets are images of a batch."""
+    if found.before[0] or found.after[0]:
+        width = [0, 0, 0, 0, found.before[0], found.after[0], 0, 0, 0, 0]
+        x = ctx.emit(PadOp, x, ctx.emit(CastOp, zeros[0], dtype=dtype_of(x).name), pad_width=width)
+    n, channels, depth, *image = shape_of(x)
+    outputs, per_group, taps, *kernel = shape_of(w)
+    slices = (depth - found.dilation[0] * (taps - 1) - 1) // found.strides[0] + 1
+    sums: list[SSAValue] = []
+    for tap in range(taps):
+        start, step = tap * found.dilation[0], found.strides[0]
+        end = start + (slices - 1) * step + 1
+        part = ctx.emit(StridedSliceOp, x, begin=(start,), end=(end,), strides=(step,), axes=(2,))
+        part = ctx.emit(TransposeOp, part, axes=(0, 2, 1, 3, 4))
+        part = ctx.emit(ReshapeOp, part, newshape=(n * slices, channels, *image))
+        own = ctx.emit(StridedSliceOp, w, begin=(tap,), end=(tap + 1,), strides=(1,), axes=(2,))
+        own = ctx.emit(ReshapeOp, own, newshape=(outputs, per_group, *kernel))
+        sums.append(_plane(ctx, part, own, zeros, found.of(slice(1, None))))
+    total = reduce(lambda a, b: ctx.emit(AddOp, a, b), sums)
+    total = ctx.emit(ReshapeOp, total, newshape=(n, slices, *shape_of(total)[1:]))
+    return ctx.emit(TransposeOp, total, axes=(0, 2, 1, 3, 4))

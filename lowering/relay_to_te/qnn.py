@@ -1,0 +1,103 @@
+"""Computes of what is left of quantised operators once `relay-qnn-canonicalize` has run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ... import te
+from ...dialects.relay.convolution import expand_padding
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.qnn import FixedPointMultiplyOp
+from ...dialects.relay.qnn_elementwise import AvgPool2DOp
+from ...support.dtypes import limits
+from ...te import Expr, Tensor
+from .stages import broadcast, compute, label, shape
+
+
+def fixed_point_multiply(op: Operator, x: Tensor, multiplier: Tensor, shift: Tensor) -> Tensor:
+    nearest = op.signature.str("rounding") == "TONEAREST"
+
+    def element(*i: Expr) -> Expr:
+        at = broadcast(shift, i).astype("int64")
+        left = te.shift_left(x(*i).astype("int64"), te.maximum(at, te.const(0, "int64")))
+        product = left * broadcast(multiplier, i).astype("int64")
+        dropped = te.const(31, "int64") - te.minimum(at, te.const(0, "int64"))
+        half = te.shift_left(te.const(1, "int64"), dropped - 1)
+        if nearest:
+            half = te.select(product < 0, half - 1, half)
+        return te.shift_right(product + half, dropped).astype("int32")
+
+    return compute(shape(x), element, label(op))
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A pooling window along an axis of `extent` elements, `before` and `after` which there is padding."""
+
+    axis: int
+    extent: int
+    kernel: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+
+    def start(self, place: Expr) -> Expr:
+        return place * self.stride - self.before
+
+    def count(self, place: Expr, places: int, padded: bool) -> Expr | int:
+        """How many of the window's elements are in the image, or in the padded image."""
+        low, high = (-self.before, self.extent + self.after) if padded else (0, self.extent)
+        last = (places - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation
+        if -self.before >= low and last < high:
+            return self.kernel
+        start = self.start(place)
+        first = (start * -1 + (low + self.dilation - 1)) // self.dilation
+        past = (start * -1 + (high + self.dilation - 1)) // self.dilation
+        return te.minimum(past, self.kernel) - te.maximum(first, 0)
+
+
+def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: Tensor, new_zero: Tensor) -> Tensor:
+    """Sums of int32; the mean is rounded to the new scale with halves to even."""
+    sig = op.signature
+    axes = AvgPool2DOp.image_axes(sig)
+    top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
+    sizes = zip(*map(sig.ints, ("pool_size", "strides", "dilation")), (top, left), (bottom, right), strict=True)
+    windows = [_Window(axis, shape(x)[axis], *size) for axis, size in zip(axes, sizes, strict=True)]
+    extents = shape_of(op.results[0])
+    taps = [te.reduce_axis((0, window.kernel), name=f"k{at}") for at, window in enumerate(windows)]
+    whole = all(extents[axis] == 1 for axis in axes)
+
+    def summed(*i: Expr) -> Expr:
+        point = list(i)
+        for window, tap in zip(windows, taps, strict=True):
+            point[window.axis] = window.start(i[window.axis]) + tap * window.dilation
+        return te.sum(x(*point, otherwise=0).astype("int32"), axis=taps)
+
+    total = compute(extents, summed, label(op), tag="adaptive_pool_sum" if whole else "pool_sum")
+    low, high = limits(x.dtype)
+    include = bool(sig.get("count_include_pad"))
+
+    def one(tensor: Tensor) -> Expr:
+        return tensor(*([0] * len(shape(tensor))))
+
+    def count(i: Sequence[Expr], padded: bool) -> Expr:
+        number: Expr = te.const(1, "int32")
+        for window in windows:
+            number = number * window.count(i[window.axis], extents[window.axis], padded)
+        return number
+
+    def element(*i: Expr) -> Expr:
+        mean = (total(*i) - one(zero) * count(i, False)).astype("float32") * one(scale)
+        mean = mean / te.maximum(count(i, include), 1).astype("float32")
+        number = te.nearbyint(mean / one(new_scale)) + one(new_zero).astype("float32")
+        return te.minimum(te.maximum(number, float(low)), float(high)).astype(x.dtype)
+
+    return compute(extents, element, label(op))
+
+
+TABLE = {
+    FixedPointMultiplyOp: fixed_point_multiply,
+    AvgPool2DOp: avg_pool2d,
+}

@@ -1,0 +1,292 @@
+"""Computes of the products of quantised tensors: two or four small integers of both at once, packed in words.
+
+What is packed anew is the data, which a product reads many times; weights come packed (`qnn.pack_words`), or are packed
+in the kernel where they are no constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ... import te
+from ...dialects.relay import qnn_products as relay
+from ...dialects.relay.convolution import expand_padding
+from ...dialects.relay.operator import Operator, Signature, shape_of
+from ...passes.relay.blocking import vector_block
+from ...support.dtypes import is_unsigned
+from ...support.machine import CHANNEL_BLOCK
+from ...te import Expr, Tensor
+from ...te.language.tensor import FullOp
+from .stages import broadcast, compute, label, shape
+from .transform import blocked_point
+
+_WORD = 32
+
+
+def _pack(parts: Sequence[Expr]) -> Expr:
+    """A word of int32 of some int32, of which the low bits count, the first in the low bits of the word."""
+    width = _WORD // len(parts)
+    word = te.bitwise_and(parts[0], (1 << width) - 1)
+    for place, part in enumerate(parts[1:], 1):
+        if place < len(parts) - 1:
+            part = te.bitwise_and(part, (1 << width) - 1)
+        word = te.bitwise_or(word, te.shift_left(part, place * width))
+    return word
+
+
+def along_axis0(zero_point: Tensor, point: Sequence[Expr], rank: int) -> Expr:
+    """The zero point at a point of data: one number, one per index of axis 0, or of what broadcasts."""
+    extents = shape(zero_point)
+    if len(extents) == 1 and rank > 1:
+        return zero_point(0 if extents[0] == 1 else point[0])
+    return broadcast(zero_point, point)
+
+
+def _fixed(zero_point: Tensor) -> int | None:
+    """The one number of a zero point that is known."""
+    return int(zero_point.op.number.value) if isinstance(zero_point.op, FullOp) else None
+
+
+def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
+    """What an integer is above its zero point, an int32; 0 outside, where `inside` does not hold."""
+    if (known := _fixed(zero_point)) is not None:
+        return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - known
+    number = x(*point).astype("int32") - along_axis0(zero_point, point, len(shape(x)))
+    return te.if_then_else(te.all(*inside), number, te.const(0, "int32")) if inside else number
+
+
+def _byte(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
+    """An integer above the least of its dtype; outside, the zero point above that."""
+    least = 0 if is_unsigned(x.dtype) else -128
+    if (known := _fixed(zero_point)) is not None:
+        return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - least
+    number = x(*point).astype("int32")
+    if inside:
+        number = te.if_then_else(te.all(*inside), number, along_axis0(zero_point, point, len(shape(x))))
+    return number - least
+
+
+def _words(
+    x: Tensor,
+    zero_point: Tensor,
+    extents: Sequence[int],
+    place: Callable[..., tuple[Sequence[Expr], list[Expr]]],
+    name: str,
+    parts: int = 2,
+) -> Tensor:
+    """Words of the elements of `x` at `place(part, *point)`, which also says what must hold for there to be one."""
+    number = _above if parts == 2 else _byte
+
+    def word(*i: Expr) -> Expr:
+        return _pack([number(x, zero_point, *place(part, *i)) for part in range(parts)])
+
+    return compute(extents, word, name, keep=True)
+
+
+def _row_words(x: Tensor, zero_point: Tensor, axis: int, order: Sequence[int], name: str, parts: int = 2) -> Tensor:
+    """Words of neighbours along an axis, the axes then in an order."""
+    extents = list(shape(x))
+    depth = extents[axis]
+    extents[axis] = -(-depth // parts)
+
+    def place(part: int, *i: Expr) -> tuple[Sequence[Expr], list[Expr]]:
+        point: list[Expr] = [i[list(order).index(at)] for at in range(len(order))]
+        point[axis] = point[axis] * parts + part
+        return point, [point[axis] < depth] if depth % parts and part else []
+
+    return _words(x, zero_point, [extents[at] for at in order], place, name, parts)
+
+
+def pack_words(op: Operator, x: Tensor, zero_point: Tensor) -> Tensor:
+    sig = op.signature
+    axis, parts = sig.int("axis") % len(shape(x)), sig.int("parts")
+    depth = shape(x)[axis]
+
+    def part(i: Sequence[Expr], place: int) -> Expr:
+        point = list(i)
+        point[axis] = point[axis] * parts + place
+        number = x(*point).astype("int32")
+        if parts == 2:
+            number = number - along_axis0(zero_point, point, len(shape(x)))
+        return te.if_then_else(point[axis] < depth, number, te.const(0, "int32")) if depth % parts else number
+
+    return compute(shape_of(op.results[0]), lambda *i: _pack([part(i, k) for k in range(parts)]), label(op))
+
+
+def _product(parts: int) -> Callable[[Expr, Expr], Expr]:
+    return te.dot2 if parts == 2 else te.dot4
+
+
+def dense(op: Operator, data: Tensor, weight: Tensor, data_zero: Tensor, weight_zero: Tensor, *_: Tensor) -> Tensor:
+    rows = _row_words(data, data_zero, 1, (0, 1), "data_words")
+    columns = _row_words(weight, weight_zero, 1, (1, 0), "weight_words")
+    k = te.reduce_axis((0, shape(rows)[1]), name="k")
+
+    def element(m: Expr, n: Expr) -> Expr:
+        return te.sum(te.dot2(rows(m, k), columns(k, n)), axis=k)
+
+    return te.compute(shape_of(op.results[0]), element, name="dense", tag="dense")
+
+
+def dense_pack(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None) -> Tensor:
+    parts = op.signature.int("parts")
+    rows = _row_words(data, zero_point, 1, (0, 1), "data_words", parts)
+    block = shape(weight)[2]
+    k = te.reduce_axis((0, shape(rows)[1]), name="k")
+    product = _product(parts)
+
+    def element(m: Expr, n: Expr) -> Expr:
+        return te.sum(product(rows(m, k), weight(n // block, k, n % block)), axis=k)
+
+    total = te.compute(shape_of(op.results[0]), element, name="dense_pack", tag="dense_pack")
+    if correction is None:
+        return total
+    return compute(shape(total), lambda *i: total(*i) - correction(i[1] // block, i[1] % block), "corrected")
+
+
+def batch_matmul(op: Operator, x: Tensor, y: Tensor, x_zero: Tensor, y_zero: Tensor, *_: Tensor) -> Tensor:
+    flip_x, flip_y = op.signature.get("transpose_a"), op.signature.get("transpose_b")
+    left = _row_words(x, x_zero, 1 if flip_x else 2, (0, 2, 1) if flip_x else (0, 1, 2), "x_words")
+    right = _row_words(y, y_zero, 2 if flip_y else 1, (0, 2, 1) if flip_y else (0, 1, 2), "y_words")
+    k = te.reduce_axis((0, shape(left)[2]), name="k")
+
+    def product(b: Expr, m: Expr, n: Expr) -> Expr:
+        bx, by = (0 if shape(tensor)[0] == 1 else b for tensor in (left, right))
+        return te.sum(te.dot2(left(bx, m, k), right(by, k, n)), axis=k)
+
+    return te.compute(shape_of(op.results[0]), product, name="batch_matmul", tag="dense")
+
+
+def _image_words(
+    sig: Signature, data: Tensor, zero_point: Tensor, need: tuple[int, int], parts: int, depthwise: int = 0
+) -> Tensor:
+    """The padded image of NCHW[x]c data in words: of neighbouring channels, or of pixels `depthwise` apart in a row."""
+    batch, chunks, height, width, block = shape(data)
+    top, left, _, _ = expand_padding(sig, sig.ints("padding"))
+    rows_inside = (need[0], top) == (height, 0)
+
+    def place(part: int, n: Expr, c: Expr, y: Expr, x: Expr, lane: Expr) -> tuple[Sequence[Expr], list[Expr]]:
+        inside: list[Expr] = []
+        row, column = y - top, x - left + part * depthwise
+        if not rows_inside:
+            inside += [row >= 0, row < height]
+        if not (need[1] == width and left == 0 and part * depthwise == 0):
+            inside += [column >= 0, column < width]
+        if not depthwise:
+            lane = lane * parts + part
+            if block % parts and part:
+                inside.append(lane < block)
+        return (n, c, row, column, lane), inside
+
+    lanes = block if depthwise else -(-block // parts)
+    return _words(data, zero_point, (batch, chunks, *need, lanes), place, "data_words", parts)
+
+
+def _need(sig: Signature, data: Tensor, result: Sequence[int], kernel: tuple[int, int]) -> tuple[int, int]:
+    """The rows and columns of the padded image that are read."""
+    return (
+        (result[2] - 1) * sig.ints("strides")[0] + (kernel[0] - 1) * sig.ints("dilation")[0] + 1,
+        (result[3] - 1) * sig.ints("strides")[1] + (kernel[1] - 1) * sig.ints("dilation")[1] + 1,
+    )
+
+
+def _convolution(
+    sig: Signature, name: str, data: Tensor, weight: Tensor, zero_point: Tensor, result: tuple[int, ...], parts: int
+) -> Tensor:
+    """NCHW[x]c data and a weight of words, OIHW[x/p]i[y]o -> NCHW[y]c of int32, of shape `result`."""
+    chunks, per_chunk, kh, kw, lanes, _ = shape(weight)
+    need = _need(sig, data, result, (kh, kw))
+    image = _image_words(sig, data, zero_point, need, parts)
+    groups = sig.int("groups")
+    per_group = chunks // groups
+    (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
+    product = _product(parts)
+    ic, ky, kx, il = (
+        te.reduce_axis((0, extent), name) for extent, name in ((per_chunk, "ic"), (kh, "ky"), (kw, "kx"), (lanes, "il"))
+    )
+
+    def element(n: Expr, oc: Expr, y: Expr, x: Expr, ol: Expr) -> Expr:
+        chunk = ic if groups == 1 else oc // per_group * per_chunk + ic
+        word = image(n, chunk, y * sh + ky * dh, x * sw + kx * dw, il)
+        return te.sum(product(word, weight(oc, ic, ky, kx, il, ol)), axis=[ic, ky, kx, il])
+
+    return te.compute(result, element, name=name, tag="conv2d_NCHWc")
+
+
+def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None) -> Tensor:
+    sig = op.signature
+    extents = shape_of(op.results[0])
+    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"))
+    if correction is None:
+        return total
+    return compute(extents, lambda *i: total(*i) - correction(i[1], i[4]), "corrected")
+
+
+def conv2d(op: Operator, data: Tensor, weight: Tensor, data_zero: Tensor, weight_zero: Tensor, *_: Tensor) -> Tensor:
+    """On NCHW: data and weight are blocked as they are packed, and the result comes back."""
+    sig = op.signature
+    layouts = (sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or sig.str("data_layout"))
+    if layouts != ("NCHW", "OIHW", "NCHW"):
+        sig.fail("layouts NCHW, OIHW and NCHW", ", ".join(layouts))
+    batch, channels, height, width = shape(data)
+    outputs, depth, kh, kw = shape(weight)
+    ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // sig.int("groups"), CHANNEL_BLOCK)
+    extents = shape_of(op.results[0])
+    blocked = compute(
+        (batch, channels // ib, height, width, ib), lambda *i: data(*blocked_point(i, "NCHW", f"NCHW{ib}c")), "data_vec"
+    )
+    lanes = -(-ib // 2)
+
+    def place(part: int, o: Expr, i: Expr, y: Expr, x: Expr, il: Expr, ol: Expr) -> tuple[Sequence[Expr], list[Expr]]:
+        lane = il * 2 + part
+        return (o * ob + ol, i * ib + lane, y, x), [lane < ib] if ib % 2 and part else []
+
+    kernel = _guarded_words(weight, weight_zero, (outputs // ob, depth // ib, kh, kw, lanes, ob), place)
+    result = (batch, outputs // ob, extents[2], extents[3], ob)
+    total = _convolution(sig, "conv2d_NCHWc", blocked, kernel, data_zero, result, 2)
+    return compute(extents, lambda *i: total(i[0], i[1] // ob, *i[2:], i[1] % ob), label(op))
+
+
+def _guarded_words(
+    x: Tensor,
+    zero_point: Tensor,
+    extents: Sequence[int],
+    place: Callable[..., tuple[Sequence[Expr], list[Expr]]],
+) -> Tensor:
+    """As `_words`, where what is past a block's end is another element, and not outside of the tensor."""
+
+    def number(point: Sequence[Expr], inside: list[Expr]) -> Expr:
+        value = x(*point).astype("int32") - along_axis0(zero_point, point, len(shape(x)))
+        return te.if_then_else(te.all(*inside), value, te.const(0, "int32")) if inside else value
+
+    return compute(
+        extents, lambda *i: _pack([number(*place(part, *i)) for part in range(2)]), "kernel_words", keep=True
+    )
+
+
+def depthwise_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, *_: Tensor | None) -> Tensor:
+    """Words hold two neighbours in a row, so that a row of the kernel takes half as many products."""
+    sig = op.signature
+    extents = shape_of(op.results[0])
+    kh, pairs = shape(weight)[2:4]
+    (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
+    need = _need(sig, data, extents, (kh, 2 * pairs - 1))
+    image = _image_words(sig, data, zero_point, need, 2, depthwise=dw)
+    ky, kx = te.reduce_axis((0, kh), "ky"), te.reduce_axis((0, pairs), "kx")
+
+    def element(n: Expr, c: Expr, y: Expr, x: Expr, lane: Expr) -> Expr:
+        word = image(n, c, y * sh + ky * dh, x * sw + kx * (2 * dw), lane)
+        return te.sum(te.dot2(word, weight(c, 0, ky, kx, 0, lane)), axis=[ky, kx])
+
+    return te.compute(extents, element, name="depthwise_conv2d_NCHWc", tag="depthwise_conv2d_NCHWc")
+
+
+TABLE = {
+    relay.BatchMatmulOp: batch_matmul,
+    relay.ContribConv2DNCHWcOp: conv2d_nchwc,
+    relay.ContribDensePackOp: dense_pack,
+    relay.ContribDepthwiseConv2DNCHWcOp: depthwise_nchwc,
+    relay.Conv2DOp: conv2d,
+    relay.DenseOp: dense,
+    relay.PackWordsOp: pack_words,
+}

@@ -1,0 +1,55 @@
+"""Products of small integers packed in words, in the form for which LLVM has an instruction where the machine does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.tir import Dot2Op, Dot4Op
+from .context import Handler, Lowering
+from .types import lanes, vector_type
+
+
+def _dot(parts: int, first: type[Operation], second: type[Operation]) -> Handler:
+    """A handler for words of some parts, which `first` and `second` widen."""
+    narrow = IntegerType(32 // parts)
+
+    def lower(ctx: Lowering, op: Operation) -> None:
+        words = [ctx.get(operand) for operand in op.operands]
+        count = lanes(words[0].type) * parts
+        wide = VectorType(i32, [count])
+        factors: list[SSAValue] = []
+        for word, widen in zip(words, (first, second), strict=True):
+            split = ctx.value(llvm.BitcastOp, (word,), VectorType(narrow, [count]))
+            factors.append(ctx.value(widen, (split,), wide))
+        products = ctx.value(llvm.MulOp, factors, wide)
+        ctx.set(op.results[0], _summed(ctx, products, parts, op.results[0].type))
+
+    return lower
+
+
+def _summed(ctx: Lowering, products: SSAValue, parts: int, type_: Attribute) -> SSAValue:
+    """The sum of each `parts` neighbouring lanes: vectors of every other lane, added."""
+    while parts > 1:
+        half = lanes(products.type) // 2
+        narrower = VectorType(i32, [half])
+        sides = [
+            ctx.value(llvm.ShuffleVectorOp, (products, products), narrower, _every_other(half, start))
+            for start in (0, 1)
+        ]
+        products = ctx.value(llvm.AddOp, sides, narrower)
+        parts //= 2
+    return products if vector_type(type_) is not None else ctx.extract(products, 0, i32)
+
+
+def _every_other(count: int, start: int) -> Mapping[str, Attribute]:
+    return {"mask": DenseArrayBase.from_list(i32, range(start, 2 * count, 2))}
+
+
+DOTS: Mapping[type[Operation], Handler] = {
+    Dot2Op: _dot(2, llvm.SExtOp, llvm.SExtOp),
+    Dot4Op: _dot(4, llvm.ZExtOp, llvm.SExtOp),
+}

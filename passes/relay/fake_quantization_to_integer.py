@@ -1,0 +1,289 @@
+"""relay-fake-quantization-to-integer: what is computed on dequantised tensors is computed on the integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.element_types import dtype_name, numpy_dtype
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import nn, transform
+from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
+from ...dialects.relay.qnn_elementwise import AvgPool2DOp
+from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, DenseOp
+from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
+from .constant_operands import constant_value, erase_unused, sole_user
+from .qnn_canonicalize import same_number
+
+_MOVES = (
+    nn.GlobalMaxPool2DOp,
+    nn.MaxPool2DOp,
+    transform.BatchFlattenOp,
+    transform.BroadcastToOp,
+    transform.ExpandDimsOp,
+    transform.ReshapeOp,
+    transform.SqueezeOp,
+    transform.StridedSliceOp,
+    transform.TransposeOp,
+)
+"""Operators whose results are among the elements of their first operand, which the order of numbers decides at most."""
+
+
+def dequantized(value: SSAValue, *, whole: bool = False) -> DequantizeOp | None:
+    """The operator that made floats of bytes, with one scale for all of them if `whole`."""
+    op = value.owner
+    if not isinstance(op, DequantizeOp) or dtype_name(element_of(op.result)) != "float32":
+        return None
+    if dtype_name(element_of(op.data)) not in ("int8", "uint8"):
+        return None
+    return None if whole and not is_whole(op) else op
+
+
+def is_whole(op: DequantizeOp) -> bool:
+    return shape_of(op.input_scale) in ((), (1,)) and shape_of(op.input_zero_point) in ((), (1,))
+
+
+def _per_row(op: DequantizeOp) -> bool:
+    """Whether there is one scale, or one per index of axis 0."""
+    return is_whole(op) or (
+        len(shape_of(op.input_scale)) == 1 and op.signature.int("axis") % len(shape_of(op.data)) == 0
+    )
+
+
+@dataclass
+class QuantizeConstant(RewritePattern):
+    """A weight that is quantised as the network runs is so now."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        values = [constant_value(value, self.module) for value in op.operands]
+        known = [value for value in values if value is not None]
+        if len(known) != len(values):
+            return
+        operands = list(op.operands)
+        (result,) = evaluate(op, known)
+        hint = op.data.owner.hint if isinstance(op.data.owner, ConstantOp) else "const"
+        replace_with_constant(op, [ConstantOp.of(result, self.module, hint)], rewriter)
+        erase_unused(operands, rewriter)
+
+
+@dataclass
+class DropRoundTrip(RewritePattern):
+    """What was dequantised, quantised by the same numbers, is what it was."""
+
+    module: ModuleOp
+    reason: ClassVar[str] = "quantised again by the same scale and zero point"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        inner = dequantized(op.data, whole=True)
+        if inner is None or element_of(inner.data) != element_of(op.result):
+            return
+        pairs = ((inner.input_scale, op.output_scale), (inner.input_zero_point, op.output_zero_point))
+        if all(same_number(one, other, self.module) for one, other in pairs):
+            operands = list(op.operands)
+            rewriter.replace(op, [], [inner.data])
+            erase_unused(operands, rewriter)
+
+
+class MoveDequantize(RewritePattern):
+    """Elements move as integers, and are dequantised after."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Operator) or not isinstance(op, _MOVES):
+            return
+        inner = dequantized(op.operands[0])
+        if inner is None:
+            return
+        axis = inner.signature.int("axis")
+        if not is_whole(inner):
+            if not isinstance(op, transform.TransposeOp) or len(shape_of(inner.input_scale)) != 1:
+                return
+            order = op.order(op.signature)
+            axis = order.index(axis % len(order))
+        attributes: dict[str, Value] = {name: to_python(value) for name, value in op.properties.items()}
+        moved = stands_for(type(op)(inner.data, *op.operands[1:], location=None, **attributes), op)
+        outer = DequantizeOp(moved, inner.input_scale, inner.input_zero_point, axis=axis)
+        rewriter.replace(op, (moved, stands_for(outer, inner)))
+        erase_unused([inner.result], rewriter)
+
+
+@dataclass
+class MoveThroughConcatenate(RewritePattern):
+    """Of parts in the same steps the integers are concatenated."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: transform.ConcatenateOp, rewriter: PatternRewriter, /) -> None:
+        inner = [part for value in op.data if (part := dequantized(value, whole=True)) is not None]
+        if len(inner) != len(op.data) or len({element_of(part.data) for part in inner}) != 1:
+            return
+        first = inner[0]
+        for part in inner[1:]:
+            pairs = ((first.input_scale, part.input_scale), (first.input_zero_point, part.input_zero_point))
+            if not all(same_number(one, other, self.module) for one, other in pairs):
+                return
+        parts = [part.data for part in inner]
+        joined = stands_for(transform.ConcatenateOp(*parts, axis=op.signature.int("axis")), op)
+        outer = DequantizeOp(joined, first.input_scale, first.input_zero_point)
+        operands = list(op.operands)
+        rewriter.replace(op, (joined, stands_for(outer, *inner)))
+        erase_unused(operands, rewriter)
+
+
+class QuantizeBeforeConcatenate(RewritePattern):
+    """Parts in steps of their own are quantised one by one, as bytes are less to write and read than floats."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        joined = op.data.owner
+        if not isinstance(joined, transform.ConcatenateOp) or sole_user(joined.result) is None:
+            return
+        scales = op.output_scale, op.output_zero_point
+        if any(shape_of(value) not in ((), (1,)) for value in scales):
+            return
+        if not all(dequantized(value, whole=True) for value in joined.data):
+            return
+        dtype = op.signature.str("out_dtype")
+        parts = [stands_for(QuantizeOp(value, *scales, out_dtype=dtype), op) for value in joined.data]
+        new = stands_for(transform.ConcatenateOp(*parts, axis=joined.signature.int("axis")), joined)
+        rewriter.replace(op, (*parts, new))
+        rewriter.erase(joined)
+
+
+@dataclass
+class MoveThroughPad(RewritePattern):
+    """Zeros around the data are zero points."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: transform.PadOp, rewriter: PatternRewriter, /) -> None:
+        inner, value = dequantized(op.data, whole=True), constant_value(op.value, self.module)
+        zero = None if inner is None else constant_value(inner.input_zero_point, self.module)
+        if inner is None or zero is None or value is None or value.any():
+            return
+        filling = zero.reshape(()).astype(numpy_dtype(element_of(inner.data)))
+        constant = ConstantOp.of(np.asarray(filling), self.module, "pad_value")
+        width, mode = op.signature.ints("pad_width"), op.signature.str("pad_mode")
+        padded = stands_for(transform.PadOp(inner.data, constant, pad_width=width, pad_mode=mode), op)
+        outer = DequantizeOp(padded, inner.input_scale, inner.input_zero_point)
+        operands = list(op.operands)
+        rewriter.replace(op, (constant, padded, stands_for(outer, inner)))
+        erase_unused(operands, rewriter)
+
+
+@dataclass
+class MultiplyIntegers(RewritePattern):
+    """A product of dequantised tensors is that of the integers, dequantised by the product of their scales."""
+
+    module: ModuleOp
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        match op:
+            case nn.Conv2DOp():
+                kept = ("strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_layout")
+                if (op.data_layout.data, op.kernel_layout.data, op.out_layout.data) == ("NCHW", "OIHW", ""):
+                    self._multiply(op, Conv2DOp, kept, 1, _per_row, rewriter)
+            case nn.DenseOp():
+                self._multiply(op, DenseOp, (), 1, _per_row, rewriter)
+            case nn.BatchMatmulOp():
+                self._multiply(op, BatchMatmulOp, ("transpose_a", "transpose_b"), -1, is_whole, rewriter)
+            case _:
+                pass
+
+    def _multiply(
+        self,
+        op: Operator,
+        kind: type[Operator],
+        kept: Sequence[str],
+        axis: int,
+        fits: Callable[[DequantizeOp], bool],
+        rewriter: PatternRewriter,
+    ) -> None:
+        left, right = dequantized(op.operands[0], whole=True), dequantized(op.operands[1])
+        if left is None or right is None or not fits(right) or dtype_name(element_of(op.results[0])) != "float32":
+            return
+        scales = left.input_scale, right.input_scale
+        attributes: dict[str, Value] = {name: op.signature.get(name) for name in kept}
+        operands = (left.data, right.data, left.input_zero_point, right.input_zero_point, *scales)
+        total = kind(*operands, location=None, **attributes)
+        zero = ConstantOp.of(np.zeros((), np.int32), self.module, "zero_point")
+        scale = ew.MultiplyOp(*scales)
+        real = stands_for(DequantizeOp(total.results[0], scale, zero, axis=axis), op, left, right)
+        rewriter.replace(op, (total, zero, scale, real))
+        erase_unused([left.result, right.result], rewriter)
+
+
+class AverageIntegers(RewritePattern):
+    """An average of dequantised elements, quantised, is one of integers."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        pool = op.data.owner
+        if not isinstance(pool, nn.AvgPool2DOp | nn.GlobalAvgPool2DOp) or sole_user(pool.result) is None:
+            return
+        inner = dequantized(pool.data, whole=True)
+        scales = (op.output_scale, op.output_zero_point)
+        if inner is None or any(shape_of(value) not in ((), (1,)) for value in scales):
+            return
+        if element_of(inner.data) != element_of(op.result) or pool.layout.data != "NCHW":
+            return
+        attributes: dict[str, Value] = {name: to_python(value) for name, value in pool.properties.items()}
+        if isinstance(pool, nn.GlobalAvgPool2DOp):
+            attributes["pool_size"] = shape_of(pool.data)[2:]
+        parameters = (inner.input_scale, inner.input_zero_point, *scales)
+        new = AvgPool2DOp(inner.data, *parameters, location=None, **attributes)
+        rewriter.replace(op, stands_for(new, pool, op, inner))
+        erase_unused([pool.result], rewriter)
+
+
+@dataclass(frozen=True)
+class FakeQuantizationToIntegerPass(ModulePass):
+    """Computes on integers what a network computes between dequantising and quantising, as TVM's pass of that name.
+
+    Before: any relay module.
+    After: 2-d convolutions, dense layers and batched products of dequantised bytes are `qnn` operators; what only moves
+    elements moves bytes, with max pools, paddings and concatenations in the same steps; averages that are quantised
+    are those of integers. What works on each element alone stays, as it fuses from bytes to bytes.
+    Locations: a product is located at the operator and at the dequantisations whose scales it uses; what moves, and
+    dequantisations that come after it, stay their own layers'.
+
+    ```mlir
+    %0 = relay.qnn.dequantize %x, %s, %z : (tensor<1x4xi8>, tensor<f32>, tensor<i32>) -> tensor<1x4xf32> loc("dx")
+    %1 = relay.qnn.dequantize %w, %t, %z : (tensor<2x4xi8>, tensor<f32>, tensor<i32>) -> tensor<2x4xf32> loc("dw")
+    %2 = relay.nn.dense %0, %1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
+    // becomes, with %zero = relay.constant dense<0>
+    %0 = relay.qnn.dense %x, %w, %z, %z, %s, %t : (...) -> tensor<1x2xi32> loc(fused["dense", "dx", "dw"])
+    %1 = relay.multiply %s, %t : (tensor<f32>, tensor<f32>) -> tensor<f32> loc(fused["dense", "dx", "dw"])
+    %2 = relay.qnn.dequantize %0, %1, %zero {axis = 1} : (...) -> tensor<1x2xf32> loc(fused["dense", "dx", "dw"])
+    ```
+    """
+
+    name = "relay-fake-quantization-to-integer"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        patterns: list[RewritePattern] = [QuantizeConstant(op), DropRoundTrip(op), MoveDequantize()]
+        patterns += [
+            MoveThroughConcatenate(op),
+            QuantizeBeforeConcatenate(),
+            MoveThroughPad(op),
+            MultiplyIntegers(op),
+            AverageIntegers(),
+        ]
+        rewrite(op, patterns)

@@ -1,0 +1,224 @@
+"""relay-qnn-canonicalize: operators on quantised tensors become arithmetic, products of them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.element_types import dtype_name
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import qnn, qnn_elementwise
+from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp
+from ...provenance.rewrite import rewrite
+from ...support.dtypes import GREATEST, Array, is_float, limits
+from .constant_operands import constant_value, erase_unused
+
+
+class Arithmetic:
+    """The operators that one match makes, in order."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.made: list[Operation] = []
+
+    def add(self, op: type[Operator], *operands: SSAValue, **attributes: Value) -> SSAValue:
+        self.made.append(op(*operands, location=None, **attributes))
+        return self.made[-1].results[0]
+
+    def constant(self, array: Array, hint: str = "const") -> SSAValue:
+        self.made.append(ConstantOp.of(array, self.module, hint))
+        return self.made[-1].results[0]
+
+    def cast(self, value: SSAValue, dtype: str) -> SSAValue:
+        return value if dtype_name(element_of(value)) == dtype else self.add(ew.CastOp, value, dtype=dtype)
+
+    def spread(self, value: SSAValue, axis: int, rank: int) -> SSAValue:
+        """A scale or zero point as it broadcasts to data of a rank."""
+        own = shape_of(value)
+        if len(own) != 1:
+            return value
+        if own == (1,):
+            return self.add(ReshapeOp, value, newshape=())
+        trailing = rank - 1 - axis % rank
+        return self.add(ExpandDimsOp, value, axis=1, num_newaxis=trailing) if trailing else value
+
+    def dequantized(self, x: SSAValue, scale: SSAValue, zero_point: SSAValue, axis: int = -1) -> SSAValue:
+        rank = len(shape_of(x))
+        scale = self.cast(self.spread(scale, axis, rank), "float32")
+        if is_float(dtype_name(element_of(x))):
+            return self.add(ew.MultiplyOp, self.cast(x, "float32"), scale)
+        return self.add(ew.MultiplyOp, self.cast(self.centred(x, zero_point, axis), "float32"), scale)
+
+    def centred(self, x: SSAValue, zero_point: SSAValue, axis: int) -> SSAValue:
+        """What integers are above their zero point, as int32."""
+        wide = self.cast(x, "int32")
+        if is_zero(zero_point, self.module):
+            return wide
+        return self.add(ew.SubtractOp, wide, self.spread(zero_point, axis, len(shape_of(x))))
+
+    def quantized(self, x: SSAValue, scale: SSAValue, zero_point: SSAValue, dtype: str, axis: int = -1) -> SSAValue:
+        scale = self.cast(self.spread(scale, axis, len(shape_of(x))), "float32")
+        return self.rounded(self.add(ew.DivideOp, self.cast(x, "float32"), scale), zero_point, dtype, axis)
+
+    def rounded(self, steps: SSAValue, zero_point: SSAValue, dtype: str, axis: int = -1) -> SSAValue:
+        """Numbers of steps as numbers of a dtype from the zero point on."""
+        low, high = (-GREATEST[dtype], GREATEST[dtype]) if is_float(dtype) else limits(dtype)
+        if not is_float(dtype):
+            steps = self.add(ew.RoundOp, steps)
+            if not is_zero(zero_point, self.module):
+                start = self.cast(self.spread(zero_point, axis, len(shape_of(steps))), "float32")
+                steps = self.add(ew.AddOp, steps, start)
+        return self.cast(self.add(ew.ClipOp, steps, a_min=float(low), a_max=float(high)), dtype)
+
+    def instead(self, op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
+        """Let `value` be the result of `op`."""
+        operands = list(op.operands)
+        rewriter.replace(op, self.made, [value])
+        erase_unused(operands, rewriter)
+
+
+def is_zero(value: SSAValue, module: ModuleOp) -> bool:
+    """Whether a zero point is known to be 0."""
+    known = constant_value(value, module)
+    return known is not None and not known.astype(np.int64).any()
+
+
+@dataclass
+class Quantize(RewritePattern):
+    """`clip(round(data / scale) + zero_point)`, rounded to integers."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: qnn.QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        work, sig = Arithmetic(self.module), op.signature
+        result = work.quantized(op.data, op.output_scale, op.output_zero_point, sig.str("out_dtype"), sig.int("axis"))
+        work.instead(op, result, rewriter)
+
+
+@dataclass
+class Dequantize(RewritePattern):
+    """`(data - zero_point) * scale`."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: qnn.DequantizeOp, rewriter: PatternRewriter, /) -> None:
+        work, sig = Arithmetic(self.module), op.signature
+        result = work.dequantized(op.data, op.input_scale, op.input_zero_point, sig.int("axis"))
+        work.instead(op, work.cast(result, sig.str("out_dtype")), rewriter)
+
+
+@dataclass
+class Requantize(RewritePattern):
+    """Of float32 the quotient of the scales is multiplied by; else an integer, which must be known."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: qnn.RequantizeOp, rewriter: PatternRewriter, /) -> None:
+        work, sig = Arithmetic(self.module), op.signature
+        axis, rank, dtype = sig.int("axis"), len(shape_of(op.data)), sig.str("out_dtype")
+        data = work.centred(op.data, op.input_zero_point, axis)
+        if sig.str("compute_dtype") == "float32":
+            old, new = (work.spread(scale, axis, rank) for scale in (op.input_scale, op.output_scale))
+            steps = work.add(ew.MultiplyOp, work.cast(data, "float32"), work.add(ew.DivideOp, old, new))
+            work.instead(op, work.rounded(steps, op.output_zero_point, dtype, axis), rewriter)
+            return
+        scales = [constant_value(scale, self.module) for scale in (op.input_scale, op.output_scale)]
+        if scales[0] is None or scales[1] is None:
+            sig.fail("constant scales, as compute_dtype is not float32", "scales that are computed")
+        multiplier, shift = qnn.fixed_point(scales[0].astype(np.float64) / scales[1].astype(np.float64))
+        factors = [work.spread(work.constant(array), axis, rank) for array in (multiplier, shift)]
+        rounding = "TONEAREST" if sig.str("rounding") == "TONEAREST" else "UPWARD"
+        moved = work.add(qnn.FixedPointMultiplyOp, data, *factors, rounding=rounding)
+        if not is_zero(op.output_zero_point, self.module):
+            moved = work.add(ew.AddOp, moved, work.spread(op.output_zero_point, axis, rank))
+        low, high = limits(dtype)
+        work.instead(op, work.cast(work.add(ew.ClipOp, moved, a_min=float(low), a_max=float(high)), dtype), rewriter)
+
+
+@dataclass
+class OfReals(RewritePattern):
+    """An operator on quantised tensors is one on real numbers between dequantisation and quantisation."""
+
+    module: ModuleOp
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        match op:
+            case qnn_elementwise.Binary() | qnn_elementwise.Unary():
+                work, sig = Arithmetic(self.module), op.signature
+                values, dtype = list(op.operands), dtype_name(element_of(op.operands[0]))
+                if isinstance(op, qnn_elementwise.Binary):
+                    left = work.dequantized(values[0], values[2], values[3], sig.int("lhs_axis"))
+                    right = work.dequantized(values[1], values[4], values[5], sig.int("rhs_axis"))
+                    result = work.add(op.REAL, left, right)
+                else:
+                    kept = {name: to_python(value) for name, value in op.properties.items()}
+                    result = work.add(op.REAL, work.dequantized(values[0], values[1], values[2]), **kept)
+                work.instead(op, work.quantized(result, values[-2], values[-1], dtype), rewriter)
+            case qnn_elementwise.ConcatenateOp():
+                self._concatenate(op, rewriter)
+            case _:
+                pass
+
+    def _concatenate(self, op: qnn_elementwise.ConcatenateOp, rewriter: PatternRewriter) -> None:
+        work, dtype = Arithmetic(self.module), dtype_name(element_of(op.data[0]))
+        parts: list[SSAValue] = []
+        for x, scale, zero in zip(op.data, op.input_scales, op.input_zero_points, strict=True):
+            if self._same(scale, op.output_scale) and self._same(zero, op.output_zero_point):
+                parts.append(x)
+            else:
+                parts.append(
+                    work.quantized(work.dequantized(x, scale, zero), op.output_scale, op.output_zero_point, dtype)
+                )
+        work.instead(op, work.add(ConcatenateOp, *parts, axis=op.signature.int("axis")), rewriter)
+
+    def _same(self, one: SSAValue, other: SSAValue) -> bool:
+        return same_number(one, other, self.module)
+
+
+def same_number(one: SSAValue, other: SSAValue, module: ModuleOp) -> bool:
+    """Whether two scales or zero points are known to be equal."""
+    if one is other:
+        return True
+    values = [constant_value(value, module) for value in (one, other)]
+    if values[0] is None or values[1] is None:
+        return False
+    return values[0].size == values[1].size and bool((values[0].reshape(-1) == values[1].reshape(-1)).all())
+
+
+@dataclass(frozen=True)
+class QnnCanonicalizePass(ModulePass):
+    """Writes quantised operators as arithmetic that fuses, as TVM's qnn.Canonicalize; halves go to even.
+
+    Before: any relay module.
+    After: of the operators on quantised tensors there are the products (`qnn.conv2d`, `qnn.dense`,
+    `qnn.batch_matmul`), which make int32 of bytes, and `qnn.avg_pool2d`.
+    Locations: what an operator becomes is located at it.
+
+    ```mlir
+    %0 = relay.qnn.dequantize %x, %scale, %zero : (tensor<4xi8>, tensor<f32>, tensor<i32>) -> tensor<4xf32>
+    // becomes
+    %0 = relay.cast %x {dtype = "int32"} : (tensor<4xi8>) -> tensor<4xi32>
+    %1 = relay.subtract %0, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+    %2 = relay.cast %1 {dtype = "float32"} : (tensor<4xi32>) -> tensor<4xf32>
+    %3 = relay.multiply %2, %scale : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "relay-qnn-canonicalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        patterns: Sequence[RewritePattern] = [Quantize(op), Dequantize(op), Requantize(op), OfReals(op)]
+        rewrite(op, patterns, recursive=False)

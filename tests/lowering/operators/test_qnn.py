@@ -1,0 +1,103 @@
+"""Operators on quantised tensors, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from operator_cases import Cases, Check, MakeNet, random
+
+from whence.dialects.relay import qnn, qnn_elementwise, qnn_products
+from whence.dialects.relay.operator import Operator
+
+CASES = Cases()
+F, Z = np.float32, np.int32
+
+
+def zeros(*values: int) -> np.ndarray[Any, Any]:
+    return np.array(values, Z)
+
+
+PARAMETERS = (F(0.03), Z(3), F(0.02), Z(-7))
+for dtype, point in (("int8", -5), ("uint8", 120), ("int16", 0), ("int4", 1), ("float8_e5m2", 0)):
+    CASES.add(qnn.QuantizeOp, "3x5", F(0.03), Z(point), constants=2, out_dtype=dtype)
+CASES.add(qnn.QuantizeOp, "2x3x5", np.array([0.1, 0.02, 3], F), zeros(1, -2, 3), constants=2, axis=1)
+CASES.add(qnn.QuantizeOp, "2x3", np.array([[0.1], [0.02]], F), zeros(1).reshape(1, 1), constants=2)
+for dtype in ("int8", "uint8", "int32"):
+    CASES.add(qnn.DequantizeOp, f"3x5 {dtype}", F(0.03), Z(7), constants=2)
+CASES.add(qnn.DequantizeOp, "2x3x5 uint8", np.array([0.1, 0.02, 3], F), zeros(1, 200, 3), constants=2, axis=1)
+SUMS = (np.arange(-4000, 4000, 7, dtype=np.int32) * 5).reshape(-1, 3)
+for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32"}):
+    CASES.add(qnn.RequantizeOp, SUMS, F(0.5), Z(0), F(64), Z(3), constants=4, **attributes)
+    scales = np.array([0.5, 0.001, 2.5], F)
+    CASES.add(qnn.RequantizeOp, SUMS, scales, Z(0), F(16), Z(100), constants=4, out_dtype="uint8", **attributes)
+CASES.add(qnn.FixedPointMultiplyOp, "4x3 int32", zeros(1 << 30, 2**31 - 1, 12345), zeros(0, 1, -9), constants=2)
+for kind in (qnn_elementwise.AddOp, qnn_elementwise.SubtractOp, qnn_elementwise.MulOp):
+    CASES.add(kind, "2x3x5 int8", "3x1 int8", *PARAMETERS, F(0.05), Z(9), constants=6)
+for kind in (
+    *(qnn_elementwise.AbsOp, qnn_elementwise.ErfOp, qnn_elementwise.ExpOp, qnn_elementwise.LeakyReluOp),
+    *(qnn_elementwise.SigmoidOp, qnn_elementwise.SoftmaxOp, qnn_elementwise.TanhOp),
+):
+    CASES.add(kind, "3x7 int8", *PARAMETERS, constants=4)
+for kind in (qnn_elementwise.LogOp, qnn_elementwise.RsqrtOp, qnn_elementwise.SqrtOp):
+    CASES.add(kind, np.arange(1, 120, dtype=np.uint8), F(0.03), Z(0), F(0.02), Z(7), constants=4)
+WINDOWS: tuple[dict[str, Any], ...] = (
+    {"pool_size": (3, 2), "strides": (2, 1), "padding": (1, 0, 1, 1)},
+    {"pool_size": (3, 3), "padding": (1, 1), "count_include_pad": True},
+    {"pool_size": (2, 2), "strides": (2, 2), "ceil_mode": True},
+    {"pool_size": (7, 5)},
+)
+for window in WINDOWS:
+    CASES.add(qnn_elementwise.AvgPool2DOp, "2x3x7x5 uint8", F(0.0314), Z(120), F(0.0217), Z(99), constants=4, **window)
+
+ONE = F(1)
+CONVOLUTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("2x3x7x6 uint8", "5x3x3x2 int8", {"padding": (1, 1, 0, 2), "strides": (2, 1)}),
+    ("1x16x5x5 int8", "32x16x1x1 int8", {}),
+    ("1x8x5x5 int8", "6x4x3x3 uint8", {"groups": 2, "dilation": (2, 1), "padding": (2, 1)}),
+    ("1x4x5x5 uint8", "4x1x3x3 int8", {"groups": 4, "padding": (1, 1)}),
+)
+for data, weight, attributes in CONVOLUTIONS:
+    outputs = int(weight.split("x")[0])
+    points = np.arange(outputs, dtype=Z) - 2
+    for point, constants in ((points, 5), (Z(3), 4)):
+        CASES.add(qnn_products.Conv2DOp, data, weight, Z(9), point, ONE, ONE, constants=constants, **attributes)
+CASES.add(qnn_products.DenseOp, "5x13 uint8", "7x13 int8", Z(100), np.arange(7, dtype=Z), ONE, ONE, constants=5)
+CASES.add(qnn_products.DenseOp, "5x16 int8", "32x16 int8", Z(-3), Z(0), ONE, ONE, constants=4)
+CASES.add(
+    qnn_products.DenseOp, "5x13 uint8", "7x13 int8", np.arange(5, dtype=Z).reshape(5, 1), Z(0), ONE, ONE, constants=0
+)
+for flips in ({}, {"transpose_b": False}, {"transpose_a": True}):
+    left = "2x9x5 int8" if "transpose_a" in flips else "2x5x9 int8"
+    right = "1x9x4 uint8" if flips.get("transpose_b") is False else "1x4x9 uint8"
+    CASES.add(qnn_products.BatchMatmulOp, left, right, Z(3), Z(100), ONE, ONE, constants=4, **flips)
+for parts in (2, 4):
+    CASES.add(qnn_products.PackWordsOp, "3x7 int8", Z(3), constants=1, parts=parts)
+    CASES.add(qnn_products.PackWordsOp, "8x3 uint8", np.arange(8, dtype=Z), constants=1, axis=0, parts=parts)
+
+
+def words(shape: str) -> Any:
+    """Weights in words, of which the products' sums stay far from the end of int32."""
+    return random([int(extent) for extent in shape.split("x")], "int32")
+
+
+CASES.add(
+    *(qnn_products.ContribConv2DNCHWcOp, "1x2x6x6x16 uint8", words("3x2x3x3x8x8"), Z(7), None),
+    kernel_size=(3, 3),
+    padding=(1, 1),
+)
+CASES.add(qnn_products.ContribConv2DNCHWcOp, "1x1x4x4x3 int8", words("1x1x1x1x2x4"), Z(7), None)
+CASES.add(qnn_products.ContribDensePackOp, "5x15 uint8", words("2x8x8"), Z(7), None)
+CASES.add(
+    *(qnn_products.ContribDepthwiseConv2DNCHWcOp, "1x2x6x6x8 int8", words("2x1x3x2x1x8") & 0xFFFF, Z(7), None),
+    kernel_size=(3, 3),
+    padding=(1, 1),
+    groups=16,
+    strides=(2, 1),
+)
+
+
+@pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
+def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
+    CASES.check(kind, make_net, check_model)
