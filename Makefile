@@ -1,6 +1,7 @@
 # make run    compile and run the example model      make test   every check and every test
 # make check  static checks only                     make bench  every benchmark
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
+# make conformance   the ONNX standard's own node tests
 PYTHON ?= python3
 SEED ?= 0
 VENV ?= .venv
@@ -13,12 +14,19 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 	$$(pyenv root 2>/dev/null)/versions/$(version).*/bin/python; do \
 	$$python -c '' 2>/dev/null && echo $$python && break; done))
 
-.PHONY: run test test-all check bench fuzz clean
+# Tests start many interpreters, each of which would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run test suite test-all check bench fuzz conformance clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
 
-test: check
+# Checks take one processor for a minute, so tests run beside them.
+test: $(INSTALLED)
+	@$(MAKE) --no-print-directory -j2 check suite
+
+suite: $(INSTALLED)
 	$(BIN)/pytest -q
 
 test-all:
@@ -37,6 +45,9 @@ bench: $(INSTALLED)
 
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/support/random_schedules.py --cases 2000 --seed $(SEED)
+
+conformance: $(INSTALLED)
+	$(BIN)/python tests/conformance.py
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -18,6 +18,7 @@ PIPELINE: tuple[Row, ...] = tuple(
         "fake-quantization-to-integer",
         "qnn-canonicalize",
         "simplify-inference",
+        "legalize",
         "eliminate-common-subexpr",
         "fold-constant",
         "fold-scale-axis",

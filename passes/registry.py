@@ -61,6 +61,7 @@ PASSES: tuple[Row, ...] = (
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
     _relay("FoldScaleAxis", 3, "constant factors per channel move into the weights beside them"),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function"),
+    _relay("Legalize", 1, "transposed convolutions become convolutions"),
     Row(
         "relay-qnn-canonicalize",
         "passes.relay.qnn_canonicalize:QnnCanonicalizePass",

@@ -18,6 +18,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -32,15 +33,23 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 Ints: TypeAlias = DenseArrayBase[IntegerType]
-Value: TypeAlias = bool | int | float | str | Sequence[int] | None
+Reals: TypeAlias = DenseArrayBase[Float64Type]
+Value: TypeAlias = bool | int | float | str | Sequence[int] | Sequence[float] | None
 
 
 def ints_attr(values: Sequence[int]) -> Ints:
     return DenseArrayBase.from_list(i64, list(values))
 
 
-def to_attribute(value: bool | int | float | str | Sequence[int]) -> Attribute:
-    """The attribute that holds a Python value: int -> i64, float -> f64, bool -> i1, str, ints -> array<i64>."""
+def reals_attr(values: Sequence[float]) -> Reals:
+    return DenseArrayBase.from_list(f64, list(values))
+
+
+def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[float]) -> Attribute:
+    """The attribute that holds a Python value: int -> i64, float -> f64, bool -> i1, str, ints -> array<i64>.
+
+    A list with floats in it -> array<f64>; an empty one is of ints.
+    """
     match value:
         case bool():
             return BoolAttr.from_bool(value)
@@ -50,11 +59,13 @@ def to_attribute(value: bool | int | float | str | Sequence[int]) -> Attribute:
             return FloatAttr(value, f64)
         case str():
             return StringAttr(value)
+        case _ if any(isinstance(v, float) for v in value):
+            return reals_attr([float(v) for v in value])
         case _:
             return ints_attr([int(v) for v in value])
 
 
-def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...]:
+def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...] | tuple[float, ...]:
     """The inverse of `to_attribute`."""
     match attribute:
         case DenseArrayBase():
@@ -82,6 +93,11 @@ def required_ints() -> Ints:
 def optional_ints() -> Ints | None:
     """A list of ints or None."""
     return opt_prop_def(Ints)
+
+
+def optional_reals() -> Reals | None:
+    """A list of floats or None."""
+    return opt_prop_def(Reals)
 
 
 def integer(default: int) -> IntegerAttr:
@@ -131,10 +147,8 @@ def parse_value(parser: Parser) -> Attribute:
         return StringAttr(text)
     if (flag := parser.parse_optional_boolean()) is not None:
         return BoolAttr.from_bool(flag)
-    if (
-        values := parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-    ) is not None:
-        return ints_attr(values)
+    if (values := parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_number)) is not None:
+        return to_attribute(values)
     negative = parser.parse_optional_punctuation("-") is not None
     if (special := parser.parse_optional_keyword_in(("inf", "nan"))) is not None:
         return FloatAttr(-float(special) if negative else float(special), f64)

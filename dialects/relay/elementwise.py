@@ -293,6 +293,7 @@ class ClipOp(Unary):
 class CastOp(Unary):
     """To element type `dtype` (a TVM dtype name).
 
+    A float beyond the range of a narrow or unsigned integer keeps the low bits that it has as a wider signed one.
     A small integer is the last bits of what it is made of; a small float the nearest, beyond the range infinity where
     there is one, else NaN. `round_mode`, "up", "down" or "nearest", is for powers of two (float8_e8m0fnu) only.
     """

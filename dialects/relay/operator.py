@@ -39,11 +39,12 @@ from .signature import element_of as element_of
 from .signature import shape_of as shape_of
 from .traits import FusionPattern, OpPattern
 
-_KINDS: dict[str, bool | int | float | str | Sequence[int]] = {
+_KINDS: dict[str, bool | int | float | str | Sequence[int] | Sequence[float]] = {
     "a float such as 1.0": 1.0,
     "an int": 1,
     "a string": "",
     "a list of ints": (1,),
+    "a list of floats": (1.0,),
 }
 """What an attribute may be, each with a value of the kind."""
 

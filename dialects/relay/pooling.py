@@ -1,9 +1,11 @@
-"""Poolings of images."""
+"""Poolings of one to three spatial axes: over a sliding window, and of the whole image."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -16,23 +18,26 @@ from .numerics import AnyArray, along, divide, lowest, strided, widened
 from .operator import Operator, Signature, Tensor
 from .traits import OUT_ELEMWISE_FUSABLE
 
+SPATIAL = ("", "W", "HW", "DHW")
+"""The letters of that many spatial axes."""
 
-class Pool2D(Operator):
-    """Shared by the 2-d poolings; the bare form pools the whole image."""
 
+class Pool(Operator):
+    """Shared by the poolings; the bare form pools the whole image."""
+
+    SPATIAL: ClassVar[str]
+    """The letters of the spatial axes."""
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    layout = string("NCHW")
-    out_layout = string("")
     traits = traits_def(OUT_ELEMWISE_FUSABLE)
 
     @classmethod
-    def image_axes(cls, sig: Signature) -> tuple[int, int]:
-        """The positions of H and W."""
-        axes = axes_of(sig, "layout", "NCHW")
+    def image_axes(cls, sig: Signature) -> tuple[int, ...]:
+        """The positions of the spatial axes."""
+        axes = axes_of(sig, "layout", "NC" + cls.SPATIAL)
         sig.rank(0, len(axes))
         letters = [axis.letter for axis in axes]
-        return letters.index("H"), letters.index("W")
+        return tuple(letters.index(letter) for letter in cls.SPATIAL)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -41,24 +46,30 @@ class Pool2D(Operator):
         return [TensorType(sig.types[0].element_type, shape)]
 
 
-class WindowedPool2D(Pool2D):
+class WindowedPool(Pool):
     """Shared by the poolings over a sliding window."""
-
-    pool_size = ints(1, 1)
-    strides = ints(1, 1)
-    dilation = ints(1, 1)
-    padding = ints(0, 0)
-    ceil_mode = boolean(False)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        shape = list(sig.shape(0))
-        top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
-        window, strides, dilation = sig.pair("pool_size"), sig.pair("strides"), sig.pair("dilation")
+        shape, rank = list(sig.shape(0)), len(cls.SPATIAL)
+        pads = expand_padding(sig, sig.ints("padding"), rank)
+        window, strides, dilation = (sig.spatial(name, rank) for name in ("pool_size", "strides", "dilation"))
         ceil = bool(sig.get("ceil_mode"))
-        for i, (axis, pads) in enumerate(zip(cls.image_axes(sig), (top + bottom, left + right), strict=True)):
-            shape[axis] = window_extent(sig, shape[axis], window[i], strides[i], dilation[i], pads, ceil)
+        for i, axis in enumerate(cls.image_axes(sig)):
+            around = pads[i] + pads[i + rank]
+            shape[axis] = window_extent(sig, shape[axis], window[i], strides[i], dilation[i], around, ceil)
         return [TensorType(sig.types[0].element_type, shape)]
+
+    @classmethod
+    def windows(cls, sig: Signature) -> list[Window]:
+        """How the window slides along each spatial axis."""
+        rank = len(cls.SPATIAL)
+        pads = expand_padding(sig, sig.ints("padding"), rank)
+        shape = cls.infer(sig)[0].get_shape()
+        axes = cls.image_axes(sig)
+        columns = (axes, *map(sig.ints, ("pool_size", "strides", "dilation")), pads[:rank], pads[rank:])
+        counts = [shape[axis] for axis in axes]
+        return [Window(*row) for row in zip(*columns, counts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -80,16 +91,7 @@ class Window:
         return np.sum((at >= low) & (at < high), axis=1)
 
 
-def _windows(sig: Signature) -> list[Window]:
-    top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
-    (result,) = WindowedPool2D.infer(sig)
-    axes = Pool2D.image_axes(sig)
-    counts = [result.get_shape()[axis] for axis in axes]
-    columns = (axes, sig.ints("pool_size"), sig.ints("strides"), sig.ints("dilation"), (top, left), (bottom, right))
-    return [Window(*row) for row in zip(*columns, counts, strict=True)]
-
-
-def _taps(windows: Sequence[Window], x: AnyArray, fill: float) -> list[AnyArray]:
+def taps(windows: Sequence[Window], x: AnyArray, fill: float) -> list[AnyArray]:
     """Per position in the window, the elements there; `fill` outside the image."""
     widths = [(0, 0)] * x.ndim
     for w in windows:
@@ -103,31 +105,45 @@ def _taps(windows: Sequence[Window], x: AnyArray, fill: float) -> list[AnyArray]
     ]
 
 
-@irdl_op_definition
-class MaxPool2DOp(WindowedPool2D):
-    name = "relay.nn.max_pool2d"
+class MaxPool(WindowedPool):
+    """The largest element of each window."""
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        first, *rest = _taps(_windows(sig), x, lowest(x.dtype))
+        first, *rest = taps(cls.windows(sig), x, lowest(x.dtype))
         out = first.copy()
         for tap in rest:
             np.maximum(out, tap, out=out)
         return out
 
 
-@irdl_op_definition
-class AvgPool2DOp(WindowedPool2D):
-    """Divides by the number of elements inside the image, with `count_include_pad` inside the padded image."""
+def _max_pool(rank: int) -> type[MaxPool]:
+    @irdl_op_definition
+    class Row(MaxPool):
+        name = f"relay.nn.max_pool{rank}d"
+        SPATIAL: ClassVar[str] = SPATIAL[rank]
+        pool_size = ints(*[1] * rank)
+        strides = ints(*[1] * rank)
+        dilation = ints(*[1] * rank)
+        padding = ints(*[0] * rank)
+        ceil_mode = boolean(False)
+        layout = string(f"NC{SPATIAL}")
+        out_layout = string("")
 
-    name = "relay.nn.avg_pool2d"
-    count_include_pad = boolean(False)
+    return Row
+
+
+MaxPool1DOp, MaxPool2DOp, MaxPool3DOp = map(_max_pool, (1, 2, 3))
+
+
+class AvgPool(WindowedPool):
+    """Divides by the number of elements inside the image, with `count_include_pad` inside the padded image."""
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
         """What `ceil_mode` reads beyond the padding never counts (ONNX AveragePool)."""
-        x, windows = widened(data), _windows(sig)
-        first, *rest = _taps(windows, x, 0)
+        x, windows = widened(data), cls.windows(sig)
+        first, *rest = taps(windows, x, 0)
         total = first.copy()
         for tap in rest:
             total += tap
@@ -138,21 +154,126 @@ class AvgPool2DOp(WindowedPool2D):
         return total
 
 
+def _avg_pool(rank: int) -> type[AvgPool]:
+    @irdl_op_definition
+    class Row(AvgPool):
+        name = f"relay.nn.avg_pool{rank}d"
+        SPATIAL: ClassVar[str] = SPATIAL[rank]
+        count_include_pad = boolean(False)
+        pool_size = ints(*[1] * rank)
+        strides = ints(*[1] * rank)
+        dilation = ints(*[1] * rank)
+        padding = ints(*[0] * rank)
+        ceil_mode = boolean(False)
+        layout = string(f"NC{SPATIAL}")
+        out_layout = string("")
+
+    return Row
+
+
+AvgPool1DOp, AvgPool2DOp, AvgPool3DOp = map(_avg_pool, (1, 2, 3))
+
+
 @irdl_op_definition
-class GlobalMaxPool2DOp(Pool2D):
+class GlobalMaxPool2DOp(Pool):
     name = "relay.nn.global_max_pool2d"
+    SPATIAL: ClassVar[str] = "HW"
+    layout = string("NCHW")
+    out_layout = string("")
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        return np.max(x, axis=Pool2D.image_axes(sig), keepdims=True, initial=lowest(x.dtype))
+        return np.max(x, axis=cls.image_axes(sig), keepdims=True, initial=lowest(x.dtype))
 
 
 @irdl_op_definition
-class GlobalAvgPool2DOp(Pool2D):
+class GlobalAvgPool2DOp(Pool):
     name = "relay.nn.global_avg_pool2d"
+    SPATIAL: ClassVar[str] = "HW"
+    layout = string("NCHW")
+    out_layout = string("")
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        axes = Pool2D.image_axes(sig)
+        axes = cls.image_axes(sig)
         total = np.sum(widened(x), axis=axes, keepdims=True, dtype=widened(x).dtype)
-        return divide(total, np.asarray(x.shape[axes[0]] * x.shape[axes[1]], total.dtype))
+        return divide(total, np.asarray(prod(x.shape[axis] for axis in axes), total.dtype))
+
+
+class AdaptivePool(Pool):
+    """Shared by the poolings to `output_size`: place i of n takes floor(i * extent / n) to ceil((i + 1) * extent / n).
+
+    Without an `output_size` the image keeps its size; one number serves all axes.
+    """
+
+    @classmethod
+    def sizes(cls, sig: Signature) -> tuple[int, ...]:
+        """The places along each spatial axis."""
+        given, axes = sig.ints("output_size"), cls.image_axes(sig)
+        if not given:
+            return tuple(sig.shape(0)[axis] for axis in axes)
+        sizes = given * len(axes) if len(given) == 1 else given
+        if len(sizes) != len(axes) or min(sizes) < 1:
+            sig.fail(f"output_size of {len(axes)} positive ints", str(list(given)))
+        return sizes
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        shape = list(sig.shape(0))
+        for axis, size in zip(cls.image_axes(sig), cls.sizes(sig), strict=True):
+            shape[axis] = size
+        return [TensorType(sig.types[0].element_type, shape)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
+        """One axis after the other: the windows of several axes are products of those of one."""
+        x = widened(data)
+        for axis, size in zip(cls.image_axes(sig), cls.sizes(sig), strict=True):
+            extent = x.shape[axis]
+            parts = [
+                cls.combined(x.take(range(i * extent // size, -(-(i + 1) * extent // size)), axis), axis)
+                for i in range(size)
+            ]
+            x = np.concatenate(parts, axis=axis)
+        return x
+
+    @classmethod
+    def combined(cls, x: AnyArray, axis: int) -> AnyArray:
+        """One element of all along `axis`, which stays."""
+        raise NotImplementedError
+
+
+class AdaptiveMaxPool(AdaptivePool):
+    """The largest element of each window."""
+
+    @classmethod
+    def combined(cls, x: AnyArray, axis: int) -> AnyArray:
+        return x.max(axis=axis, keepdims=True)
+
+
+class AdaptiveAvgPool(AdaptivePool):
+    """The mean of each window."""
+
+    @classmethod
+    def combined(cls, x: AnyArray, axis: int) -> AnyArray:
+        return divide(x.sum(axis=axis, keepdims=True, dtype=x.dtype), np.asarray(x.shape[axis], x.dtype))
+
+
+def _adaptive(rank: int, base: type[AdaptivePool], kind: str) -> type[AdaptivePool]:
+    @irdl_op_definition
+    class Row(base):
+        name = f"relay.nn.adaptive_{kind}_pool{rank}d"
+        SPATIAL: ClassVar[str] = SPATIAL[rank]
+        output_size = ints()
+        layout = string(f"NC{SPATIAL}")
+        out_layout = string("")
+
+    return Row
+
+
+AdaptiveMaxPool1DOp, AdaptiveMaxPool2DOp, AdaptiveMaxPool3DOp = (
+    _adaptive(rank, AdaptiveMaxPool, "max") for rank in (1, 2, 3)
+)
+AdaptiveAvgPool1DOp, AdaptiveAvgPool2DOp, AdaptiveAvgPool3DOp = (
+    _adaptive(rank, AdaptiveAvgPool, "avg") for rank in (1, 2, 3)
+)

@@ -14,7 +14,7 @@ from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def,
 
 from ..element_types import dtype_name
 from . import elementwise, normalization, pooling
-from .attributes import boolean, integer, real
+from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .qnn import dequantized, parameter, quantized, spread
@@ -199,7 +199,7 @@ class ConcatenateOp(Operator):
 
 
 @irdl_op_definition
-class AvgPool2DOp(pooling.WindowedPool2D):
+class AvgPool2DOp(pooling.WindowedPool):
     """The mean of the real numbers of each window, as `relay.nn.avg_pool2d` takes it; summed as integers."""
 
     name = "relay.qnn.avg_pool2d"
@@ -209,7 +209,16 @@ class AvgPool2DOp(pooling.WindowedPool2D):
     input_zero_point = operand_def(TensorType)
     output_scale = operand_def(TensorType)
     output_zero_point = operand_def(TensorType)
+    SPATIAL: ClassVar[str] = "HW"
+    REAL: ClassVar[type[pooling.AvgPool]] = pooling.AvgPool2DOp
     count_include_pad = boolean(False)
+    pool_size = ints(1, 1)
+    strides = ints(1, 1)
+    dilation = ints(1, 1)
+    padding = ints(0, 0)
+    ceil_mode = boolean(False)
+    layout = string("NCHW")
+    out_layout = string("")
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -221,4 +230,4 @@ class AvgPool2DOp(pooling.WindowedPool2D):
     def evaluate(cls, sig: Signature, x: AnyArray, *parameters: AnyArray) -> AnyArray:
         real_sig = Signature(sig.op, (TensorType(f32, sig.shape(0)),), sig.attributes, sig.location, sig.groups)
         number = dequantized(x, *(spread(p, -1, x.ndim) for p in parameters[:2]))
-        return _quantized(sig, pooling.AvgPool2DOp.evaluate(real_sig, number), *parameters[2:])
+        return _quantized(sig, cls.REAL.evaluate(real_sig, number), *parameters[2:])

@@ -223,7 +223,7 @@ class Blocked(Operator):
         n, _, height, width, _ = sig.rank(0, 5)
         outputs, *_, block = sig.rank(1, 6)
         top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
-        (kh, kw), (sh, sw), (dh, dw) = (sig.pair(name) for name in ("kernel_size", "strides", "dilation"))
+        (kh, kw), (sh, sw), (dh, dw) = (sig.spatial(name, 2) for name in ("kernel_size", "strides", "dilation"))
         oh = window_extent(sig, height, kh, sh, dh, top + bottom, False)
         ow = window_extent(sig, width, kw, sw, dw, left + right, False)
         return [TensorType(i32, (n, outputs, oh, ow, block))]
@@ -273,7 +273,7 @@ class ContribDepthwiseConv2DNCHWcOp(Blocked):
 
     @classmethod
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
-        w = unpacked(words, 2, 3, sig.pair("kernel_size")[1])
+        w = unpacked(words, 2, 3, sig.ints("kernel_size")[1])
         o, i, kh, kw, _, ob = w.shape
         return w.transpose(0, 5, 1, 4, 2, 3).reshape(o * ob, i, kh, kw)
 

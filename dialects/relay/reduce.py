@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from .attributes import boolean, optional_ints
 from .numerics import AnyArray, divide, highest, is_float, lowest, widened
 from .operator import Operator, Signature, Tensor
-from .traits import COMM_REDUCE
+from .traits import ANY, BOOLEANS, COMM_REDUCE, FLOATS, Kind
 
 
 class Reduce(Operator):
     """Over the axes in `axis` (all without it); with `exclude` over all others."""
+
+    OPERAND: ClassVar[Kind] = ANY
+    RESULT: ClassVar[Attribute | None] = None
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
@@ -35,13 +40,14 @@ class Reduce(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        sig.of(cls.OPERAND)
         axes = cls.axes(sig)
         old = sig.shape(0)
         if sig.get("keepdims"):
             shape = [1 if i in axes else extent for i, extent in enumerate(old)]
         else:
             shape = [extent for i, extent in enumerate(old) if i not in axes]
-        return [TensorType(sig.types[0].element_type, shape)]
+        return [TensorType(cls.RESULT or sig.types[0].element_type, shape)]
 
 
 @irdl_op_definition
@@ -91,3 +97,115 @@ class MinOp(Reduce):
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
         keep = bool(sig.get("keepdims"))
         return np.min(x, axis=Reduce.axes(sig), keepdims=keep, initial=highest(x.dtype))
+
+
+@irdl_op_definition
+class ProdOp(Reduce):
+    """Over no elements it is 1."""
+
+    name = "relay.prod"
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        wide = widened(x)
+        return np.prod(wide, axis=Reduce.axes(sig), keepdims=bool(sig.get("keepdims")), dtype=wide.dtype)
+
+
+@irdl_op_definition
+class AllOp(Reduce):
+    """Over no elements it is true."""
+
+    name = "relay.all"
+    OPERAND: ClassVar[Kind] = BOOLEANS
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.all(x, axis=Reduce.axes(sig), keepdims=bool(sig.get("keepdims")))
+
+
+@irdl_op_definition
+class AnyOp(Reduce):
+    """Over no elements it is false."""
+
+    name = "relay.any"
+    OPERAND: ClassVar[Kind] = BOOLEANS
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.any(x, axis=Reduce.axes(sig), keepdims=bool(sig.get("keepdims")))
+
+
+class ArgReduce(Reduce):
+    """Where an element stands, in row-major order of the reduced axes, as int32: of several the first.
+
+    With `select_last_index` the last. Where there are NaNs, it is one of them. Over no elements it is 0.
+    """
+
+    RESULT: ClassVar[Attribute | None] = i32
+    select_last_index = boolean(False)
+
+    @classmethod
+    def found(cls, rows: AnyArray) -> AnyArray:
+        """The first place along the last axis."""
+        raise NotImplementedError
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        axes = Reduce.axes(sig)
+        rest = [axis for axis in range(x.ndim) if axis not in axes]
+        rows = x.transpose(*rest, *axes).reshape(*[x.shape[axis] for axis in rest], -1)
+        shape = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
+        if not rows.shape[-1]:
+            places = np.zeros(rows.shape[:-1], np.int32)
+        elif sig.get("select_last_index"):
+            places = rows.shape[-1] - 1 - cls.found(rows[..., ::-1])
+        else:
+            places = cls.found(rows)
+        return places.reshape(shape if sig.get("keepdims") else rows.shape[:-1])
+
+
+@irdl_op_definition
+class ArgMaxOp(ArgReduce):
+    name = "relay.argmax"
+
+    @classmethod
+    def found(cls, rows: AnyArray) -> AnyArray:
+        return np.argmax(widened(rows), axis=-1)
+
+
+@irdl_op_definition
+class ArgMinOp(ArgReduce):
+    name = "relay.argmin"
+
+    @classmethod
+    def found(cls, rows: AnyArray) -> AnyArray:
+        return np.argmin(widened(rows), axis=-1)
+
+
+@irdl_op_definition
+class VarianceOp(Reduce):
+    """The mean of the squares of what differs from `mean`, which broadcasts to `data`.
+
+    With `unbiased` the sum of the squares is divided by one less than there are elements.
+    """
+
+    name = "relay.variance"
+    OPERAND: ClassVar[Kind] = FLOATS
+    mean = operand_def(TensorType)
+    unbiased = boolean(False)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        wanted = [1 if axis in cls.axes(sig) else extent for axis, extent in enumerate(sig.shape(0))]
+        if list(sig.shape(1)) != wanted:
+            sig.fail(f"a mean of shape {wanted}", str(sig.types[1]))
+        sig.same_element()
+        return super().infer(sig)
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, mean: AnyArray) -> AnyArray:
+        axes = Reduce.axes(sig)
+        difference = widened(x) - widened(mean)
+        count = prod(x.shape[axis] for axis in axes) - bool(sig.get("unbiased"))
+        total = np.sum(difference * difference, axis=axes, keepdims=bool(sig.get("keepdims")))
+        return total / total.dtype.type(count)

@@ -94,12 +94,12 @@ class Signature:
     def str(self, name: str) -> str:
         return cast(str, self.get(name))
 
-    def pair(self, name: str) -> tuple[int, int]:
-        """An attribute of two ints, one per spatial axis."""
+    def spatial(self, name: str, rank: int) -> tuple[int, ...]:
+        """An attribute of `rank` ints, one per spatial axis."""
         values = self.ints(name)
-        if len(values) != 2:
-            self.fail(f"{name} of 2 ints", str(list(values)))
-        return values[0], values[1]
+        if len(values) != rank:
+            self.fail(f"{name} of {rank} int{'s' * (rank > 1)}", str(list(values)))
+        return values
 
     def rank(self, index: int, *allowed: int) -> tuple[int, ...]:
         """The shape of operand `index`, whose rank must be one of `allowed`."""

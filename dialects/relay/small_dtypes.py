@@ -11,6 +11,10 @@ from .numerics import AnyArray
 _POWERS = "float8_e8m0fnu"
 
 
+THROUGH = {**dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"), "uint32": "int64"}
+"""By which dtype a float becomes an integer, so that beyond the range of this its low bits are kept."""
+
+
 def converted(x: AnyArray, dtype: str, mode: str = "") -> AnyArray:
     """`x` as numbers of a dtype, rounded as `relay.cast` says."""
     if x.dtype.name == dtype:
@@ -18,6 +22,8 @@ def converted(x: AnyArray, dtype: str, mode: str = "") -> AnyArray:
     if x.dtype.name in SMALL:
         # Integers of few bits fit int8, floats float32.
         x = x.astype(np.float32 if is_float(x.dtype.name) else np.int8)
+    if is_float(x.dtype.name) and dtype in THROUGH:
+        x = x.astype(THROUGH[dtype])
     if dtype not in SMALL:
         return x.astype(numpy_of(dtype))
     if dtype == _POWERS:

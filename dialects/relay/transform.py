@@ -303,8 +303,8 @@ class PadOp(Injective):
         sig.same_element()
         if len(width) != 2 * len(old) or any(w < 0 for w in width):
             sig.fail(f"{2 * len(old)} non-negative pad widths", str(list(width)))
-        if sig.str("pad_mode") not in ("constant", "edge", "reflect"):
-            sig.fail("pad_mode constant, edge or reflect", repr(sig.str("pad_mode")))
+        if sig.str("pad_mode") not in ("constant", "edge", "reflect", "wrap"):
+            sig.fail("pad_mode constant, edge, reflect or wrap", repr(sig.str("pad_mode")))
         return [before + extent + after for before, extent, after in zip(width[::2], old, width[1::2], strict=True)]
 
     @classmethod
@@ -316,6 +316,8 @@ class PadOp(Injective):
                 return np.pad(x, pairs, mode="edge")
             case "reflect":
                 return np.pad(x, pairs, mode="reflect")
+            case "wrap":
+                return np.pad(x, pairs, mode="wrap")
             case _:
                 return np.pad(x, pairs, mode="constant", constant_values=value.reshape(())[()])
 

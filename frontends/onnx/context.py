@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
 from xdsl.ir import SSAValue
 
@@ -24,6 +24,18 @@ from ...support.errors import FrontendError
 from .limits import excess, expectation
 from .names import value_name
 from .tensors import to_array
+
+Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
+"""What stands for one operand that an operator declares."""
+
+
+class Undecided(FrontendError):
+    """Only values that are computed at run time decide what a step does."""
+
+    def __init__(self, text: str, tensor: Tensor | None):
+        super().__init__(text)
+        self.tensor = tensor
+        """The one whose value is needed."""
 
 
 def _tensors() -> list[Tensor]:
@@ -41,6 +53,26 @@ class Tensor:
     """The layer that made it."""
     made_of: Sequence[Tensor] = ()
     """The known tensors it was evaluated from."""
+    items: Sequence[Tensor] | None = None
+    """Of a sequence, what is in it."""
+    nothing: bool = False
+    """Whether it is an optional without a value."""
+    narrowed: tuple[SSAValue, int] | None = None
+    """How many of `value` count, and along which axis; nothing else can be computed with it in this stretch."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a tensor, neither a sequence nor nothing."""
+        return self.items is None and not self.nothing
+
+    def type_proto(self) -> TypeProto:
+        """Its ONNX type."""
+        if self.array is not None:
+            shape, dtype = self.array.shape, self.array.dtype
+        else:
+            assert self.value is not None
+            shape, dtype = shape_of(self.value), dtype_of(self.value)
+        return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(dtype), shape)
 
     @property
     def location(self) -> LocationAttr:
@@ -59,7 +91,10 @@ class Tensor:
     def materialise(self, builder: LocatedBuilder, module: ModuleOp) -> SSAValue:
         """The relay value; of a known tensor, a constant added at its first use."""
         if self.value is None:
-            assert self.array is not None
+            if self.array is None:
+                raise FrontendError(
+                    f"'{self.name}': expected a tensor, got {'nothing' if self.nothing else 'a sequence'}"
+                )
             with builder.located(self.location):
                 self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
             self.value.name_hint = value_name(self.name)
@@ -134,7 +169,9 @@ class Context:
         """The values of input `index`, called `what`, which must be known at import."""
         array = self.known(index)
         if array is None:
-            self.fail(f"{what} known at import", f"'{self.tensor(index).name}', which is computed at run time")
+            tensor = self.tensor(index)
+            found = f"'{tensor.name}', which is computed at run time"
+            raise Undecided(message(self.node.op_type, f"{what} known at import", found, self.leaf), tensor)
         return array
 
     def known_ints(self, index: int, what: str) -> tuple[int, ...]:
@@ -182,6 +219,10 @@ class Context:
         attribute = self._attribute(name, AttributeProto.STRING)
         return default if attribute is None else attribute.s.decode()
 
+    def strs(self, name: str) -> list[str] | None:
+        attribute = self._attribute(name, AttributeProto.STRINGS)
+        return None if attribute is None else [one.decode() for one in attribute.strings]
+
     def tensor_attribute(self, name: str) -> Array | None:
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else self.decode(attribute.t)
@@ -197,12 +238,17 @@ class Context:
         if too_big := excess(shape, dtype.itemsize):
             self.fail(expectation(), too_big)
 
-    def emit(self, op: type[Operator], *operands: SSAValue, **attributes: Value) -> SSAValue:
+    def emit(self, op: type[Operator], *operands: Operands, **attributes: Value) -> SSAValue:
         """Add an op and return its first result."""
-        result = op(*operands, location=None, **attributes).results[0]
-        self.fits(shape_of(result), dtype_of(result))
-        self.builder.add(result.op)
-        return result
+        return self.emit_all(op, *operands, **attributes)[0]
+
+    def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
+        """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
+        made = op(*operands, location=None, **attributes)
+        for result in made.results:
+            self.fits(shape_of(result), dtype_of(result))
+        self.builder.add(made)
+        return tuple(made.results)
 
     def constant(self, array: Array, hint: str) -> SSAValue:
         """Add a constant."""

@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
-from . import casts, elementwise, known, layers, padding, pooling, quantization, quantized_contrib, reductions, shaping
+from . import (
+    activations,
+    casts,
+    convolution,
+    elementwise,
+    indexing,
+    known,
+    layers,
+    logic,
+    padding,
+    pooling,
+    quantization,
+    quantized_contrib,
+    rearrange,
+    recurrent,
+    reductions,
+    sequences,
+    shaping,
+    sorting,
+)
 from .converter import Converter
 
 CONVERTERS: dict[str, Converter] = {
+    **activations.TABLE,
     **casts.TABLE,
+    **convolution.TABLE,
     **elementwise.TABLE,
+    **indexing.TABLE,
     **known.TABLE,
     **layers.TABLE,
+    **logic.TABLE,
     **padding.TABLE,
     **pooling.TABLE,
     **quantization.TABLE,
+    **rearrange.TABLE,
     **reductions.TABLE,
+    **sequences.TABLE,
     **shaping.TABLE,
+    **recurrent.TABLE,
+    **sorting.TABLE,
 }
 """Operators of the default domain."""
 
-DOMAINS: dict[str, dict[str, Converter]] = {
-    "": CONVERTERS,
-    "ai.onnx": CONVERTERS,
-    "com.microsoft": {**quantized_contrib.TABLE},
-}
+MICROSOFT: dict[str, Converter] = {**quantized_contrib.TABLE}
+"""Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 

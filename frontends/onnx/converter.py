@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from ...support.dtypes import Array
-from .context import Context
+from .context import Context, Tensor
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Narrowed:
     axis: int = 0
 
 
-Result: TypeAlias = SSAValue | Array | Narrowed
+Result: TypeAlias = SSAValue | Array | Narrowed | Tensor
 
 
 @dataclass(frozen=True)

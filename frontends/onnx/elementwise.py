@@ -11,9 +11,8 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ExpandDimsOp
-from ...support.dtypes import Array
 from .context import Context, shape_of
-from .converter import Converter
+from .converter import Converter, Result
 
 Convert = Callable[[Context], SSAValue]
 
@@ -51,8 +50,10 @@ def _copy(ctx: Context) -> SSAValue:
     return ctx.emit(ew.CopyOp, ctx.value(0))
 
 
-def identity(ctx: Context) -> SSAValue | Array:
-    """A copy; of a known tensor the tensor itself."""
+def identity(ctx: Context) -> Result:
+    """A copy; of a known tensor, a sequence or nothing, itself."""
+    if not ctx.tensor(0).plain:
+        return ctx.tensor(0)
     known = ctx.known(0)
     return _copy(ctx) if known is None else known
 

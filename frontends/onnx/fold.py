@@ -34,11 +34,14 @@ def folded(ctx: Context, convert: Callable[[Context], Result | tuple[Result, ...
     inputs = [tensor and Tensor(tensor.name, tensor.array) for tensor in ctx.inputs]
     with builder.located(ctx.leaf):
         results = convert(replace(ctx, inputs=inputs, builder=builder, module=scratch, read=[]))
+    outputs = results if isinstance(results, tuple) else (results,)
+    if any(isinstance(result, Tensor) and result.array is None for result in outputs):
+        return None
     known = _evaluated(builder.block, scratch)
     if known is None:
         return None
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
-    return tuple(_array(result, known) for result in (results if isinstance(results, tuple) else (results,)))
+    return tuple(_array(result, known) for result in outputs)
 
 
 def _small(array: Array | None) -> bool:
@@ -68,4 +71,7 @@ def _evaluated(block: Block, module: ModuleOp) -> dict[SSAValue, Array] | None:
 def _array(result: Result, known: dict[SSAValue, Array]) -> Array:
     if isinstance(result, Narrowed):
         return known[result.value].take(range(int(known[result.count].item())), result.axis)
+    if isinstance(result, Tensor):
+        assert result.array is not None
+        return result.array
     return known[result] if isinstance(result, SSAValue) else result

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
+import numpy as np
 from onnx import TensorShapeProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import element_type
+from ...runtime.flow import Value
+from ...runtime.tensors import TensorSpec
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from .context import Undecided
 from .limits import excess, expectation
 from .load import Source
 from .tensors import dtype_of
@@ -18,13 +25,86 @@ Dimension = int | str | None
 """An extent, the name of an unknown one, or nothing at all."""
 
 
+OPEN = -1
+"""An extent that only a call decides."""
+
+
+@dataclass(frozen=True)
+class OpenSpec(TensorSpec):
+    """An input or output of which something may be open until a call."""
+
+    names: tuple[str | None, ...] = ()
+    """What the model calls each open extent."""
+    kind: str = "tensor"
+    """Or `sequence`, or `optional`; shape and dtype say nothing then."""
+    ranked: bool = True
+    """Whether the number of dimensions is known."""
+
+    def __str__(self) -> str:
+        if self.kind != "tensor":
+            return f"{self.kind} '{self.name}'"
+        dims = [name or "?" if n == OPEN else n for n, name in zip(self.shape, self.names, strict=True)]
+        return f"{self.dtype.name}{_spelled(dims if self.ranked else None)} '{self.name}'"
+
+    def accept(self, given: Any) -> tuple[Value, str]:
+        """The value of what a caller gives, and what is wrong with it, if anything is."""
+        if self.kind != "tensor" and (given is None or isinstance(given, list)):
+            items = cast("list[Any]", given)
+            return (None if given is None else [np.asarray(item) for item in items]), ""
+        if isinstance(given, np.ndarray):
+            array = cast(Array, given)
+        else:
+            try:
+                array = np.asarray(given, self.dtype if self.kind == "tensor" else None)
+            except (TypeError, ValueError, OverflowError):
+                return None, f"expected {self}, got a {type(given).__name__} that is no such array"
+        fits = self.kind != "tensor" or array.dtype == self.dtype
+        if self.ranked and self.kind == "tensor":
+            pairs = zip(self.shape, array.shape, strict=False)
+            fits = fits and len(self.shape) == array.ndim and all(wanted in (OPEN, n) for wanted, n in pairs)
+        return array, "" if fits else f"expected {self}, got {array.dtype.name}{list(array.shape)}"
+
+
+def open_inputs(source: Source, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
+    """The inputs of a model after `shapes`, which `input_types` has checked."""
+    symbols: dict[str, int] = {}
+    names = set(source.region.inputs)
+    inputs = [value for value in source.model.graph.input if value.name in names]
+    found = [
+        (value, _merged(value, shapes.get(value.name), symbols) if value.type.HasField("tensor_type") else None)
+        for value in inputs
+    ]
+    return tuple(
+        _open(value, None if dims is None else [symbols.get(d, d) if isinstance(d, str) else d for d in dims])
+        for value, dims in found
+    )
+
+
+def open_outputs(source: Source) -> tuple[OpenSpec, ...]:
+    """The outputs of a model, as far as it says."""
+    return tuple(
+        _open(value, [_dimension(dim) for dim in tensor.shape.dim] if tensor.HasField("shape") else None)
+        for value in source.model.graph.output
+        for tensor in [value.type.tensor_type]
+    )
+
+
+def _open(value: ValueInfoProto, dims: Sequence[Dimension] | None) -> OpenSpec:
+    kind = (value.type.WhichOneof("value") or "tensor_type").removesuffix("_type")
+    code = value.type.tensor_type.elem_type
+    dtype = dtype_of(code, f"'{value.name}'") if code else np.dtype(np.float32)
+    extents = tuple(d if isinstance(d, int) else OPEN for d in dims or ())
+    names = tuple(d if isinstance(d, str) else None for d in dims or ())
+    return OpenSpec(value.name, extents, dtype, names, kind, dims is not None)
+
+
 def input_types(source: Source, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
     """Input name -> type, in order. Inputs with an initializer are constants and are left out.
 
     A named dimension that `shapes` fixes for one input holds for all.
 
-    Raises FrontendError for inputs that are no tensors, shapes that contradict the model, and dynamic dimensions
-    that `shapes` does not fix.
+    Raises FrontendError for shapes that contradict the model, and Undecided for inputs that are no tensors, and dynamic
+    dimensions that `shapes` does not fix.
     """
     constants = {tensor.name for tensor in source.model.graph.initializer}
     inputs = [value for value in source.model.graph.input if value.name not in constants]
@@ -40,9 +120,10 @@ def input_types(source: Source, shapes: Mapping[str, Sequence[int]]) -> dict[str
     if dynamic := [name for name, dims in fixed.items() if dims is None or not all(isinstance(d, int) for d in dims)]:
         spelled = ", ".join(f"{name} {_spelled(fixed[name])}" for name in dynamic)
         example = ",".join(str(d if isinstance(d, int) else 1) for d in fixed[dynamic[0]] or [1])
-        raise FrontendError(
+        raise Undecided(
             f"{source.file}: expected static shapes, got dynamic dimensions in inputs {spelled}; "
-            f'give their shapes, such as "{dynamic[0]}:[{example}]" (input_shapes, --input-shapes)'
+            f'give their shapes, such as "{dynamic[0]}:[{example}]" (input_shapes, --input-shapes)',
+            None,
         )
     return {value.name: _type(value, [d for d in fixed[value.name] or () if isinstance(d, int)]) for value in inputs}
 
@@ -54,13 +135,15 @@ def _spelled(dims: Sequence[Dimension] | None) -> str:
 def _dimension(dim: TensorShapeProto.Dimension) -> Dimension:
     if dim.HasField("dim_value") and dim.dim_value >= 0:
         return dim.dim_value
-    return dim.dim_param or None
+    # Exporters write these for extents that have nothing in common.
+    return None if dim.dim_param in ("", "?", "-1", "None") else dim.dim_param
 
 
 def _merged(value: ValueInfoProto, given: Sequence[int] | None, symbols: dict[str, int]) -> list[Dimension] | None:
     """The dimensions of an input after `given`, None if even their number is open; fills in `symbols`."""
     if not value.type.HasField("tensor_type"):
-        raise FrontendError(f"input '{value.name}': expected a tensor, got {value.type.WhichOneof('value')}")
+        kind = value.type.WhichOneof("value")
+        raise Undecided(f"input '{value.name}': expected a tensor, got {kind}", None)
     tensor = value.type.tensor_type
     declared = [_dimension(dim) for dim in tensor.shape.dim] if tensor.HasField("shape") else None
     if given is None:

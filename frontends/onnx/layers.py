@@ -1,8 +1,7 @@
-"""Convolution, normalisation, matrix products, softmax, dropout."""
+"""Normalisation, matrix products, softmax, dropout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -14,41 +13,15 @@ from ...dialects.relay.nn import (
     BatchMatmulOp,
     BatchNormOp,
     BiasAddOp,
-    Conv2DOp,
     DenseOp,
     DropoutOp,
     LayerNormOp,
-    LogSoftmaxOp,
     LRNOp,
-    SoftmaxOp,
 )
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from ...support.dtypes import Array
 from .context import Context, dtype_of, shape_of
 from .converter import Converter
-from .window import image_of, window
-
-
-def conv(ctx: Context) -> SSAValue:
-    """nn.conv2d, then nn.bias_add if there is a bias."""
-    image, weight = image_of(ctx), ctx.shape(1)
-    if len(weight) != 4:
-        ctx.fail("a 4-d weight (outputs, inputs, height, width)", f"shape {list(weight)}")
-    kernel = (weight[2], weight[3])
-    if (given := ctx.ints("kernel_shape")) is not None and given != kernel:
-        ctx.fail(f"kernel_shape {list(kernel)} as the weight has", str(list(given)))
-    found = window(ctx, image, kernel)
-    result = ctx.emit(
-        Conv2DOp,
-        ctx.value(0),
-        ctx.value(1),
-        strides=found.strides,
-        padding=found.padding,
-        dilation=found.dilation,
-        groups=ctx.int("group", 1),
-    )
-    return ctx.emit(BiasAddOp, result, ctx.value(2)) if ctx.has(2) else result
 
 
 def batch_norm(ctx: Context) -> SSAValue:
@@ -179,23 +152,6 @@ def _batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
     return _reshaped(ctx, result, (*batch, m, n))
 
 
-def softmax(op: type[Operator]) -> Callable[[Context], SSAValue]:
-    """The converter of a softmax: from opset 13 on along `axis`; before, over all elements from `axis` on."""
-
-    def convert(ctx: Context) -> SSAValue:
-        data, shape = ctx.value(0), ctx.shape(0)
-        axis = ctx.int("axis", -1 if ctx.opset >= 13 else 1)
-        if not -len(shape) <= axis < len(shape):
-            ctx.fail(f"an axis in [{-len(shape)}, {len(shape)})", str(axis))
-        axis %= len(shape)
-        if ctx.opset >= 13 or prod(shape[axis:]) == shape[axis]:
-            return ctx.emit(op, data, axis=axis)
-        rows = _reshaped(ctx, data, (prod(shape[:axis]), prod(shape[axis:])))
-        return _reshaped(ctx, ctx.emit(op, rows, axis=1), shape)
-
-    return convert
-
-
 def dropout(ctx: Context) -> tuple[SSAValue, Array] | SSAValue:
     """nn.dropout, which lets the data through; the mask, if wanted, is all true (all one before opset 10)."""
     if ctx.opset < 12:
@@ -213,12 +169,9 @@ def dropout(ctx: Context) -> tuple[SSAValue, Array] | SSAValue:
 
 TABLE = {
     "BatchNormalization": Converter(batch_norm),
-    "Conv": Converter(conv),
     "Dropout": Converter(dropout),
     "Gemm": Converter(gemm),
     "LRN": Converter(lrn),
     "LayerNormalization": Converter(layer_norm),
-    "LogSoftmax": Converter(softmax(LogSoftmaxOp)),
     "MatMul": Converter(matmul),
-    "Softmax": Converter(softmax(SoftmaxOp)),
 }

@@ -1,37 +1,41 @@
-"""Reads a model and checks it, before anything is converted."""
+"""Reads a model and checks it, before anything is converted.
+
+What breaks the standard but can mean one thing only is mended, with a warning: peers run such models.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
-from ...support.errors import FrontendError
+from ...runtime.flow import Region
+from ...support.errors import FrontendError, FrontendWarning
 from .convert import converter_of
+from .expand import Functions, functions_of, has_body
 from .opsets import KNOWN, differs, warn_of
+from .program import CONTROL, Builder, canonical, layer_names
 
-_DOMAINS = ("", "ai.onnx")
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
     """A loaded and checked model."""
 
     model: ModelProto
     file: str
     """The name of the file, without folders; what locations say."""
-    folder: Path | None
-    """Where external data may lie; None for a model that is in memory only."""
-    opset: int
-    layers: tuple[str, ...]
-    """The name of each node."""
+    region: Region
+    """Its steps."""
+    functions: Functions
+    builder: Builder
 
 
 def load(model: ModelProto | bytes | str | os.PathLike[str]) -> Source:
@@ -64,52 +68,78 @@ def _parse(data: bytes, file: str) -> ModelProto:
 
 def _check(model: ModelProto, file: str, folder: Path | None) -> Source:
     _check_names(model, file)
-    nodes = model.graph.node
-    if not nodes:
+    graph = model.graph
+    if not graph.node:
         raise FrontendError(f"{file}: expected a graph with at least one node, got an empty one")
-    layers = _layer_names(nodes)
-    opset = next((entry.version for entry in model.opset_import if entry.domain in _DOMAINS), None)
-    _check_supported(nodes, layers)
-    if opset is None:
+    if not graph.output:
+        raise FrontendError(f"{file}: expected a graph with at least one output, got none")
+    opsets = {canonical(entry.domain): entry.version for entry in model.opset_import}
+    functions = functions_of(model)
+    _check_supported(model, opsets, functions)
+    if "" not in opsets:
         raise FrontendError(f"{file}: expected ONNX opset {KNOWN[0]} to {KNOWN[-1]}, got no opset")
-    warn_of(opset, file)
-    source = Source(model, file, folder, opset, layers)
-    _check_meaning(source)
-    _check_order(source)
-    _check_standard(source)
-    return source
+    warn_of(opsets[""], file)
+    layers = layer_names(graph.node)
+    _check_meaning(graph, layers, file, opsets[""])
+    if (order := _order(graph, layers, file)) is not None:
+        warnings.warn(FrontendWarning(f"{file}: expected nodes in topological order, got others; sorted"), stacklevel=2)
+        nodes = [graph.node[index] for index in order]
+        model = _without_nodes(model)
+        model.graph.node.extend(nodes)
+    _check_standard(model, file)
+    builder = Builder(file, folder)
+    return Source(model, file, builder.region(model.graph, opsets, None, None), functions, builder)
+
+
+def _without_nodes(model: ModelProto) -> ModelProto:
+    """A copy whose graph has no nodes yet."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    copy.graph.ClearField("node")
+    return copy
 
 
 def _check_names(model: ModelProto, file: str) -> None:
     """Names that are not UTF-8 come as bytes."""
-    graph = model.graph
-    names: list[object] = [graph.name, *(entry.domain for entry in model.opset_import)]
-    names += [part.name for part in (*graph.input, *graph.output, *graph.initializer)]
-    for node in graph.node:
-        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+    names: list[object] = [entry.domain for entry in model.opset_import]
+    graphs = [model.graph, *(inner for node in model.graph.node for inner in _subgraphs(node))]
+    for graph in graphs:
+        names.append(graph.name)
+        names += [part.name for part in (*graph.input, *graph.output, *graph.initializer)]
+        for node in graph.node:
+            names += [node.name, node.op_type, node.domain, *node.input, *node.output]
     for name in names:
         if not isinstance(name, str):
             raise FrontendError(f"{file}: expected names in UTF-8, got {name!r}")
 
 
-def _layer_names(nodes: Sequence[NodeProto]) -> tuple[str, ...]:
-    """`node.name`, else `<op_type>_<k>`, k counting the unnamed nodes of that type (as in TVM)."""
-    unnamed: dict[str, int] = {}
-    names: list[str] = []
-    for node in nodes:
-        if not node.name:
-            unnamed[node.op_type] = unnamed.get(node.op_type, -1) + 1
-        names.append(node.name or f"{node.op_type}_{unnamed[node.op_type]}")
-    return tuple(names)
+def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs inside a node, at any depth."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield attribute.g
+            for inner in attribute.g.node:
+                yield from _subgraphs(inner)
 
 
-def _check_supported(nodes: Sequence[NodeProto], layers: Sequence[str], limit: int = 3) -> None:
+def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Functions, limit: int = 3) -> None:
     """Complain about all unsupported operators at once; at most `limit` nodes of each are spelled."""
     found: dict[str, list[str]] = {}
-    for node, layer in zip(nodes, layers, strict=True):
-        if converter_of(node.domain, node.op_type) is None:
-            name = node.op_type if node.domain in _DOMAINS else f"{node.domain}.{node.op_type}"
-            found.setdefault(name, []).append(layer)
+
+    def visit(nodes: Sequence[NodeProto], outer: str, versions: Mapping[str, int]) -> None:
+        for node, name in zip(nodes, layer_names(nodes), strict=True):
+            domain, layer = canonical(node.domain), outer + name
+            known = converter_of(domain, node.op_type) is not None or (not domain and node.op_type in CONTROL)
+            if not known and not has_body(node, versions.get(domain, 1), functions):
+                shown = f"{domain}.{node.op_type}" if domain else node.op_type
+                found.setdefault(shown, []).append(layer)
+            for attribute in node.attribute:
+                if attribute.type == AttributeProto.GRAPH:
+                    visit(attribute.g.node, f"{layer}/", versions)
+
+    visit(model.graph.node, "", opsets)
+    for function in model.functions:
+        visit(function.node, f"{function.name}/", {canonical(e.domain): e.version for e in function.opset_import})
     if found:
         parts: list[str] = []
         for name, users in sorted(found.items()):
@@ -118,53 +148,87 @@ def _check_supported(nodes: Sequence[NodeProto], layers: Sequence[str], limit: i
         raise FrontendError(f"The following operators are not supported for frontend ONNX: {', '.join(parts)}")
 
 
-def _check_meaning(source: Source) -> None:
+def _check_meaning(graph: GraphProto, layers: Sequence[str], file: str, opset: int) -> None:
     """Complain about a node whose operator meant something else in the model's opset."""
-    for index, (node, layer) in enumerate(zip(source.model.graph.node, source.layers, strict=True)):
-        if (other := differs(node, source.opset)) is not None:
-            raise FrontendError(message(node.op_type, *other, layer_location(layer, source.file, index)))
+    for index, (node, layer) in enumerate(zip(graph.node, layers, strict=True)):
+        if (other := differs(node, opset)) is not None:
+            raise FrontendError(message(node.op_type, *other, layer_location(layer, file, index)))
 
 
-def _check_order(source: Source) -> None:
-    """Each node must read what stands before it: inputs, initializers, outputs of earlier nodes."""
-    graph = source.model.graph
+def _reads(node: NodeProto) -> set[str]:
+    """What a node reads: its inputs, and what the graphs inside it take from around them."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            inner = attribute.g
+            own = {value.name for value in (*inner.input, *inner.initializer)}
+            own |= {name for one in inner.node for name in one.output}
+            names |= {name for one in inner.node for name in _reads(one)} - own
+            names |= {value.name for value in inner.output} - own
+    return names
+
+
+def _order(graph: GraphProto, layers: Sequence[str], file: str) -> list[int] | None:
+    """An order in which each node reads what stands before it; None when they stand in such a one.
+
+    Raises FrontendError for cycles, and for names that nothing defines.
+    """
     known = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    producers = {name: index for index, node in enumerate(graph.node) for name in node.output}
-    for index, node in enumerate(graph.node):
-        for name in node.input:
-            if not name or name in known:
-                continue
-            if name in producers:
-                maker = source.layers[producers[name]]
-                expected = "nodes in topological order"
-                got = f"'{name}', made by node '{maker}', which is not before it (a cycle, or nodes out of order)"
-            else:
-                expected = "an input, an initializer or an output of a node"
-                got = f"'{name}', which the model does not define"
-            where = layer_location(source.layers[index], source.file, index)
-            raise FrontendError(message(node.op_type, expected, got, where))
-        known.update(node.output)
-    for output in graph.output:
-        if output.name not in known:
-            raise FrontendError(f"{source.file}: expected a definition of the graph output '{output.name}', got none")
-    if not graph.output:
-        raise FrontendError(f"{source.file}: expected a graph with at least one output, got none")
+    known |= {tensor.values.name for tensor in graph.sparse_initializer}
+    producers = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    if missing := [output.name for output in graph.output if output.name not in known | producers.keys()]:
+        raise FrontendError(f"{file}: expected a definition of the graph output '{missing[0]}', got none")
+    reads = [sorted(_reads(node) - known) for node in graph.node]
+    for index, names in enumerate(reads):
+        for name in names:
+            if name not in producers:
+                expected, got = "an input, an initializer or an output of a node", "which the model does not define"
+                where = layer_location(layers[index], file, index)
+                raise FrontendError(message(graph.node[index].op_type, expected, f"'{name}', {got}", where))
+    if all(producers[name] < index for index, names in enumerate(reads) for name in names):
+        return None
+    waiting = {index: {producers[name] for name in names} for index, names in enumerate(reads)}
+    order: list[int] = []
+    done: set[int] = set()
+    while waiting:
+        ready = [index for index, needs in waiting.items() if needs <= done]
+        if not ready:
+            index = min(waiting)
+            name = next(name for name in reads[index] if producers[name] not in done)
+            maker = layers[producers[name]]
+            got = f"'{name}', made by node '{maker}', which depends on it (a cycle)"
+            where = layer_location(layers[index], file, index)
+            raise FrontendError(message(graph.node[index].op_type, "nodes without cycles", got, where))
+        order += ready
+        done.update(ready)
+        for index in ready:
+            del waiting[index]
+    return order
 
 
-def _check_standard(source: Source) -> None:
+_NO_INPUTS_OF_INITIALIZERS = 4
+"""The IR version since which initializers need not be inputs."""
+
+
+def _check_standard(model: ModelProto, file: str) -> None:
     """Run the checker of the onnx package, without weights: they are checked when they are read."""
-    bare = ModelProto(ir_version=source.model.ir_version)
-    for entry in source.model.opset_import:
+    bare = ModelProto(ir_version=max(model.ir_version, _NO_INPUTS_OF_INITIALIZERS))
+    domains = {canonical(node.domain) for node in model.graph.node}
+    for entry in model.opset_import:
         # A standard newer than the checker's is checked by the newest that it has.
-        newest = min(entry.version, onnx.defs.onnx_opset_version()) if entry.domain in _DOMAINS else entry.version
+        newest = min(entry.version, onnx.defs.onnx_opset_version()) if not canonical(entry.domain) else entry.version
         bare.opset_import.append(onnx.helper.make_opsetid(entry.domain, newest))
-    graph, given = bare.graph, source.model.graph
+        domains.discard(canonical(entry.domain))
+    bare.opset_import.extend(onnx.helper.make_opsetid(domain, 1) for domain in sorted(domains))
+    bare.functions.extend(model.functions)
+    graph, given = bare.graph, model.graph
     graph.name = given.name or "main"
     graph.node.extend(given.node)
     graph.input.extend(given.input)
     graph.output.extend(given.output)
     graph.initializer.extend(
-        TensorProto(name=tensor.name, data_type=tensor.data_type, dims=[0]) for tensor in given.initializer
+        TensorProto(name=tensor.name, data_type=tensor.data_type, dims=[0])
+        for tensor in (*given.initializer, *(sparse.values for sparse in given.sparse_initializer))
     )
     for value in [*graph.input, *graph.output]:
         # Shapes may be missing: those of inputs the user can give, those of outputs are inferred.
@@ -174,4 +238,4 @@ def _check_standard(source: Source) -> None:
         onnx.checker.check_model(bare)  # pyright: ignore[reportUnknownMemberType] (its PathLike names no type)
     except (onnx.checker.ValidationError, RuntimeError, UnicodeDecodeError) as error:
         text = " ".join(str(error).split())
-        raise FrontendError(f"{source.file}: expected a model that follows the ONNX standard, got: {text}") from error
+        raise FrontendError(f"{file}: expected a model that follows the ONNX standard, got: {text}") from error

@@ -37,8 +37,8 @@ def _value(ctx: Context, data: SSAValue) -> SSAValue:
 def pad(ctx: Context) -> SSAValue:
     """nn.pad; strided_slice before it where a width is negative."""
     mode = ctx.str("mode", "constant")
-    if mode not in ("constant", "edge", "reflect"):
-        ctx.fail("mode constant, edge or reflect", repr(mode))
+    if mode not in ("constant", "edge", "reflect", "wrap"):
+        ctx.fail("mode constant, edge, reflect or wrap", repr(mode))
     data, shape = ctx.value(0), ctx.shape(0)
     widths = _widths(ctx, len(shape))
     if any(w < 0 for width in widths for w in width):
@@ -49,9 +49,8 @@ def pad(ctx: Context) -> SSAValue:
         data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
     kept = shape_of(data)
     for extent, width in zip(kept, widths, strict=True):
-        least = {"constant": 0, "edge": 1, "reflect": max(width) + 1}[mode]
-        if max(width) > 0 and extent < least:
-            ctx.fail(f"an extent of at least {least} for mode {mode}", f"{extent}, padded by {width}")
+        if max(width) > 0 and not extent and mode != "constant":
+            ctx.fail(f"an extent of at least 1 for mode {mode}", f"0, padded by {width}")
     flat = [max(w, 0) for width in widths for w in width]
     return ctx.emit(PadOp, data, _value(ctx, data), pad_width=flat, pad_mode=mode)
 

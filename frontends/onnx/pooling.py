@@ -1,69 +1,148 @@
-"""Poolings. Global ones of other ranks than 4 become reductions."""
+"""Poolings of one to three spatial axes. Global ones of other ranks than 4 become reductions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import prod
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.nn import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp, Pool2D
+from ...dialects.relay.elementwise import AbsOp, MultiplyOp, PowerOp, SqrtOp
+from ...dialects.relay.nn import (
+    AvgPool1DOp,
+    AvgPool2DOp,
+    AvgPool3DOp,
+    GlobalAvgPool2DOp,
+    GlobalMaxPool2DOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+    Pool,
+)
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.transform import MaxOp, MeanOp, PadOp
+from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, SumOp
 from .context import Context
 from .converter import Converter
-from .window import image_of, pair, window
+from .window import Sizes, Window, image_of, positive, window
+
+ByRank = Mapping[int, type[Operator]]
+MAX_POOL: ByRank = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
+AVG_POOL: ByRank = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
 
 
-def pool(op: type[Operator]) -> Callable[[Context], SSAValue]:
-    """The converter of a windowed pooling.
+def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
+    """The image, the window, and what `ceil_mode` adds after it."""
+    image = image_of(ctx)
+    found = window(ctx, image, positive(ctx, "kernel_shape", len(image)))
+    return image, found, found.outgrowth(image) if ctx.int("ceil_mode", 0) else (0,) * len(image)
 
-    `ceil_mode` becomes padding below and right. That padding is never part of an average, not even under
-    `count_include_pad`; there the other padding is made a part of the image first.
+
+def _padded(ctx: Context, data: SSAValue, before: Sizes, after: Sizes) -> SSAValue:
+    """Zeros around the image."""
+    if not any(before + after):
+        return data
+    width = (0, 0, 0, 0, *(w for pair in zip(before, after, strict=True) for w in pair))
+    return ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=width)
+
+
+def _emit(
+    ctx: Context, ops: ByRank, data: SSAValue, found: Window, before: Sizes, after: Sizes, **extra: bool
+) -> SSAValue:
+    return ctx.emit(
+        ops[len(found.kernel)],
+        data,
+        pool_size=found.kernel,
+        strides=found.strides,
+        dilation=found.dilation,
+        padding=(*before, *after),
+        **extra,
+    )
+
+
+def max_pool(ctx: Context) -> SSAValue:
+    """nn.max_pool1d, 2d or 3d; `ceil_mode` becomes padding after the image."""
+    _, found, beyond = _window(ctx)
+    return _emit(ctx, MAX_POOL, ctx.value(0), found, found.before, _sum(found.after, beyond))
+
+
+def avg_pool(ctx: Context) -> SSAValue:
+    """nn.avg_pool1d, 2d or 3d; `ceil_mode` becomes padding after the image.
+
+    That padding is never part of an average, not even under `count_include_pad`; there the other padding is made a part
+    of the image first.
     """
-
-    def convert(ctx: Context) -> SSAValue:
-        image = image_of(ctx)
-        found = window(ctx, image, pair(ctx, "kernel_shape"))
-        data = ctx.value(0)
-        top, left, bottom, right = found.padding
-        below, beside = found.outgrowth(image) if ctx.int("ceil_mode", 0) else (0, 0)
-        counts_padding = op is AvgPool2DOp and bool(ctx.int("count_include_pad", 0))
-        if counts_padding and (below or beside):
-            width = (0, 0, 0, 0, top, bottom, left, right)
-            data = ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=width)
-            top = left = bottom = right = 0
-            counts_padding = False
-        extra = {"count_include_pad": True} if counts_padding else {}
-        return ctx.emit(
-            op,
-            data,
-            pool_size=found.kernel,
-            strides=found.strides,
-            dilation=found.dilation,
-            padding=(top, left, bottom + below, right + beside),
-            **extra,
-        )
-
-    return convert
+    _, found, beyond = _window(ctx)
+    data, before, after = ctx.value(0), found.before, found.after
+    counts_padding = bool(ctx.int("count_include_pad", 0))
+    if counts_padding and any(beyond):
+        data = _padded(ctx, data, before, after)
+        before = after = (0,) * len(beyond)
+        counts_padding = False
+    extra = {"count_include_pad": True} if counts_padding else {}
+    return _emit(ctx, AVG_POOL, data, found, before, _sum(after, beyond), **extra)
 
 
-def global_pool(op: type[Pool2D], reduction: type[Operator]) -> Callable[[Context], SSAValue]:
+def _sum(left: Sizes, right: Sizes) -> Sizes:
+    return tuple(a + b for a, b in zip(left, right, strict=True))
+
+
+def _power(ctx: Context, data: SSAValue, p: int) -> SSAValue:
+    """|data| ** p."""
+    if p == 1:
+        return ctx.emit(AbsOp, data)
+    if p == 2:
+        return ctx.emit(MultiplyOp, data, data)
+    return ctx.emit(PowerOp, ctx.emit(AbsOp, data), ctx.scalar(p, data))
+
+
+def _root(ctx: Context, total: SSAValue, p: int) -> SSAValue:
+    """total ** (1 / p)."""
+    if p == 1:
+        return total
+    return ctx.emit(SqrtOp, total) if p == 2 else ctx.emit(PowerOp, total, ctx.scalar(1 / p, total))
+
+
+def lp_pool(ctx: Context) -> SSAValue:
+    """The root of the window's sum of powers: an average of powers, times the elements of a window."""
+    _, found, beyond = _window(ctx)
+    p, data = ctx.int("p", 2), ctx.value(0)
+    # The padding is a part of the image, so that each window counts all its elements.
+    powers = _padded(ctx, _power(ctx, data, p), found.before, _sum(found.after, beyond))
+    nothing = (0,) * len(beyond)
+    mean = _emit(ctx, AVG_POOL, powers, found, nothing, nothing)
+    return _root(ctx, ctx.emit(MultiplyOp, mean, ctx.scalar(prod(found.kernel), mean)), p)
+
+
+def global_lp_pool(ctx: Context) -> SSAValue:
+    """The root of the image's sum of powers."""
+    p, axes = ctx.int("p", 2), _image_axes(ctx)
+    return _root(ctx, ctx.emit(SumOp, _power(ctx, ctx.value(0), p), axis=axes, keepdims=True), p)
+
+
+def _image_axes(ctx: Context) -> Sizes:
+    rank = len(ctx.shape(0))
+    if rank < 3:
+        ctx.fail("an input of at least 3 dimensions", f"shape {list(ctx.shape(0))}")
+    return tuple(range(2, rank))
+
+
+def global_pool(op: type[Pool], reduction: type[Operator]) -> Callable[[Context], SSAValue]:
     """The converter of a pooling over the whole image."""
 
     def convert(ctx: Context) -> SSAValue:
-        rank = len(ctx.shape(0))
-        if rank == 4:
+        axes = _image_axes(ctx)
+        if len(axes) == 2:
             return ctx.emit(op, ctx.value(0))
-        if rank < 3:
-            ctx.fail("an input of at least 3 dimensions", f"shape {list(ctx.shape(0))}")
-        return ctx.emit(reduction, ctx.value(0), axis=tuple(range(2, rank)), keepdims=True)
+        return ctx.emit(reduction, ctx.value(0), axis=axes, keepdims=True)
 
     return convert
 
 
 TABLE = {
-    "AveragePool": Converter(pool(AvgPool2DOp)),
+    "AveragePool": Converter(avg_pool),
     "GlobalAveragePool": Converter(global_pool(GlobalAvgPool2DOp, MeanOp)),
+    "GlobalLpPool": Converter(global_lp_pool),
     "GlobalMaxPool": Converter(global_pool(GlobalMaxPool2DOp, MaxOp)),
-    "MaxPool": Converter(pool(MaxPool2DOp)),
+    "LpPool": Converter(lp_pool),
+    "MaxPool": Converter(max_pool),
 }

@@ -1,33 +1,92 @@
-"""Reductions over axes."""
+"""Reductions over axes: of what each element contributes, and what becomes of the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay import transform as tr
-from ...dialects.relay.elementwise import CopyOp
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import reduce
 from ...dialects.relay.operator import Operator
 from .context import Context
 from .converter import Converter
+from .terms import Term, absolute, exp, log, sqrt, term, where, wide_term
+
+_Function = Callable[[Term], Term]
 
 
-def reduction(op: type[Operator], since: int) -> Callable[[Context], SSAValue]:
-    """The converter of a reduction whose axes are an input from opset `since` on."""
+def _itself(x: Term) -> Term:
+    return x
+
+
+def _square(x: Term) -> Term:
+    return x * x
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """`after` of the reduction of `before` of the elements; whose axes are an input from opset `since` on."""
+
+    op: type[Operator] = reduce.SumOp
+    before: _Function = _itself
+    after: _Function = _itself
+    since: int = 18
+
+    def __call__(self, ctx: Context) -> SSAValue:
+        own = ctx.dtype(0)
+        plain = self.before is _itself and self.after is _itself
+        data = term(ctx, 0) if plain else wide_term(ctx, 0)
+        if own.kind in "iu" and self.after is not _itself:
+            # Roots and logarithms are of floats, and rounded towards zero.
+            data = data.to("float64")
+        axes = ctx.ints_since(self.since, "axes", 1)
+        if not axes and ctx.int("noop_with_empty_axes", 0):
+            same = self.after(self.before(data)).to(own)
+            return same.value if same.value is not ctx.value(0) else ctx.emit(ew.CopyOp, same.value)
+        return self.reduced(data, axes or None, bool(ctx.int("keepdims", 1))).to(own).value
+
+    def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
+        return self.after(self.before(data).apply(self.op, axis=axes, keepdims=keepdims))
+
+
+class LogSumExp(Reduction):
+    """What is added up is at most 1, so that nothing becomes infinite on the way."""
+
+    def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
+        largest = data.apply(reduce.MaxOp, axis=axes, keepdims=True)
+        offset = where(largest.apply(ew.IsFiniteOp), largest, 0.0)
+        total = log(exp(data - offset).apply(reduce.SumOp, axis=axes, keepdims=keepdims))
+        return total + (offset if keepdims else offset.reshape(*total.shape))
+
+
+def arg_reduction(op: type[Operator]) -> Converter:
+    """The converter of the place of an extreme along an axis, an int64."""
 
     def convert(ctx: Context) -> SSAValue:
-        axes = ctx.ints_since(since, "axes", 1)
-        if not axes and ctx.int("noop_with_empty_axes", 0):
-            return ctx.emit(CopyOp, ctx.value(0))
-        return ctx.emit(op, ctx.value(0), axis=axes or None, keepdims=bool(ctx.int("keepdims", 1)))
+        found = term(ctx, 0).apply(
+            op,
+            axis=[ctx.int("axis", 0)],
+            keepdims=bool(ctx.int("keepdims", 1)),
+            select_last_index=bool(ctx.int("select_last_index", 0)),
+        )
+        return found.to("int64").value
 
-    return convert
+    return Converter(convert)
 
 
 TABLE = {
-    "ReduceMax": Converter(reduction(tr.MaxOp, 18)),
-    "ReduceMean": Converter(reduction(tr.MeanOp, 18)),
-    "ReduceMin": Converter(reduction(tr.MinOp, 18)),
-    "ReduceSum": Converter(reduction(tr.SumOp, 13)),
+    "ArgMax": arg_reduction(reduce.ArgMaxOp),
+    "ArgMin": arg_reduction(reduce.ArgMinOp),
+    "ReduceL1": Converter(Reduction(before=absolute)),
+    "ReduceL2": Converter(Reduction(before=_square, after=sqrt)),
+    "ReduceLogSum": Converter(Reduction(after=log)),
+    "ReduceLogSumExp": Converter(LogSumExp(before=exp, after=log)),
+    "ReduceMax": Converter(Reduction(reduce.MaxOp)),
+    "ReduceMean": Converter(Reduction(reduce.MeanOp)),
+    "ReduceMin": Converter(Reduction(reduce.MinOp)),
+    "ReduceProd": Converter(Reduction(reduce.ProdOp)),
+    "ReduceSum": Converter(Reduction(since=13)),
+    "ReduceSumSquare": Converter(Reduction(before=_square)),
 }

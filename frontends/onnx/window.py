@@ -2,78 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .context import Context
 
-Pair = tuple[int, int]
+Sizes = tuple[int, ...]
+"""One number per spatial axis."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A 2-d window."""
+    """A window of one to three axes."""
 
-    kernel: Pair
-    strides: Pair
-    dilation: Pair
-    padding: tuple[int, int, int, int]
-    """top, left, bottom, right"""
+    kernel: Sizes
+    strides: Sizes
+    dilation: Sizes
+    before: Sizes
+    after: Sizes
 
-    def outgrowth(self, image: Pair) -> Pair:
-        """How far, with the output size rounded up, the last window reaches beyond the padded image, below and right.
+    @property
+    def padding(self) -> Sizes:
+        """Before each axis, then after each: top, left, bottom, right."""
+        return (*self.before, *self.after)
+
+    def outgrowth(self, image: Sizes) -> Sizes:
+        """How far, with the output size rounded up, the last window reaches beyond the padded image, along each axis.
 
         A window that would start in the padding on that side is left out, as in ONNX from opset 19 on and in
         onnxruntime for all.
         """
 
         def reach(axis: int) -> int:
-            before, after = self.padding[axis], self.padding[axis + 2]
+            before, after = self.before[axis], self.after[axis]
             stride, span = self.strides[axis], self.dilation[axis] * (self.kernel[axis] - 1) + 1
             last = -(-(image[axis] + before + after - span) // stride)
             if last * stride >= image[axis] + before:
                 last -= 1
             return max(last * stride + span - (image[axis] + before + after), 0)
 
-        return reach(0), reach(1)
+        return tuple(reach(axis) for axis in range(len(image)))
 
 
-def pair(ctx: Context, name: str, default: int | None = None) -> Pair:
-    """Attribute `name`, one positive number for each of the two image axes."""
+def positive(ctx: Context, name: str, rank: int, default: int | None = None) -> Sizes:
+    """Attribute `name`, one positive number for each of `rank` spatial axes."""
     given = ctx.ints(name)
     if given is None and default is not None:
-        return default, default
-    if given is None or len(given) != 2 or min(given) < 1:
-        ctx.fail(f"two positive numbers as '{name}'", str(list(given or ())))
-    return given[0], given[1]
+        return (default,) * rank
+    if given is None or len(given) != rank or min(given) < 1:
+        count = {1: "one", 2: "two", 3: "three"}[rank]
+        ctx.fail(f"{count} positive number{'s' * (rank > 1)} as '{name}'", str(list(given or ())))
+    return given
 
 
-def image_of(ctx: Context) -> Pair:
-    """Height and width of input 0, NCHW."""
+def image_of(ctx: Context) -> Sizes:
+    """The spatial extents of input 0, which has batch and channels before them."""
     shape = ctx.shape(0)
-    if len(shape) != 4:
-        ctx.fail("a 4-d input (batch, channels, height, width)", f"shape {list(shape)}")
-    return shape[2], shape[3]
+    if not 3 <= len(shape) <= 5:
+        ctx.fail("a 3-d, 4-d or 5-d input (batch, channels, height, width)", f"shape {list(shape)}")
+    return shape[2:]
 
 
-def window(ctx: Context, image: Pair, kernel: Pair) -> Window:
-    """The window of a node, its `auto_pad` resolved: SAME_UPPER puts an odd pixel after, SAME_LOWER before."""
-    strides, dilation = pair(ctx, "strides", 1), pair(ctx, "dilations", 1)
+def halves(total: Sequence[int], mode: str) -> tuple[Sizes, Sizes]:
+    """Padding before and after: SAME_UPPER puts an odd pixel after, SAME_LOWER before."""
+    small, large = tuple(n // 2 for n in total), tuple(n - n // 2 for n in total)
+    return (small, large) if mode == "SAME_UPPER" else (large, small)
+
+
+def explicit_pads(ctx: Context, rank: int) -> tuple[Sizes, Sizes]:
+    """Attribute `pads`, before and after."""
+    pads = ctx.ints("pads") or (0,) * (2 * rank)
+    if len(pads) != 2 * rank or min(pads) < 0:
+        count = {1: "two", 2: "four", 3: "six"}[rank]
+        ctx.fail(f"{count} non-negative numbers as 'pads'", str(list(pads)))
+    return pads[:rank], pads[rank:]
+
+
+def window(ctx: Context, image: Sizes, kernel: Sizes) -> Window:
+    """The window of a node, its `auto_pad` resolved."""
+    rank = len(image)
+    strides, dilation = positive(ctx, "strides", rank, 1), positive(ctx, "dilations", rank, 1)
     match mode := ctx.str("auto_pad", "NOTSET"):
-        case "NOTSET":
-            pads = ctx.ints("pads") or (0, 0, 0, 0)
-            if len(pads) != 4 or min(pads) < 0:
-                ctx.fail("four non-negative numbers as 'pads'", str(list(pads)))
-            padding = (pads[0], pads[1], pads[2], pads[3])
+        case "NOTSET" | "":
+            before, after = explicit_pads(ctx, rank)
         case "VALID":
-            padding = (0, 0, 0, 0)
+            before = after = (0,) * rank
         case "SAME_UPPER" | "SAME_LOWER":
-            total = [
-                max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0)
-                for extent, s, d, k in zip(image, strides, dilation, kernel, strict=True)
-            ]
-            small, large = [n // 2 for n in total], [n - n // 2 for n in total]
-            before, after = (small, large) if mode == "SAME_UPPER" else (large, small)
-            padding = (before[0], before[1], after[0], after[1])
+            before, after = halves(
+                [
+                    max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0)
+                    for extent, s, d, k in zip(image, strides, dilation, kernel, strict=True)
+                ],
+                mode,
+            )
         case _:
             ctx.fail("auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode)
-    return Window(kernel, strides, dilation, padding)
+    return Window(kernel, strides, dilation, before, after)

@@ -18,35 +18,31 @@ def printed(op: Operation) -> str:
     return stream.getvalue()
 
 
-class _LineCounter(StringIO):
-    """A stream that knows the line it is at."""
+class _PlacePrinter(Printer):
+    """Remembers the character at which each op starts, in order."""
 
-    line = 1
-
-    def write(self, s: str, /) -> int:
-        self.line += s.count("\n")
-        return super().write(s)
-
-
-class _LinePrinter(Printer):
-    """Remembers the line on which each op starts."""
-
-    def __init__(self, stream: _LineCounter):
+    def __init__(self, stream: StringIO):
         super().__init__(stream)
-        self.counter = stream
-        self.lines: dict[Operation, int] = {}
+        self.text = stream
+        self.places: list[tuple[Operation, int]] = []
 
     def print_op(self, op: Operation) -> None:
-        self.lines[op] = self.counter.line
+        self.places.append((op, self.text.tell()))
         super().print_op(op)
 
 
 def print_with_lines(op: Operation) -> tuple[str, dict[Operation, int]]:
     """The text of `op` and, for it and every op in it, the line (from 1) on which it starts."""
-    stream = _LineCounter()
-    printer = _LinePrinter(stream)
+    stream = StringIO()
+    printer = _PlacePrinter(stream)
     printer.print_op(op)
-    return stream.getvalue(), printer.lines
+    text = stream.getvalue()
+    lines: dict[Operation, int] = {}
+    line, before = 1, 0
+    for one, place in printer.places:
+        line += text.count("\n", before, place)
+        lines[one], before = line, place
+    return text, lines
 
 
 def line_table(text: str, lines: dict[Operation, int]) -> tuple[tuple[int, ...], ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from threading import Lock
 
 from ...runtime.program import PARALLEL_FOR
 from ...runtime.threads import PoolCode, ThreadPool
 from ..cache import KernelCache
+from ..fingerprint import native_key
 from .compile import compile_text
 from .link import link
 from .target import Target
@@ -21,7 +21,7 @@ _START, _STOP, _SPIN = "whence_pool_start", "whence_pool_stop", "whence_pool_spi
 def pool_object(target: Target) -> bytes:
     """The object file of the pool; from the cache, if it was compiled for such a machine before."""
     text, store = pool_text(), KernelCache()
-    key = hashlib.sha256(f"{target.key}\n{text}".encode()).hexdigest()
+    key = native_key(target, text)
     code = store.get(key)
     if code is None:
         code = compile_text(text, target).object

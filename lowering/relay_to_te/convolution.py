@@ -1,4 +1,4 @@
-"""Computes of the convolutions.
+"""Computes of the convolutions, of one to three spatial axes.
 
 All of them end in one blocked form, NCHW[x]c data and OIHW[x]i[y]o weights, so that the innermost loop runs over
 output channels and one schedule serves them. The plain NCHW operator packs, convolves and unpacks inside its kernel;
@@ -7,12 +7,13 @@ output channels and one schedule serves them. The plain NCHW operator packs, con
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import parse_layout
-from ...dialects.relay.operator import Operator, Signature, shape_of
+from ...dialects.relay.operator import Operator, shape_of
 from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
@@ -22,7 +23,7 @@ from .transform import blocked_point
 
 @dataclass(frozen=True)
 class _Window:
-    """Kernel extent, stride, dilation and padding in one image direction."""
+    """Kernel extent, stride, dilation and padding along one spatial axis."""
 
     kernel: int
     stride: int
@@ -31,126 +32,144 @@ class _Window:
     after: int
 
 
-def _windows(sig: Signature, kernel: tuple[int, int]) -> tuple[_Window, _Window]:
-    top, left, bottom, right = relay.expand_padding(sig, sig.ints("padding"))
-    (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
-    return _Window(kernel[0], sh, dh, top, bottom), _Window(kernel[1], sw, dw, left, right)
+def _windows(op: Operator, kernel: Sequence[int]) -> list[_Window]:
+    assert isinstance(op, relay.Conv)
+    sig, rank = op.signature, len(op.SPATIAL)
+    pads = relay.expand_padding(sig, sig.ints("padding"), rank)
+    columns = kernel, sig.ints("strides"), sig.ints("dilation"), pads[:rank], pads[rank:]
+    return [_Window(*row) for row in zip(*columns, strict=True)]
 
 
-def _window_axes(kernel: tuple[int, int]) -> tuple[Expr, Expr]:
-    return te.reduce_axis((0, kernel[0]), name="ky"), te.reduce_axis((0, kernel[1]), name="kx")
+def _window_axes(kernel: Sequence[int]) -> list[Expr]:
+    names = ("kz", "ky", "kx")[-len(kernel) :]
+    return [te.reduce_axis((0, extent), name=name) for extent, name in zip(kernel, names, strict=True)]
 
 
-def _padded(data: Tensor, extents: tuple[int, int], before: tuple[int, int]) -> Tensor:
-    """NCHW[x]c data in a buffer of image `extents`, zeros around it; the data itself when nothing is added."""
-    batch, chunks, height, width, lanes = shape(data)
-    if extents == (height, width) and before == (0, 0):
+def _taken(windows: Sequence[_Window], place: Sequence[Expr], k: Sequence[Expr]) -> list[Expr]:
+    """Where in the padded image the elements of the windows at `place` are."""
+    return [at * w.stride + tap * w.dilation for w, at, tap in zip(windows, place, k, strict=True)]
+
+
+def _padded(data: Tensor, extents: Sequence[int], before: Sequence[int]) -> Tensor:
+    """NC..[x]c data in a buffer of image `extents`, zeros around it; the data itself when nothing is added."""
+    batch, chunks, *image, lanes = shape(data)
+    if list(extents) == image and not any(before):
         return data
-    top, left = before
-    return te.compute(
-        (batch, chunks, *extents, lanes),
-        lambda n, c, y, x, ci: data(n, c, y - top, x - left, ci, otherwise=0),
-        name="data_pad",
-        attrs={"keep": True},
-    )
+
+    def element(n: Expr, c: Expr, *rest: Expr) -> Expr:
+        *place, lane = rest
+        return data(n, c, *(at - width for at, width in zip(place, before, strict=True)), lane, otherwise=0)
+
+    names = (*("z", "y", "x")[-len(image) :], "ci")
+    return te.compute((batch, chunks, *extents, lanes), element, "data_pad", "", {"keep": True}, names)
 
 
-def _blocked_convolution(sig: Signature, name: str, data: Tensor, weight: Tensor, result: tuple[int, ...]) -> Tensor:
-    """NCHW[x]c data, OIHW[x]i[y]o weight -> NCHW[y]c of shape `result`."""
-    _, _, out_height, out_width, _ = result
-    o_chunks, i_chunks, kh, kw, i_lanes, _ = shape(weight)
-    groups = sig.int("groups")
-    rows, columns = _windows(sig, (kh, kw))
-    _, _, height, width, _ = shape(data)
-    need = (
-        max(height + rows.before, (out_height - 1) * rows.stride + (kh - 1) * rows.dilation + 1),
-        max(width + columns.before, (out_width - 1) * columns.stride + (kw - 1) * columns.dilation + 1),
-    )
-    padded = _padded(data, need, (rows.before, columns.before))
+def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, result: tuple[int, ...]) -> Tensor:
+    """NC..[x]c data, OI..[x]i[y]o weight -> NC..[y]c of shape `result`."""
+    places = result[2:-1]
+    o_chunks, i_chunks, *kernel, i_lanes, _ = shape(weight)
+    groups = op.signature.int("groups")
+    windows = _windows(op, kernel)
+    need = [
+        max(extent + w.before, (out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1)
+        for extent, out, w in zip(shape(data)[2:-1], places, windows, strict=True)
+    ]
+    padded = _padded(data, need, [w.before for w in windows])
     per_group = o_chunks // groups
     number = wide(data.dtype)
-    ic, (ky, kx), il = te.reduce_axis((0, i_chunks), "ic"), _window_axes((kh, kw)), te.reduce_axis((0, i_lanes), "il")
+    ic, k, il = te.reduce_axis((0, i_chunks), "ic"), _window_axes(kernel), te.reduce_axis((0, i_lanes), "il")
 
-    def product(n: Expr, oc: Expr, y: Expr, x: Expr, ol: Expr) -> Expr:
+    def product(n: Expr, oc: Expr, *rest: Expr) -> Expr:
+        *place, ol = rest
         chunk = ic if groups == 1 else oc // per_group * i_chunks + ic
-        iy, ix = y * rows.stride + ky * rows.dilation, x * columns.stride + kx * columns.dilation
-        value = padded(n, chunk, iy, ix, il).astype(number) * weight(oc, ic, ky, kx, il, ol).astype(number)
-        return te.sum(value, axis=[ic, ky, kx, il])
+        value = padded(n, chunk, *_taken(windows, place, k), il).astype(number) * weight(oc, ic, *k, il, ol).astype(
+            number
+        )
+        return te.sum(value, axis=[ic, *k, il])
 
-    return rounded(te.compute(result, product, name=name, tag="conv2d_NCHWc"), data.dtype)
+    names = (*("z", "y", "x")[-len(k) :], "ol")
+    return rounded(te.compute(result, product, name, "conv2d_NCHWc", None, names), data.dtype)
 
 
-def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    return _blocked_convolution(op.signature, label(op), data, weight, shape_of(op.results[0]))
+def conv_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    return _blocked_convolution(op, label(op), data, weight, shape_of(op.results[0]))
 
 
 def _repacked(x: Tensor, src: str, dst: str, extents: tuple[int, ...], name: str) -> Tensor:
     return compute(extents, lambda *i: x(*blocked_point(i, src, dst)), name, keep=True)
 
 
-def conv2d(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    sig = op.signature
+def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    """Any layouts that `_blocked_convolution` takes, or the plain ones, of which blocks are made here."""
+    assert isinstance(op, relay.Conv)
+    sig, plain, kernel_plain = op.signature, "NC" + op.SPATIAL, "OI" + op.SPATIAL
     layouts = (sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or sig.str("data_layout"))
-    if layouts != ("NCHW", "OIHW", "NCHW"):
-        sig.fail("layouts NCHW, OIHW and NCHW", ", ".join(layouts))
-    batch, channels, height, width = shape(data)
-    outputs, depth, kh, kw = shape(weight)
+    if [axis.letter for axis in parse_layout(layouts[1])] == [*kernel_plain, "I", "O"]:
+        channels, outputs = (shape(tensor)[1 - axis] * shape(tensor)[-1] for axis, tensor in enumerate((data, weight)))
+        depthwise = sig.int("groups") == channels == outputs
+        return depthwise_blocked(op, data, weight) if depthwise else conv_blocked(op, data, weight)
+    if layouts != (plain, kernel_plain, plain):
+        sig.fail(f"layouts {plain}, {kernel_plain} and {plain}", ", ".join(layouts))
+    batch, channels, *image = shape(data)
+    outputs, depth, *kernel_extents = shape(weight)
     groups = sig.int("groups")
     if groups == channels == outputs:
-        return _depthwise_nchw(op, data, weight)
+        return _depthwise_plain(op, data, weight)
     extents = shape_of(op.results[0])
     ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // groups, CHANNEL_BLOCK)
-    packed = _repacked(data, "NCHW", f"NCHW{ib}c", (batch, channels // ib, height, width, ib), "data_vec")
-    blocks = (outputs // ob, depth // ib, kh, kw, ib, ob)
-    kernel = _repacked(weight, "OIHW", f"OIHW{ib}i{ob}o", blocks, "kernel_vec")
-    blocked = _blocked_convolution(sig, "conv2d_NCHWc", packed, kernel, (batch, outputs // ob, *extents[2:], ob))
+    packed = _repacked(data, plain, f"{plain}{ib}c", (batch, channels // ib, *image, ib), "data_vec")
+    blocks = (outputs // ob, depth // ib, *kernel_extents, ib, ob)
+    kernel = _repacked(weight, kernel_plain, f"{kernel_plain}{ib}i{ob}o", blocks, "kernel_vec")
+    blocked = _blocked_convolution(op, f"{label(op)}_NCHWc", packed, kernel, (batch, outputs // ob, *extents[2:], ob))
 
     def unpacked(*i: Expr) -> Expr:
-        n, c, y, x = i
-        return blocked(n, c // ob, y, x, c % ob)
+        n, c, *place = i
+        return blocked(n, c // ob, *place, c % ob)
 
     return compute(extents, unpacked, label(op))
 
 
-def _depthwise_nchw(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    _, _, kh, kw = shape(weight)
-    rows, columns = _windows(op.signature, (kh, kw))
+def _depthwise_plain(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    _, _, *kernel = shape(weight)
+    windows, k = _windows(op, kernel), _window_axes(kernel)
     number = wide(data.dtype)
-    ky, kx = _window_axes((kh, kw))
 
-    def product(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
-        iy = y * rows.stride + ky * rows.dilation - rows.before
-        ix = x * columns.stride + kx * columns.dilation - columns.before
-        value = data(n, c, iy, ix, otherwise=0).astype(number) * weight(c, 0, ky, kx).astype(number)
-        return te.sum(value, axis=[ky, kx])
+    def product(n: Expr, c: Expr, *place: Expr) -> Expr:
+        point = [at - w.before for at, w in zip(_taken(windows, place, k), windows, strict=True)]
+        value = data(n, c, *point, otherwise=0).astype(number) * weight(c, 0, *k).astype(number)
+        return te.sum(value, axis=k)
 
-    total = te.compute(shape_of(op.results[0]), product, name="depthwise_conv2d", tag="depthwise_conv2d_nchw")
+    names = ("z", "y", "x")[-len(k) :]
+    name = f"depthwise_{label(op)}"
+    total = te.compute(shape_of(op.results[0]), product, name, "depthwise_conv2d_nchw", None, names)
     return rounded(total, data.dtype)
 
 
-def depthwise_conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+def depthwise_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    assert isinstance(op, relay.Conv)
     sig = op.signature
-    _, _, kh, kw, *_ = shape(weight)
-    if [axis.letter for axis in parse_layout(sig.str("kernel_layout"))] != list("OIHWIO"):
-        sig.fail("a kernel_layout such as OIHW1i16o", sig.str("kernel_layout"))
-    rows, columns = _windows(sig, (kh, kw))
-    _, _, height, width, _ = shape(data)
-    need = (rows.before + height + rows.after, columns.before + width + columns.after)
-    padded = _padded(data, need, (rows.before, columns.before))
+    if [axis.letter for axis in parse_layout(sig.str("kernel_layout"))] != [*"OI", *op.SPATIAL, *"IO"]:
+        sig.fail(f"a kernel_layout such as OI{op.SPATIAL}1i16o", sig.str("kernel_layout"))
+    _, _, *kernel, _, _ = shape(weight)
+    windows, k = _windows(op, kernel), _window_axes(kernel)
+    need = [w.before + extent + w.after for w, extent in zip(windows, shape(data)[2:-1], strict=True)]
+    padded = _padded(data, need, [w.before for w in windows])
     number = wide(data.dtype)
-    ky, kx = _window_axes((kh, kw))
 
-    def product(n: Expr, c: Expr, y: Expr, x: Expr, cl: Expr) -> Expr:
-        iy, ix = y * rows.stride + ky * rows.dilation, x * columns.stride + kx * columns.dilation
-        value = padded(n, c, iy, ix, cl).astype(number) * weight(c, 0, ky, kx, 0, cl).astype(number)
-        return te.sum(value, axis=[ky, kx])
+    def product(n: Expr, c: Expr, *rest: Expr) -> Expr:
+        *place, cl = rest
+        value = padded(n, c, *_taken(windows, place, k), cl).astype(number) * weight(c, 0, *k, 0, cl).astype(number)
+        return te.sum(value, axis=k)
 
-    total = te.compute(shape_of(op.results[0]), product, name=label(op), tag="depthwise_conv2d_NCHWc")
+    names = (*("z", "y", "x")[-len(k) :], "cl")
+    total = te.compute(shape_of(op.results[0]), product, label(op), "depthwise_conv2d_NCHWc", None, names)
     return rounded(total, data.dtype)
 
 
 TABLE = {
-    relay.Conv2DOp: conv2d,
-    relay.ContribConv2DNCHWcOp: conv2d_nchwc,
-    relay.ContribDepthwiseConv2DNCHWcOp: depthwise_conv2d_nchwc,
+    relay.Conv1DOp: conv,
+    relay.Conv2DOp: conv,
+    relay.Conv3DOp: conv,
+    relay.ContribConv2DNCHWcOp: conv_blocked,
+    relay.ContribDepthwiseConv2DNCHWcOp: depthwise_blocked,
 }

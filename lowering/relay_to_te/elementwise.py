@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import ceil, floor
 
@@ -110,9 +110,11 @@ def _arithmetic(numbers: _Binary, bools: _Binary) -> _Binary:
 
 
 def _divide(x: Expr, y: Expr) -> Expr:
+    return x / y if is_float(x.dtype) else truncated_quotient(x, y)
+
+
+def truncated_quotient(x: Expr, y: Expr) -> Expr:
     """Integers divide towards zero and never trap: x / 0 is 0, the least number / -1 wraps, both as in numpy."""
-    if is_float(x.dtype):
-        return x / y
     zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
     is_zero = y == zero
     if is_unsigned(x.dtype):
@@ -156,9 +158,16 @@ BINARY: dict[type[Operator], _Binary] = {
 def pointwise(op: Operator, *operands: Tensor) -> Tensor:
     """The element of a table, of the operands' elements, which broadcast."""
     kind = type(op)
-    element: Callable[..., Expr] = UNARY.get(kind) or BINARY.get(kind) or partial(ATTRIBUTED[kind], op)
-    extents = shape_of(op.results[0])
-    return compute(extents, lambda *i: element(*(broadcast(x, i) for x in operands)), label(op))
+    return _compute(UNARY.get(kind) or BINARY.get(kind) or partial(ATTRIBUTED[kind], op), op, *operands)
+
+
+def _compute(element: Callable[..., Expr], op: Operator, *operands: Tensor) -> Tensor:
+    return compute(shape_of(op.results[0]), lambda *i: element(*(broadcast(x, i) for x in operands)), label(op))
+
+
+def of_elements(table: Mapping[type[Operator], Callable[..., Expr]]) -> dict[type[Operator], Callable[..., Tensor]]:
+    """Operators by what each is of its operands' elements, which broadcast -> their lowerings."""
+    return {kind: partial(_compute, element) for kind, element in table.items()}
 
 
 def bias_add(op: Operator, x: Tensor, bias: Tensor) -> Tensor:

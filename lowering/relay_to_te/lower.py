@@ -23,7 +23,26 @@ from ...support.dtypes import storage
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import convolution, elementwise, nn, normalization, qnn, qnn_products, transform
+from . import (
+    convolution,
+    convolution_transpose,
+    creation,
+    elementwise,
+    indexing,
+    logic,
+    nn,
+    normalization,
+    pooling,
+    qnn,
+    qnn_products,
+    rearrange,
+    recurrent,
+    reduce,
+    scatter,
+    sorting,
+    transform,
+    windows,
+)
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -34,12 +53,24 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 
 TABLE: dict[type[Operator], Lowering] = {
     **elementwise.TABLE,
+    **logic.TABLE,
+    **reduce.TABLE,
     **transform.TABLE,
     **convolution.TABLE,
+    **convolution_transpose.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
     **qnn.TABLE,
     **qnn_products.TABLE,
+    **pooling.TABLE,
+    **sorting.TABLE,
+    **recurrent.TABLE,
+    **creation.TABLE,
+    **indexing.TABLE,
+    **rearrange.TABLE,
+    **scatter.TABLE,
+    **sorting.TABLE,
+    **windows.TABLE,
 }
 """Operator -> what it computes."""
 

@@ -1,17 +1,14 @@
-"""Computes of dense products, normalisation, softmax and pooling."""
+"""Computes of dense products, normalisation and softmax."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import prod
 
 from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
-from ...support.dtypes import limits
 from ...te import Expr, Tensor
-from .stages import compute, divided, dtype_of, label, of_row, reduced_rows, rounded, shape, wide
+from .stages import compute, dtype_of, of_row, reduced_rows, rounded, shape, wide
 
 
 def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
@@ -112,109 +109,6 @@ def lrn(op: Operator, x: Tensor) -> Tensor:
     return compute(extents, norm, "lrn")
 
 
-def _reduced_image(
-    op: Operator, x: Tensor, window: tuple[int, int], read: Callable[..., Expr], reducer: Callable[..., Expr], tag: str
-) -> Tensor:
-    """The reduction of `read(point, k0, k1)` over a window, in wide numbers."""
-    number = wide(x.dtype)
-    k = [te.reduce_axis((0, extent), name=f"k{axis}") for axis, extent in enumerate(window)]
-
-    def combined(*i: Expr) -> Expr:
-        return reducer(read(list(i), *k).astype(number), axis=k)
-
-    return compute(shape_of(op.results[0]), combined, label(op), tag=tag)
-
-
-def _global_pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], tag: str) -> Tensor:
-    height, width = relay.Pool2D.image_axes(op.signature)
-
-    def element(point: list[Expr], y: Expr, column: Expr) -> Expr:
-        point[height], point[width] = y, column
-        return x(*point)
-
-    return _reduced_image(op, x, (shape(x)[height], shape(x)[width]), element, reducer, tag)
-
-
-def global_max_pool(op: Operator, x: Tensor) -> Tensor:
-    return rounded(_global_pool(op, x, te.max, "adaptive_pool_max"), x.dtype)
-
-
-def global_avg_pool(op: Operator, x: Tensor) -> Tensor:
-    count = prod(shape(x)[axis] for axis in relay.Pool2D.image_axes(op.signature))
-    return divided(_global_pool(op, x, te.sum, "adaptive_pool_sum"), count, x.dtype)
-
-
-def _pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], outside: float, tag: str) -> Tensor:
-    sig = op.signature
-    height, width = relay.Pool2D.image_axes(sig)
-    (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
-    top, left, _, _ = relay.expand_padding(sig, sig.ints("padding"))
-
-    def element(point: list[Expr], y: Expr, column: Expr) -> Expr:
-        point[height] = point[height] * sh + y * dh - top
-        point[width] = point[width] * sw + column * dw - left
-        return x(*point, otherwise=outside)
-
-    return _reduced_image(op, x, sig.pair("pool_size"), element, reducer, tag)
-
-
-def max_pool(op: Operator, x: Tensor) -> Tensor:
-    return rounded(_pool(op, x, te.max, limits(x.dtype)[0], "pool_max"), x.dtype)
-
-
-@dataclass(frozen=True)
-class _Window:
-    """What a pooling takes along an image axis: of its elements, those at positions in [low, high) count."""
-
-    axis: int
-    kernel: int
-    stride: int
-    dilation: int
-    low: int
-    high: int
-
-    def always_full(self, extent: int) -> bool:
-        """Whether all elements count, wherever among `extent` positions the window lies."""
-        return self.low == 0 and (extent - 1) * self.stride + (self.kernel - 1) * self.dilation < self.high
-
-    def count(self, position: Expr) -> Expr:
-        """How many elements of the window at a position count."""
-        start = position * self.stride
-        first = (start * -1 + (self.low + self.dilation - 1)) // self.dilation
-        past = (start * -1 + (self.high + self.dilation - 1)) // self.dilation
-        return te.minimum(past, self.kernel) - te.maximum(first, 0)
-
-
-def _windows(op: Operator, extents: tuple[int, ...]) -> list[_Window]:
-    """In coordinates that begin with the padding, which counts if `count_include_pad` is set."""
-    sig = op.signature
-    top, left, bottom, right = relay.expand_padding(sig, sig.ints("padding"))
-    include = bool(sig.get("count_include_pad"))
-    sizes = zip(*map(sig.pair, ("pool_size", "strides", "dilation")), (top, left), (bottom, right), strict=True)
-    windows: list[_Window] = []
-    for axis, (kernel, stride, dilation, before, after) in zip(relay.Pool2D.image_axes(sig), sizes, strict=True):
-        end = before + extents[axis]
-        low, high = (0, end + after) if include else (before, end)
-        windows.append(_Window(axis, kernel, stride, dilation, low, high))
-    return windows
-
-
-def avg_pool(op: Operator, x: Tensor) -> Tensor:
-    """The mean of the elements of each window that count."""
-    total = _pool(op, x, te.sum, 0, "pool_sum")
-    extents = shape(total)
-    rows, columns = _windows(op, shape(x))
-    if all(window.always_full(extents[window.axis]) for window in (rows, columns)):
-        return divided(total, rows.kernel * columns.kernel, x.dtype)
-
-    def mean(*i: Expr) -> Expr:
-        # With ceil_mode a window may lie outside altogether: its mean is 0.
-        count = te.maximum(rows.count(i[rows.axis]) * columns.count(i[columns.axis]), 1)
-        return te.div(total(*i), count.astype(total.dtype)).astype(x.dtype)
-
-    return compute(extents, mean, label(op))
-
-
 TABLE = {
     relay.DenseOp: dense,
     relay.ContribDensePackOp: dense_pack,
@@ -222,8 +116,4 @@ TABLE = {
     relay.SoftmaxOp: softmax,
     relay.LogSoftmaxOp: log_softmax,
     relay.LRNOp: lrn,
-    relay.MaxPool2DOp: max_pool,
-    relay.AvgPool2DOp: avg_pool,
-    relay.GlobalMaxPool2DOp: global_max_pool,
-    relay.GlobalAvgPool2DOp: global_avg_pool,
 }

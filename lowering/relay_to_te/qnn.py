@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ... import te
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.pooling import Pool2D
 from ...dialects.relay.qnn import FixedPointMultiplyOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...support.dtypes import limits
@@ -62,7 +61,7 @@ class _Window:
 def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: Tensor, new_zero: Tensor) -> Tensor:
     """Sums of int32; the mean is rounded to the new scale with halves to even."""
     sig = op.signature
-    axes = Pool2D.image_axes(sig)
+    axes = AvgPool2DOp.image_axes(sig)
     top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
     sizes = zip(*map(sig.ints, ("pool_size", "strides", "dilation")), (top, left), (bottom, right), strict=True)
     windows = [_Window(axis, shape(x)[axis], *size) for axis, size in zip(axes, sizes, strict=True)]

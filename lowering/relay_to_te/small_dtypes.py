@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import te
+from ...dialects.relay.small_dtypes import THROUGH
 from ...support.dtypes import BOOL, SMALL, bits, is_float, is_unsigned, numpy_of
 from ...te import Expr
 
@@ -118,7 +119,9 @@ def _power_of(x: Expr, magnitude: Expr, mode: str) -> Expr:
 def cast(x: Expr, source: str, target: str, mode: str = "") -> Expr:
     """An element of the dtype `source`, as it lies in memory, as one of `target`."""
     number = number_of(x, source) if source in SMALL else x
-    return byte_of(number, target, mode) if target in SMALL else number.astype(target)
+    if target in SMALL:
+        return byte_of(number, target, mode)
+    return (number.astype(THROUGH[target]) if is_float(number.dtype) and target in THROUGH else number).astype(target)
 
 
 def stored(value: float, dtype: str) -> float:

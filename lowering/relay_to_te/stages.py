@@ -15,6 +15,10 @@ from ...te import Expr, Tensor
 _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 
 
+ROWS_APART = "rows_apart"
+"""The tag of hybrid scripts whose outermost loop may run in parallel."""
+
+
 def label(op: Operator) -> str:
     """What the stage of an operator is called."""
     return op.name.removeprefix("relay.").removeprefix("nn.")

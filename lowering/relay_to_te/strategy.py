@@ -22,6 +22,8 @@ from .schedules.elementwise import schedule_elementwise
 from .schedules.normalization import schedule_rows
 from .schedules.pooling import schedule_pool
 from .schedules.reduction import schedule_reduction
+from .schedules.script import schedule_script
+from .stages import ROWS_APART
 from .strategies import Schedules, Strategy, all_rows, rows_for
 
 CHOSEN = "strategies"
@@ -52,8 +54,13 @@ def schedule_function(func: te.FuncOp, machine: Machine) -> Schedule:
     for stage in schedule.stages:
         if _inlinable(schedule, stage):
             stage.compute_inline()
-    stages = [stage for stage in schedule.stages if not stage.inlined]
+    computes = [stage for stage in schedule.stages if stage.is_compute]
+    stages = [stage for stage in computes if not stage.inlined]
+    # Scripts, scans and calls run as they are.
     for stage in schedule.stages:
+        if not stage.is_compute and tag_of(stage) == ROWS_APART:
+            schedule_script(work, stage)
+    for stage in computes:
         if _run(work, stage, chosen, lambda row: row.group):
             break
     # A schedule takes producers along, so that those come first which know their readers: those with a tag.
@@ -84,5 +91,7 @@ def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[
 
 
 def _inlinable(schedule: Schedule, stage: Stage) -> bool:
+    if not stage.is_compute:
+        return False
     compute = stage.compute
     return compute.reducer is None and "keep" not in compute.attributes and not schedule.is_output(stage)

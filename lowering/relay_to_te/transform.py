@@ -1,8 +1,8 @@
-"""Computes of the operators that move data, and of the reductions."""
+"""Computes of the operators that move data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from ... import te
@@ -11,7 +11,7 @@ from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
-from .stages import compute, divided, dtype_of, label, rounded, shape, wide
+from .stages import compute, label, shape
 
 
 def reshape(op: Operator, x: Tensor) -> Tensor:
@@ -20,7 +20,7 @@ def reshape(op: Operator, x: Tensor) -> Tensor:
     return compute(extents, lambda *i: x(*unflatten(flat_index(i, extents), shape(x))), label(op))
 
 
-def flat_index(point: Sequence[Expr], extents: Sequence[int]) -> Expr | int:
+def flat_index(point: Sequence[Expr | int], extents: Sequence[int]) -> Expr | int:
     """The row-major position of `point` in a tensor of `extents`."""
     position: Expr | int = 0
     for index, extent in zip(point, extents, strict=True):
@@ -116,14 +116,15 @@ def blocked_point(point: Sequence[Expr], src_layout: str, dst_layout: str) -> li
 
 
 def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:
-    before = op.signature.ints("pad_width")[::2]
+    before, after = op.signature.ints("pad_width")[::2], op.signature.ints("pad_width")[1::2]
+    widths = [max(pair) for pair in zip(before, after, strict=True)]
     mode = op.signature.str("pad_mode")
     outside = value(*[0] * len(shape(value)))
 
     def element(*i: Expr) -> Expr:
         point = [index - width for index, width in zip(i, before, strict=True)]
         if mode != "constant":
-            return x(*(_mirrored(index, extent, mode) for index, extent in zip(point, shape(x), strict=True)))
+            return x(*(_mirrored(*along, mode) for along in zip(point, shape(x), widths, strict=True)))
         if isinstance(outside, Const):
             return x(*point, otherwise=outside.value)
         inside = [te.all(at >= 0, at < extent) for at, extent in zip(point, shape(x), strict=True)]
@@ -132,36 +133,20 @@ def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:
     return compute(shape_of(op.results[0]), element, label(op), keep=True)
 
 
-def _mirrored(index: Expr, extent: int, mode: str) -> Expr:
-    """An index outside brought inside: to the nearest edge, or reflected at it."""
-    if mode != "reflect":
+def _mirrored(index: Expr, extent: int, width: int, mode: str) -> Expr:
+    """An index up to `width` outside brought inside: to the nearest edge, reflected at it, or round from the other."""
+    if not width:
+        return index
+    if mode == "wrap":
+        return index % extent
+    if mode == "edge" or extent < 2:
         return te.minimum(te.maximum(index, 0), extent - 1)
-    distance = te.maximum(index, index * -1)
-    return te.minimum(distance, 2 * (extent - 1) - distance)
-
-
-def _reduction(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
-    return lambda op, x: rounded(_reduced(op, x, reducer), dtype_of(op))
-
-
-def _reduced(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
-    """The reduction over the operator's axes, in wide numbers."""
-    extents, number = shape(x), wide(dtype_of(op))
-    axes = relay.Reduce.axes(op.signature)
-    keep = bool(op.signature.get("keepdims"))
-    k = {axis: te.reduce_axis((0, extents[axis]), name=f"k{n}") for n, axis in enumerate(axes)}
-
-    def element(*i: Expr) -> Expr:
-        data = iter([index for axis, index in enumerate(i) if axis not in axes] if keep else i)
-        value = x(*(k[axis] if axis in k else next(data) for axis in range(len(extents))))
-        return reducer(value.astype(number), axis=list(k.values())) if k else value
-
-    return compute(shape_of(op.results[0]), element, label(op), tag="comm_reduce" if k else "")
-
-
-def mean(op: Operator, x: Tensor) -> Tensor:
-    count = prod(shape(x)[axis] for axis in relay.Reduce.axes(op.signature))
-    return divided(_reduced(op, x, te.sum), count, dtype_of(op))
+    if width < extent:
+        distance = te.maximum(index, index * -1)
+        return te.minimum(distance, 2 * (extent - 1) - distance)
+    # To and fro as often as it takes.
+    turn = index % (2 * (extent - 1))
+    return te.minimum(turn, 2 * (extent - 1) - turn)
 
 
 TABLE = {
@@ -175,8 +160,4 @@ TABLE = {
     relay.TakeOp: take,
     relay.LayoutTransformOp: layout_transform,
     relay.PadOp: pad,
-    relay.SumOp: _reduction(te.sum),
-    relay.MaxOp: _reduction(te.max),
-    relay.MinOp: _reduction(te.min),
-    relay.MeanOp: mean,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Final
 
 from xdsl.dialects import llvm
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -35,6 +37,11 @@ _PREDICATES = {flag.value: IntegerAttr(index, i64) for index, flag in enumerate(
 _ALIGNMENTS = {bytes_: IntegerAttr(bytes_, i64) for bytes_ in (1, 2, 4, 8, 16, 32, 64)}
 _CALL_SIZES = [DenseArrayBase.from_list(i32, [count, 0]) for count in range(9)]
 _CCC = llvm.CallingConventionAttr("ccc")
+
+
+@cache
+def _i64(value: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, i64)
 
 
 class LLVMBuilder(LocatedBuilder):
@@ -153,7 +160,7 @@ class LLVMBuilder(LocatedBuilder):
 
     def index(self, value: int) -> SSAValue:
         """An i64 constant."""
-        return self.known(self.frame.constants, value) or self._constant(IntegerAttr(value, i64), i64, value)
+        return self.known(self.frame.constants, value) or self._constant(_i64(value), i64, value)
 
     def poison(self, type_: Attribute) -> SSAValue:
         return self.value(llvm_ext.PoisonOp, (), type_)

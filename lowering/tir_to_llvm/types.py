@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -49,7 +50,13 @@ def element(type_: Attribute) -> Attribute:
 def like(type_: Attribute, scalar: Attribute) -> Attribute:
     """`scalar`, or a vector of it with as many lanes as `type_` has."""
     vector = vector_type(type_)
-    return VectorType(scalar, vector.get_shape()) if vector is not None else scalar
+    return _vector(scalar, vector.get_shape()) if vector is not None else scalar
+
+
+@cache
+def _vector(scalar: Attribute, shape: tuple[int, ...]) -> Attribute:
+    """Made once: to make one takes much longer than to find it."""
+    return VectorType(scalar, shape)
 
 
 def register_type(type_: Attribute) -> Attribute:

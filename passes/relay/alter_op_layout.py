@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -16,7 +16,10 @@ from ...dialects.relay.nn import (
     ContribConv2DNCHWcOp,
     ContribDensePackOp,
     ContribDepthwiseConv2DNCHWcOp,
+    Conv,
+    Conv1DOp,
     Conv2DOp,
+    Conv3DOp,
     DenseOp,
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
@@ -26,7 +29,7 @@ from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
-from .blocking import PLAIN, blocked_source, moved, nchw, panel_width, product_block, vector_block
+from .blocking import blocked_source, in_blocks, moved, panel_width, product_block, vector_block
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_transforms import SINKING, SMALLEST_BLOCK
 
@@ -38,31 +41,40 @@ def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
 
 
 @dataclass
-class BlockConv2D(RewritePattern):
-    """`nn.conv2d` on NCHW becomes a convolution on blocks of at most `lanes` channels, in and out."""
+class BlockConv(RewritePattern):
+    """A convolution on NCHW (or NCW, NCDHW) computes on blocks of at most `lanes` channels, in and out."""
 
     lanes: int
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: Conv2DOp, rewriter: PatternRewriter, /):
-        layouts = (op.data_layout.data, op.kernel_layout.data, op.out_layout.data or PLAIN)
-        if layouts != (PLAIN, "OIHW", PLAIN) or not _is_plain_f32(op, op.data, op.weight):
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
+        if type(op) not in (Conv1DOp, Conv2DOp, Conv3DOp):
             return
-        groups = op.signature.int("groups")
-        channels, outputs = shape_of(op.data)[1], shape_of(op.weight)[0]
+        assert isinstance(op, Conv)
+        sig, plain, kernel_plain = op.signature, "NC" + op.SPATIAL, "OI" + op.SPATIAL
+        layouts = sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or plain
+        input, filters = op.operands
+        if layouts != (plain, kernel_plain, plain) or not _is_plain_f32(op, input, filters):
+            return
+        groups = sig.int("groups")
+        channels, outputs = shape_of(input)[1], shape_of(filters)[0]
         depthwise = groups == channels == outputs
         if depthwise:
             block_in = block_out = vector_block(channels, self.lanes)
-            kernel, new = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
+            kernel, named = f"{kernel_plain}1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         else:
-            block_in = self._input_block(op.data, channels // groups)
+            block_in = self._input_block(input, channels // groups)
             block_out = product_block(outputs // groups, self.lanes)
-            kernel, new = f"OIHW{block_in}i{block_out}o", ContribConv2DNCHWcOp
-        data = LayoutTransformOp(op.data, src_layout=PLAIN, dst_layout=nchw(block_in))
-        weight = LayoutTransformOp(op.weight, src_layout="OIHW", dst_layout=kernel)
-        layouts = {"data_layout": nchw(block_in), "kernel_layout": kernel, "out_layout": nchw(block_out)}
-        conv = moved(op, data, weight, into=new, **layouts)
-        back = LayoutTransformOp(conv, src_layout=nchw(block_out), dst_layout=PLAIN)
+            kernel, named = f"{kernel_plain}{block_in}i{block_out}o", ContribConv2DNCHWcOp
+        data = LayoutTransformOp(input, src_layout=plain, dst_layout=in_blocks(plain, block_in))
+        weight = LayoutTransformOp(filters, src_layout=kernel_plain, dst_layout=kernel)
+        blocks = {
+            "data_layout": in_blocks(plain, block_in),
+            "kernel_layout": kernel,
+            "out_layout": in_blocks(plain, block_out),
+        }
+        # TVM has names of their own for blocked 2-d convolutions only.
+        conv = moved(op, data, weight, into=named if isinstance(op, Conv2DOp) else None, **blocks)
+        back = LayoutTransformOp(conv, src_layout=in_blocks(plain, block_out), dst_layout=plain)
         rewriter.replace(op, (data, weight, conv, back))
 
     def _input_block(self, data: SSAValue, channels: int) -> int:
@@ -94,7 +106,7 @@ class AlterOpLayoutPass(ModulePass):
     """Gives convolutions and dense layers the layouts that vectorise, and keeps whole regions of the graph in them.
 
     Before: operators on NCHW and OIHW; batch_norm and dropout are gone.
-    After: every f32 `nn.conv2d` and `nn.dense` with a constant weight is a blocked one. What can compute on blocks
+    After: every f32 convolution and `nn.dense` with a constant weight is a blocked one. What can compute on blocks
     does; transforms stand where a region of blocks begins and ends. Transforms of constants
     are left for `relay-fold-constant`.
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
@@ -125,7 +137,7 @@ class AlterOpLayoutPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
-        own = [BlockConv2D(self.lanes), PackDense(self.lanes)]
+        own = [BlockConv(self.lanes), PackDense(self.lanes)]
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
         patterns = [*own, *quantized, *SINKING]

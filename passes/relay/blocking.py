@@ -19,7 +19,8 @@ from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import ExpandDimsOp, LayoutTransformOp, SqueezeOp
 from ...support.machine import CHANNEL_BLOCK
 
-PLAIN = "NCHW"
+PLAIN = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
+"""The plain layout of a rank."""
 _PANELS = (4, 3, 2, 1)
 """Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
 _WIDEST = 8
@@ -64,32 +65,37 @@ def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
     return next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0) or max(divisors, key=filled)
 
 
-def nchw(block: int) -> str:
+def in_blocks(plain: str, block: int) -> str:
     """The layout with channels in blocks: `NCHW16c`."""
-    return f"{PLAIN}{block}c"
+    return f"{plain}{block}c"
 
 
 @cache
-def channel_block(layout: str) -> int | None:
-    """16 for `NCHW16c`; None for another kind of layout."""
-    found = re.fullmatch(rf"{PLAIN}(\d+)c", layout)
+def channel_block(layout: str, plain: str) -> int | None:
+    """16 for `NCHW16c`, if `plain` is NCHW; None for another kind of layout."""
+    found = re.fullmatch(rf"{plain}(\d+)c", layout)
     return int(found[1]) if found else None
 
 
 @dataclass(frozen=True)
 class Blocked:
-    """A blocked value, and the transform that brings it back to NCHW."""
+    """A blocked value, and the transform that brings it back to the plain layout, such as NCHW."""
 
     value: SSAValue
     block: int
     back: LayoutTransformOp
 
+    @property
+    def plain(self) -> str:
+        """The plain layout."""
+        return self.back.dst_layout.data
+
 
 def blocked_source(value: SSAValue) -> Blocked | None:
-    """What `value` is the NCHW form of; None when it is not made by a transform from blocks."""
+    """What `value` is the plain form of; None when it is not made by a transform from blocks."""
     back = value.owner
-    if isinstance(back, LayoutTransformOp) and back.dst_layout.data == PLAIN:
-        if (block := channel_block(back.src_layout.data)) is not None:
+    if isinstance(back, LayoutTransformOp) and (plain := back.dst_layout.data) in PLAIN.values():
+        if (block := channel_block(back.src_layout.data, plain)) is not None:
             return Blocked(back.data, block, back)
     return None
 
@@ -123,13 +129,15 @@ class Sinking:
         self._sources[source.back] = None
         if source.block == block:
             return source.value
-        return self.add(transform(source.value, nchw(source.block), nchw(block), self.op))
+        layouts = in_blocks(source.plain, source.block), in_blocks(source.plain, block)
+        return self.add(transform(source.value, *layouts, self.op))
 
     def wrap(self, value: SSAValue, block: int) -> SSAValue:
-        """A plain value of rank at most 4, which broadcasts as numpy's, in blocks of `block`."""
-        if missing := 4 - len(shape_of(value)):
+        """A plain value of at most the sources' rank, which broadcasts as numpy's, in blocks of `block`."""
+        plain = PLAIN[len(shape_of(self.op.results[0]))]
+        if missing := len(plain) - len(shape_of(value)):
             value = self.add(ExpandDimsOp(value, axis=0, num_newaxis=missing, location=self.op.location))
-        return self.add(transform(value, PLAIN, nchw(block), self.op))
+        return self.add(transform(value, plain, in_blocks(plain, block), self.op))
 
     def add(self, op: Operation) -> SSAValue:
         """Put `op` before what comes next."""
@@ -142,7 +150,8 @@ class Sinking:
         squeeze: axes of extent 1 that the operator's result does not have.
         """
         asked = next(iter(self._sources))
-        result = self.add(transform(self.add(twin), nchw(block), PLAIN, asked))
+        plain = asked.dst_layout.data
+        result = self.add(transform(self.add(twin), in_blocks(plain, block), plain, asked))
         if squeeze:
             result = self.add(SqueezeOp(result, axis=squeeze, location=self.op.location))
         rewriter.replace(self.op, self._new, [result])

@@ -24,9 +24,11 @@ from ...dialects.relay.qnn_products import (
 )
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
-from .blocking import PLAIN, blocked_source, nchw, panel_width, product_block, vector_block
+from .blocking import blocked_source, in_blocks, panel_width, product_block, vector_block
 from .constant_operands import constant_value
 from .sink_transforms import SMALLEST_BLOCK
+
+PLAIN = "NCHW"
 
 
 @dataclass
@@ -112,7 +114,7 @@ class BlockQuantizedConv2D(RewritePattern):
             words = self._channel_words(work, op.weight, zero_point, block_in)
             layout, kind = f"OIHW{-(-block_in // work.parts)}i{block_out}o", ContribConv2DNCHWcOp
         words = work.add(LayoutTransformOp, words, src_layout="OIHW", dst_layout=layout)
-        data = work.add(LayoutTransformOp, op.data, src_layout=PLAIN, dst_layout=nchw(block_in))
+        data = work.add(LayoutTransformOp, op.data, src_layout=PLAIN, dst_layout=in_blocks(PLAIN, block_in))
         attributes: dict[str, Value] = {
             name: op.signature.get(name) for name in ("strides", "padding", "dilation", "groups")
         }
@@ -120,7 +122,9 @@ class BlockQuantizedConv2D(RewritePattern):
         conv = work.add(
             kind, data, words, op.input_zero_point, correction, kernel_size=kernel, parts=work.parts, **attributes
         )
-        work.instead(work.add(LayoutTransformOp, conv, src_layout=nchw(block_out), dst_layout=PLAIN), rewriter)
+        work.instead(
+            work.add(LayoutTransformOp, conv, src_layout=in_blocks(PLAIN, block_out), dst_layout=PLAIN), rewriter
+        )
 
     def _channel_words(self, work: _Blocking, weight: SSAValue, zero_point: SSAValue, block: int) -> SSAValue:
         """Words of the channels of a block of input channels, of which the last may hold one channel only."""

@@ -1,7 +1,8 @@
 """Patterns that move transforms back to NCHW below their users, until they meet a transform into blocks and cancel.
 
-Each pattern takes an operator that reads `layout_transform(NCHW16c -> NCHW)` and lets it compute on the blocks. A
-transform with several readers stays for those that cannot. Transforms only move down, so the rewriting ends.
+The same holds of NCW and NCDHW. Each pattern takes an operator that reads `layout_transform(NCHW16c -> NCHW)` and lets
+it compute on the blocks. A transform with several readers stays for those that cannot. Transforms only move down, so
+the rewriting ends.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp
-from ...dialects.relay.nn import BiasAddOp, Pool2D
+from ...dialects.relay.nn import BiasAddOp, Pool
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import Pointwise
 from ...dialects.relay.transform import (
@@ -25,7 +26,7 @@ from ...dialects.relay.transform import (
     Reduce,
     StridedSliceOp,
 )
-from .blocking import PLAIN, Sinking, blocked_source, largest_divisor, moved, nchw
+from .blocking import Sinking, blocked_source, in_blocks, largest_divisor, moved
 
 SMALLEST_BLOCK = 4
 """Blocks below this many channels are not worth bringing operands to."""
@@ -52,8 +53,8 @@ class MergeTransforms(RewritePattern):
 
 
 def _is_cheap(value: SSAValue, shape: Sequence[int]) -> bool:
-    """Whether blocking `value`, of 4-d `shape`, costs nothing at run time: it folds, or moves no element."""
-    return isinstance(value.owner, ConstantOp) or shape[1] == 1 or shape[2] == shape[3] == 1
+    """Whether blocking `value`, of full-rank `shape`, costs nothing at run time: it folds, or moves no element."""
+    return isinstance(value.owner, ConstantOp) or shape[1] == 1 or prod(shape[2:]) == 1
 
 
 class SinkThroughElementwise(RewritePattern):
@@ -64,9 +65,10 @@ class SinkThroughElementwise(RewritePattern):
             return
         sources = [blocked_source(value) for value in op.operands]
         result = shape_of(op.results[0])
-        if not any(sources) or len(result) != 4:
+        if not any(source and len(source.plain) == len(result) for source in sources):
             return
-        shapes = [(1,) * (4 - len(shape_of(value))) + shape_of(value) for value in op.operands]
+        shapes = [(1,) * (len(result) - len(shape_of(value))) + shape_of(value) for value in op.operands]
+        sources = [source if source and len(source.plain) == len(result) else None for source in sources]
         channels = result[1]
         blocks = [s.block for s, shape in zip(sources, shapes, strict=True) if s is not None and shape[1] == channels]
         if not blocks:
@@ -92,11 +94,12 @@ class SinkThroughBiasAdd(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BiasAddOp, rewriter: PatternRewriter, /):
         source = blocked_source(op.data)
-        if source is None or op.signature.int("axis") % 4 != 1:
+        if source is None or op.signature.int("axis") % len(source.plain) != 1:
             return
         sinking = Sinking(op)
         data = sinking.take(source, source.block)
-        bias = sinking.add(ExpandDimsOp(op.bias, axis=1, num_newaxis=2, location=op.location))
+        trailing = len(source.plain) - 2
+        bias = sinking.add(ExpandDimsOp(op.bias, axis=1, num_newaxis=trailing, location=op.location))
         total = AddOp(data, sinking.wrap(bias, source.block), location=op.location)
         sinking.finish(total, source.block, rewriter)
 
@@ -105,14 +108,15 @@ class SinkThroughPool(RewritePattern):
     """Poolings take a layout."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        if not isinstance(op, Pool2D) or op.layout.data != PLAIN or op.out_layout.data not in ("", PLAIN):
+        if not isinstance(op, Pool) or (source := blocked_source(op.data)) is None:
             return
-        if (source := blocked_source(op.data)) is not None:
+        plain, layouts = source.plain, (op.signature.str("layout"), op.signature.str("out_layout"))
+        if layouts in ((plain, ""), (plain, plain)):
             sinking = Sinking(op)
             data = sinking.take(source, source.block)
-            sinking.finish(
-                moved(op, data, *op.operands[1:], layout=nchw(source.block), out_layout=""), source.block, rewriter
-            )
+            layout = in_blocks(plain, source.block)
+            twin = moved(op, data, *op.operands[1:], layout=layout, out_layout="")
+            sinking.finish(twin, source.block, rewriter)
 
 
 class SinkThroughConcatenate(RewritePattern):
@@ -140,7 +144,7 @@ class SinkThroughConcatenate(RewritePattern):
         for value in op.data:
             source = blocked_source(value)
             operands.append(sinking.wrap(value, block) if source is None else sinking.take(source, block))
-        sinking.finish(moved(op, *operands, axis=op.signature.int("axis") % 4), block, rewriter)
+        sinking.finish(moved(op, *operands, axis=op.signature.int("axis") % len(shape_of(op.result))), block, rewriter)
 
 
 class SinkThroughPad(RewritePattern):
@@ -175,7 +179,7 @@ class SinkThroughStridedSlice(RewritePattern):
             begin=[r.start for r in taken],
             end=[r.stop for r in taken],
             strides=[r.step for r in taken],
-            axes=[0, 1, 2, 3],
+            axes=list(range(len(taken))),
         )
         sinking.finish(twin, block, rewriter)
 

@@ -97,6 +97,10 @@ def _vectorize(machine: Machine, func: PrimFuncOp) -> bool:
     return False
 
 
+def _transpose_loads(machine: Machine, func: PrimFuncOp) -> bool:
+    return transpose_loads.run(func, machine)
+
+
 def _double_buffer(func: PrimFuncOp) -> bool:
     return inject_double_buffer.run(func, _number("InjectDoubleBuffer.split_loop"))
 
@@ -134,7 +138,7 @@ def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
             Step("tir-vectorize", partial(_vectorize, machine)),
             Step("tir-inject-double-buffer", _double_buffer),
             Step("tir-inject-prefetch", inject_prefetch.run),
-            Step("tir-transpose-loads", transpose_loads.run),
+            Step("tir-transpose-loads", partial(_transpose_loads, machine)),
             Step("tir-storage-rewrite", _unless("disable_storage_rewrite", storage_rewrite.run)),
             Step("tir-unroll", _unroll),
         ),

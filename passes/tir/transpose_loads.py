@@ -17,40 +17,41 @@ from ...dialects.affine import bounds, linear
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, index_ranges, prim_funcs
 from ...dialects.tir.index_maps import Ranges, Reader, Writer, flat_index, view
 from ...dialects.tir.masked import MaskedLoadOp, MaskOp
-from ...support.machine import WIDEST
+from ...support.machine import WIDEST, Machine
 from .rewriting.constants import constant, vector_type
 from .rewriting.index_set_splitting import strided, subrange
 from .rewriting.ops import record
 
 _ELEMENT = 4
-_SIDE = WIDEST.part // _ELEMENT
-"""Elements that a part of a vector holds, across which no shuffle is cheap: the same on all machines."""
-_LINE = WIDEST.cache_line // _ELEMENT
-"""More rows than a cache line has elements do not pay."""
+_SIDE = 4
+"""Rows and columns of a square that the shuffles below transpose: the elements of a part of a vector."""
 _FAR = 256
 """Rows further apart, in elements, that begin anywhere in a cache line: parts of them that lie in two cost too much."""
 
 
-def run(func: PrimFuncOp) -> bool:
+def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
     """Transpose what the loops of one kernel read, in place; says whether loops of one iteration are left."""
-    return _block(func.block, {})
+    if machine.part != _SIDE * _ELEMENT:
+        return False
+    # More rows than a cache line has elements do not pay.
+    return _block(func.block, {}, machine.cache_line // _ELEMENT)
 
 
-def _block(block: Block, ranges: Ranges) -> bool:
+def _block(block: Block, ranges: Ranges, most: int) -> bool:
     changed = False
     for op in list(block.ops):
         if isinstance(op, ForOp):
             ranges[op.var] = op.bounds
         inner = [inner for region in op.regions for inner in region.blocks]
         for body in inner:
-            changed |= _block(body, ranges)
-        if isinstance(op, ForOp) and op.kind.data != "parallel" and (found := _readers(op, ranges)):
+            changed |= _block(body, ranges, most)
+        if isinstance(op, ForOp) and op.kind.data != "parallel" and (found := _readers(op, ranges, most)):
             _transpose(op, found, ranges)
             changed = True
     return changed
 
 
-def _readers(loop: ForOp, ranges: Ranges) -> list[int]:
+def _readers(loop: ForOp, ranges: Ranges, most: int) -> list[int]:
     """The places, from the end, of the loads in a loop that neighbouring iterations can do together."""
     ops = list(loop.block.ops)
     if loop.trip_count < _SIDE or any(op.regions for op in ops):
@@ -59,14 +60,14 @@ def _readers(loop: ForOp, ranges: Ranges) -> list[int]:
     return [
         place - len(ops)
         for place, op in enumerate(ops)
-        if isinstance(op, Reader) and op.buffer not in written and _across(op, loop.var, ranges)
+        if isinstance(op, Reader) and op.buffer not in written and _across(op, loop.var, ranges, most)
     ]
 
 
-def _across(op: Reader, var: SSAValue, ranges: Ranges) -> bool:
-    """Whether a load's lanes lie apart, and the next iteration reads what lies beside them."""
+def _across(op: Reader, var: SSAValue, ranges: Ranges, most: int) -> bool:
+    """Whether a load's lanes, `most` of them, lie apart, and the next iteration reads what lies beside them."""
     lanes = _lanes(op)[1]
-    if not _SIDE <= lanes <= _LINE or lanes & (lanes - 1) or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
+    if not _SIDE <= lanes <= most or lanes & (lanes - 1) or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
         return False
     type_ = buffer_of(op.buffer)
     if element_bytes(type_.element_type) != _ELEMENT or (isinstance(op, LoadOp) and op.guard is not None):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import tedd as tedd
-    from whence.api import Executable as Executable
     from whence.api import compile as compile
     from whence.api import load as load
+    from whence.executable import Executable as Executable
     from whence.kernels import build as build
     from whence.kernels import build_prim_func as build_prim_func
     from whence.kernels import build_schedule as build_schedule
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
 _HOMES = {
-    "Executable": "whence.api",
+    "Executable": "whence.executable",
     "compile": "whence.api",
     "load": "whence.api",
     "build_prim_func": "whence.kernels",

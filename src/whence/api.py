@@ -1,38 +1,32 @@
-"""The public API: `compile` a model, run it, and ask it where everything came from."""
+"""The public API: `load` a model, or `compile` it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.building import Progress, build
+from whence.dynamic import DynamicExecutable
+from whence.executable import Executable
 from whence.input_shapes import InputShapes, input_shapes_of
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
-from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.models import model_path
 from whence.planning.artifact import Artifact
-from whence.planning.loading import load as load_artifact
-from whence.planning.memory import MemoryInfo
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
-from whence.runtime.executor import Runner
-from whence.runtime.tensors import Tensor, TensorSpec
 from whence.support.context import PassContext
-from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from whence.explorer.times import Times
-    from whence.explorer.where import Where
-    from whence.explorer.why import Why
+    from whence.dynamic import DynamicExecutable
+    from whence.frontends.onnx.load import Source
 
 
 def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None = None) -> ModuleOp:
@@ -64,96 +58,6 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
     return from_onnx(source, shapes=given)
 
 
-class Executable:
-    """A compiled model."""
-
-    artifact: Artifact
-
-    def __init__(self, artifact: Artifact, threads: int | None = None):
-        self.artifact = artifact
-        self._pool = thread_pool(threads)
-        self._names = tuple(spec.name for spec in artifact.outputs)
-
-    @cached_property
-    def _runner(self) -> Runner:
-        return load_artifact(self.artifact)
-
-    @property
-    def inputs(self) -> tuple[TensorSpec, ...]:
-        """Name, shape and dtype of each input."""
-        return self.artifact.inputs
-
-    @property
-    def outputs(self) -> tuple[TensorSpec, ...]:
-        """Name, shape and dtype of each output."""
-        return self.artifact.outputs
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The names of the layers of the imported model, in order."""
-        from whence.explorer.layers import layers_of
-
-        return tuple(layer.name for layer in layers_of(self.artifact))
-
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        """The names of the kernel calls, in order."""
-        return tuple(call.name for call in self.artifact.calls)
-
-    @property
-    def memory(self) -> MemoryInfo:
-        """The bytes that the model takes, and how they were planned."""
-        return MemoryInfo.of(self.artifact)
-
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
-        """Output name -> array, for input name -> array.
-
-        Raises FrontendError when names, shapes or dtypes are not the model's, PipelineError when it was compiled for
-        another machine.
-        """
-        results = self._runner.run(inputs, self._pool)
-        return dict(zip(self._names, results, strict=True))
-
-    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        """The short form: inputs in order; one output as an array, several as a tuple."""
-        results = self._runner.run(arrays, self._pool)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
-        return self._runner.profile(inputs, self._pool, repeat)
-
-    def times(self, inputs: Mapping[str, Array], repeat: int = 10) -> Times:
-        """Median seconds of each kernel call, and of the layers in it: the call's, in proportion to estimated work."""
-        from statistics import median
-
-        from whence.explorer.times import Times
-
-        columns: list[list[float]] = self.profile(inputs, repeat).T.tolist()
-        return Times.of(self.artifact, [median(column) for column in columns])
-
-    def why(self, kernel: str | int, line: int | None = None) -> Why:
-        """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.
-
-        Raises FrontendError when there is no such kernel or line.
-        """
-        from whence.explorer.why import why
-
-        return why(self.artifact, kernel, line)
-
-    def where(self, layer: str) -> Where:
-        """What became of a layer at every level; raises FrontendError when there is none of that name."""
-        from whence.explorer.where import where
-
-        return where(self.artifact, layer)
-
-    def coverage(self) -> dict[str, float]:
-        """Level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
-        from whence.explorer.coverage import coverage
-
-        return coverage(self.artifact)
-
-
 def compile(
     source: str | PathLike[str] | ModuleOp | ModelProto,
     *,
@@ -173,7 +77,7 @@ def compile(
     opt_level: 0-3, with TVM's level for each pass.
     threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
-    `shapes` is another name of it.
+    `shapes` is another name of it. What stays open is specialised for when a call first brings it (DynamicExecutable).
     audit: raise LocationError when a pass loses a layer.
     progress: called with a stage's name, steps done and steps in all.
     workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
@@ -186,11 +90,10 @@ def compile(
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
     machine = target if isinstance(target, Target) else Target.parse(target)
-    ledger = Ledger()
-    with PassContext.current().at_level(opt_level):
-        with recording(ledger, "import"):
-            module = load(source, shapes if input_shapes is None else input_shapes)
-        artifact = build(
+    given = shapes if input_shapes is None else input_shapes
+
+    def made(module: ModuleOp, ledger: Ledger) -> Artifact:
+        return build(
             module,
             machine,
             opt_level,
@@ -200,4 +103,28 @@ def compile(
             progress=progress,
             workspace_memory_pools=workspace_memory_pools,
         )
-    return Executable(artifact, threads)
+
+    ledger = Ledger()
+    with PassContext.current().at_level(opt_level):
+        with recording(ledger, "import"):
+            found = _open(source, given)
+        if isinstance(found, ModuleOp):
+            return Executable(made(found, ledger), threads)
+        fixed = input_shapes_of(given) if given is not None else {}
+        return DynamicExecutable(found, fixed, made, threads)
+
+
+def _open(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None) -> ModuleOp | Source:
+    """The relay module of a model; the model itself when it leaves open what only a call decides."""
+    path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
+    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix == ".mlir"):
+        return load(path, shapes)
+    from whence.frontends.onnx.context import Undecided
+    from whence.frontends.onnx.graph import import_model
+    from whence.frontends.onnx.load import load as load_onnx
+
+    model = load_onnx(path)
+    try:
+        return import_model(model, input_shapes_of(shapes) if shapes is not None else {})
+    except Undecided:
+        return model

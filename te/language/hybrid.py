@@ -12,11 +12,12 @@
 
 The function is read, not run. It consists of `output_tensor(shape, dtype)` and `allocate(shape, dtype, scope)`, loops
 over `range(n)` or `range(a, b)`, `serial`, `parallel`, `vectorize` and `unroll`, whose bounds may be those of other
-loops, and `const_range`, which repeats its statements for each number, `if` / `else`, assignments to elements and
-scalar names (also `+=` and the like), of what other scripts give, and `return` of the outputs at the end.
+loops, and `const_range`, which repeats its statements for each number, `if` / `else`, `while`, `view(t, shape)`, the
+elements of a tensor in another shape, assignments to elements and scalar names (also `+=` and the like), of what other
+scripts give, and `return` of the outputs at the end.
 Expressions are those of the te language: elements of tensors, loop variables, the names of the function's surroundings,
 arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `len(t)`, `t.shape[i]`, `t.dtype`, dtype names as casts,
-and the functions of `te`.
+the functions of `te`, and functions of expressions that the script is called with.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from weakref import WeakKeyDictionary
 
 from ...support.dtypes import check_dtype, fail
 from .expr import Expr, Extent
+from .locations import is_located
 from .tensor import Operation, Tensor, check_shape, current_tag
 
 KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
@@ -59,8 +61,10 @@ class HybridOp(Operation):
         self.tag = current_tag()
         self.attrs: dict[str, Any] = {}
         self.script = script
+        self.located = is_located()
+        """Whether its location was given; without one, each statement is at its line of the script."""
         self.arguments = list(inputs)
-        """What the function was called with: tensors, lists of them, numbers and sizes."""
+        """What the function was called with: tensors, lists of them, numbers and sizes, functions of numbers."""
 
     @property
     def input_tensors(self) -> list[Tensor]:

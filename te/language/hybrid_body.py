@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
+from types import FunctionType
 from typing import Any, NoReturn, cast
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.affine import bounds as bounds_of_map
 from ...dialects.element_types import DTYPES
+from ...dialects.tir.statements import ConditionOp
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import layer_location
 from ...support.errors import ScheduleError
@@ -33,7 +36,7 @@ from .hybrid import (
     tensors_in,
 )
 from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type
-from .tensor import PlaceholderOp, Tensor, tensor_of
+from .tensor import PlaceholderOp, Tensor, check_shape, tensor_of
 
 _STACK_LIMIT = 1 << 18
 """An allocated tensor lives on the stack; this many bytes at most."""
@@ -139,6 +142,8 @@ class _Body:
         self.scalars: dict[Tensor, int] = {}
         """Scalars, and how many parallel loops they were made in."""
         self.parallel = 0
+        self.vectorized = 0
+        """How many vectorized loops are around, in which a branch on values is taken lane by lane."""
         self.inner = False
         """Whether this is a script that another one calls."""
 
@@ -152,7 +157,8 @@ class _Body:
     def _statements(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             line = statement.lineno + self.script.line
-            with self.builder.located(layer_location(self.op.name, self.script.file, line)):
+            place = layer_location(self.op.name, self.script.file, line)
+            with self.builder.located(self.op.location if self.op.located else place):
                 self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
@@ -162,6 +168,8 @@ class _Body:
                 "allocate",
             ):
                 self._allocate(name, call)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if called(call) == "view":
+                self._view(name, call)
             case ast.Assign(targets=[target], value=ast.Call() as call) if (inner := self._script(call)) is not None:
                 self._inner(inner, call, target)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -178,6 +186,8 @@ class _Body:
                 self._loop(name, call, node.body)
             case ast.If(test=test):
                 self._branch(self._expr(test), node.body, node.orelse)
+            case ast.While(test=test, orelse=[]):
+                self._while(node, test, node.body)
             case ast.Return() | ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
             case _:
@@ -208,6 +218,27 @@ class _Body:
         alloc.result.name_hint = name
         self.buffers[tensor] = self.builder.add(alloc).result
         return tensor
+
+    def _view(self, name: str, call: ast.Call) -> None:
+        """`v = view(t, shape)`: the elements of a tensor in row-major order, in another shape; no copy."""
+        source = self._any(call.args[0]) if len(call.args) == 2 else None
+        if not isinstance(source, Tensor):
+            self._fail(call, f"expected a tensor and a shape, got '{ast.unparse(call)}'")
+        buffer = self.buffers[source]
+        type_ = tir.buffer_of(buffer)
+        shape = check_shape(static(self.script, call.args[1], self.values), f"te.hybrid '{self.script.tree.name}'")
+        extents = [extent_value(extent, self.sizes) for extent in shape]
+        if prod(extents) != prod(type_.get_shape()):
+            self._fail(call, f"expected a shape of {prod(type_.get_shape())} elements, got {extents}")
+        tensor = PlaceholderOp(name, [shape], [source.dtype]).output(0)
+        made = tir.BufferType.of(extents, type_.element_type, type_.scope.data)
+        start = AffineMap(0, 0, tuple(AffineConstantExpr(0) for _ in type_.get_shape()))
+        view = tir.DeclBufferOp.make(buffer, start, [], made, made.strides)
+        view.result.name_hint = name
+        self.buffers[tensor] = self.builder.add(view).result
+        self.values[name] = tensor
+        if source in self.fixed:
+            self.fixed.add(tensor)
 
     # Scripts in scripts
 
@@ -307,6 +338,7 @@ class _Body:
         self.axes.append(axis)
         self.indices.append(loop.var)
         self.parallel += called(call) == "parallel"
+        self.vectorized += called(call) == "vectorize"
         with self.builder.at(loop.block):
             tests = [compare("ge", axis, ends[0]), compare("lt", axis, ends[1])]
             # A bound that is no number is that of the widest loop, and a condition inside.
@@ -316,6 +348,7 @@ class _Body:
             else:
                 self._statements(body)
         self.parallel -= called(call) == "parallel"
+        self.vectorized -= called(call) == "vectorize"
         self.axes.pop()
         self.indices.pop()
         self.values = before
@@ -351,15 +384,22 @@ class _Body:
             self.values = before
 
     def _branch(self, test: Expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        """A condition on loop variables alone becomes a `tir.if`; of any other one, each store knows it."""
+        """A condition becomes a `tir.if`; in a vectorized loop, of one on values each store knows it."""
         emitter = self._emitter()
-        if (guards := _guards(emitter, test)) is not None:
+        guards = _guards(emitter, test)
+        if guards is None and not self.vectorized:
+            # 1 where it holds.
+            guards = [emitter.index(test.astype("int64")) - 1]
+        if guards is not None:
             branch = self.builder.add(tir.IfOp.make(*emitter.access(guards), orelse=bool(orelse)))
+            before = dict(self.values)
             with self.builder.at(branch.block):
                 self._statements(body)
+            self.values = dict(before)
             if branch.orelse is not None:
                 with self.builder.at(branch.orelse.block):
                     self._statements(orelse)
+            self.values = before
             return
         outer = self.condition
         # The condition is that before the branch, which may change what it reads.
@@ -368,6 +408,19 @@ class _Body:
             self.condition = side if outer is None else functions.all(outer, side)
             self._statements(statements)
         self.condition = outer
+
+    def _while(self, node: ast.AST, test: ast.expr, body: list[ast.stmt]) -> None:
+        """The condition is computed anew before each iteration."""
+        if self.vectorized:
+            self._fail(node, "expected a while outside of vectorized loops")
+        loop = self.builder.add(tir.WhileOp.make())
+        before = dict(self.values)
+        with self.builder.at(loop.before.block):
+            holds = self._emitter().value(self._expr(test).astype("bool"))
+            self.builder.add(ConditionOp.create(operands=[holds]))
+        with self.builder.at(loop.block):
+            self._statements(body)
+        self.values = before
 
     # Expressions
 
@@ -402,10 +455,18 @@ class _Body:
                 return functions.all(*tests)
             case ast.IfExp(test=test, body=a, orelse=b):
                 return functions.if_then_else(self._expr(test), self._expr(a), self._expr(b))
+            case ast.Call(args=arguments) if (function := self._given(node)) is not None:
+                found = [self._any(argument) for argument in arguments]
+                return function(*(one if isinstance(one, Tensor) else convert(one) for one in found))
             case ast.Call(args=arguments) if (function := self._function(node)) is not None:
                 return function(*(self._expr(argument) for argument in arguments))
             case _:
                 return static(self.script, node, self.values)
+
+    def _given(self, node: ast.Call) -> Callable[..., Any] | None:
+        """A function of expressions and tensors that the script is called with."""
+        given = self.values.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        return given if isinstance(given, FunctionType) and script_of(given) is None else None
 
     def _function(self, node: ast.Call) -> Callable[..., Any] | None:
         name = called(node) or ""

@@ -31,6 +31,11 @@ def located(location: LocationAttr) -> Generator[None]:
         _current.reset(token)
 
 
+def is_located() -> bool:
+    """Whether `located` says where operations are made."""
+    return _current.get() is not None
+
+
 @lru_cache(1024)
 def _file_name(path: str) -> str:
     return PurePath(path).name

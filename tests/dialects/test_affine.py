@@ -57,7 +57,7 @@ def points(ranges: tuple[Range, ...]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(low, high + 1) for low, high in ranges))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, RANGES)
 def test_simplified_expression_has_the_same_values(expr: AffineExpr, ranges: tuple[Range, ...]) -> None:
     simple = simplify(expr, ranges)
@@ -65,7 +65,7 @@ def test_simplified_expression_has_the_same_values(expr: AffineExpr, ranges: tup
         assert simple.eval(point, ()) == expr.eval(point, ()), point
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(EXPRESSIONS, RANGES)
 def test_simplification_without_ranges_holds_everywhere(expr: AffineExpr, ranges: tuple[Range, ...]) -> None:
     simple = simplify(expr, (UNKNOWN,) * DIMS)
@@ -73,14 +73,14 @@ def test_simplification_without_ranges_holds_everywhere(expr: AffineExpr, ranges
         assert simple.eval(point, ()) == expr.eval(point, ()), point
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(EXPRESSIONS, RANGES)
 def test_simplification_is_stable(expr: AffineExpr, ranges: tuple[Range, ...]) -> None:
     once = simplify(expr, ranges)
     assert simplify(once, ranges) == once
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, RANGES)
 def test_bounds_contain_every_value(expr: AffineExpr, ranges: tuple[Range, ...]) -> None:
     low, high = bounds(expr, ranges)
@@ -99,7 +99,7 @@ def test_bounds_of_independent_dims_are_exact(
     assert bounds(expr, ranges) == (min(values), max(values))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, RANGES, st.integers(0, DIMS - 1))
 def test_coefficient_is_the_slope_along_a_dim(expr: AffineExpr, ranges: tuple[Range, ...], dim: int) -> None:
     slope = linear(expr, ranges).coefficient(dim)
@@ -111,7 +111,7 @@ def test_coefficient_is_the_slope_along_a_dim(expr: AffineExpr, ranges: tuple[Ra
             assert expr.eval(after, ()) - expr.eval(point, ()) == slope
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, RANGES, st.booleans())
 def test_spelling_is_read_back(expr: AffineExpr, ranges: tuple[Range, ...], simple: bool) -> None:
     shown = simplify(expr, ranges) if simple else expr

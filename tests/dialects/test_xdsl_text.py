@@ -105,8 +105,7 @@ def module_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("tool", ["whence-opt", "xdsl-opt"])
-@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize(("tool", "generic"), [("whence-opt", False), ("xdsl-opt", True)])
 def test_tools_read_what_they_print(tool: str, generic: bool, tmp_path: Path):
     def run(text: str) -> str:
         file = tmp_path / "in.mlir"

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from random_weights import randomize_weights
+from reference_runtime import onnxruntime_outputs
 
 Array = NDArray[Any]
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -48,16 +48,6 @@ class Zoo:
         tensor = TensorProto()
         tensor.ParseFromString((LIGHT / f"light_{name}_output_0.pb").read_bytes())
         return numpy_helper.to_array(tensor)
-
-
-def _onnxruntime(model: ModelProto, inputs: dict[str, Array]) -> list[Array]:
-    """The outputs of onnxruntime on one thread."""
-    runtime = cast(Any, ort)
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, inputs)
 
 
 def _small_network(seed: int = 0) -> ModelProto:
@@ -104,7 +94,7 @@ def zoo() -> Zoo:
 @pytest.fixture
 def onnxruntime() -> Any:
     """onnxruntime on one thread: its outputs for a model and inputs by name."""
-    return _onnxruntime
+    return onnxruntime_outputs
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_operators_tell_their_passes_and_stages(compiled: whence.Executable, twi
     assert "contrib_conv2d_NCHWc" in conv.stages
     made_by = [(entry.pass_name, entry.pattern) for entry in conv.entries]
     assert made_by.index(("relay-fold-scale-axis", "ScaleResult")) < made_by.index(
-        ("relay-alter-op-layout", "BlockConv2D")
+        ("relay-alter-op-layout", "BlockConv")
     )
     assert not any("conv2" in name for entry in conv.entries for at in entry.before for name in layer_names(at))
 

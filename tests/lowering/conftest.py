@@ -223,7 +223,7 @@ def _agree(got: Array, want: Array) -> None:
 
 
 def _check_model(module: ModuleOp, *inputs: Array, threads: int = 1, levels: Sequence[int] = (0, 3)) -> None:
-    """The module gives at opt `levels` what the operators' definitions in numpy say."""
+    """The module gives at these opt levels what the operators' definitions in numpy say."""
     wanted = evaluate_module(module, inputs)
     for level in levels:
         found = compile_model(module, opt_level=level, threads=threads, audit=True)(*inputs)
@@ -243,5 +243,5 @@ def make_net() -> type[Net]:
 
 @pytest.fixture
 def check_model() -> Callable[..., None]:
-    """Compile a relay module at opt levels 0 and 3, and compare what it computes on arrays with numpy."""
+    """Compile a relay module, at opt levels 0 and 3 by default, and compare what it computes on arrays with numpy."""
     return _check_model

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-import onnxruntime as ort
 import pytest
 from onnx import helper
+from reference_runtime import onnxruntime_outputs
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute
 
@@ -48,8 +48,10 @@ def test_many_parts(count: int, axis: int):
     assert exe.coverage()["tir"] == 1
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "bool"])
-@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize(
+    ("axis", "dtype"),
+    [(0, "float32"), (1, "float32"), *((-1, dtype) for dtype in ("float32", "float16", "int8", "int64", "bool"))],
+)
 def test_unequal_parts_as_onnxruntime_joins_them(axis: int, dtype: str):
     rng = np.random.default_rng(axis + 1)
     shapes = [[4, 3, 5] for _ in range(19)]
@@ -62,8 +64,7 @@ def test_unequal_parts_as_onnxruntime_joins_them(axis: int, dtype: str):
     output = helper.make_tensor_value_info("y", number, None)
     graph = helper.make_graph([helper.make_node("Concat", names, ["y"], axis=axis)], "joined", inputs, [output])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    session = cast(Any, ort).InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (expected,) = session.run(None, dict(zip(names, parts, strict=True)))
+    (expected,) = onnxruntime_outputs(model, dict(zip(names, parts, strict=True)))
     got = whence.compile(model, threads=1)(*parts)
     np.testing.assert_array_equal(got, expected, strict=True)
 

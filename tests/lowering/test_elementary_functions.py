@@ -68,15 +68,15 @@ EDGES = np.array([*_EDGES, *(-x for x in _EDGES), np.nan], np.float32)
 
 
 def samples(low: float, high: float) -> Array:
-    """Every 4079th bit pattern, a range densely, and edges."""
-    bits = np.arange(0, 1 << 32, 4079, dtype=np.uint32).view(np.float32)
-    return np.concatenate([EDGES, bits, np.linspace(low, high, 200_000, dtype=np.float32)])
+    """Every 16381st bit pattern, a range densely, and edges."""
+    bits = np.arange(0, 1 << 32, 16381, dtype=np.uint32).view(np.float32)
+    return np.concatenate([EDGES, bits, np.linspace(low, high, 50_000, dtype=np.float32)])
 
 
 def pairs() -> tuple[Array, Array]:
     """All pairs of edges; any bit patterns; bases and exponents with powers of a common size."""
     rng = np.random.default_rng(0)
-    count = 200_000
+    count = 50_000
 
     def patterns() -> Array:
         return rng.integers(0, 1 << 32, count, np.uint32).view(np.float32)

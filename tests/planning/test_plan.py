@@ -73,7 +73,7 @@ def _programs(draw: st.DrawFn) -> tuple[list[Step], frozenset[int]]:
     return steps, frozenset(draw(st.lists(st.sampled_from(known), max_size=3)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(_programs())
 def test_live_buffers_never_overlap(program: tuple[list[Step], frozenset[int]]):
     steps, outside = program
@@ -126,5 +126,5 @@ def test_a_buffer_written_twice_is_an_error():
 
 
 def test_a_long_chain():
-    sizes = [64 * (1 + index * 7919 % 100) for index in range(100_000)]
+    sizes = [64 * (1 + index * 7919 % 100) for index in range(20_000)]
     assert plan(_chain(sizes)).arena_bytes == max(a + b for a, b in pairwise(sizes))

@@ -57,7 +57,7 @@ def total(buffers: list[BufferInfo], plan: Plan) -> int:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(buffers=problems())
 def test_plans_keep_conflicting_buffers_apart(algorithm: str, buffers: list[BufferInfo]):
     plan = plan_pools(buffers, algorithm)
@@ -65,7 +65,7 @@ def test_plans_keep_conflicting_buffers_apart(algorithm: str, buffers: list[Buff
     assert plan == plan_pools(buffers, algorithm)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(buffers=problems())
 def test_hill_climb_is_never_worse_than_greedy(buffers: list[BufferInfo]):
     climbed = total(buffers, hill_climb(buffers))

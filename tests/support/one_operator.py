@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from onnx import helper
+from reference_runtime import onnxruntime_outputs
 from xdsl.utils.test_value import create_ssa_value
 
 from whence.dialects.element_types import tensor_type
@@ -16,7 +16,6 @@ from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.operator import Operator, element_of, shape_of
 
 Array = npt.NDArray[Any]
-onnxruntime: Any = pytest.importorskip("onnxruntime")
 
 
 def run(cls: type[Operator], *inputs: Array, **attributes: Value) -> tuple[Array, ...]:
@@ -42,10 +41,7 @@ def ort(op_type: str, *inputs: Array | None, domain: str = "", **attributes: Any
     output = helper.make_empty_tensor_value_info("y")
     graph = helper.make_graph([node], "g", declared, [output])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    return session.run(None, given)[0]
+    return onnxruntime_outputs(model, given)[0]
 
 
 rng = np.random.default_rng(7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from ....dialects import te
 from ....dialects.tir import element_bytes
@@ -14,7 +14,7 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.schedule import Schedule
 from ....te.schedule.stage import Stage
 
-_SERIAL_LIMIT = 1 << 14
+SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""
 _PASSES = 64
 """Passes of a parallel loop that are enough for any number of threads."""
@@ -29,7 +29,7 @@ is for axes of data, as in TVM."""
 
 def tag_of(stage: Stage) -> str:
     """The kind of operator that a stage computes, as its lowering says; empty when it says nothing."""
-    tag = stage.compute.attributes.get("tag")
+    tag = stage.producer.attributes.get("tag") if isinstance(stage.producer, Operation) else None
     return tag.data if isinstance(tag, StringAttr) else ""
 
 
@@ -105,7 +105,7 @@ class Scheduling:
             if axis.reduce or axis.kind != "serial" or prod(outer.extent for outer in data) >= _PASSES:
                 break
             data.append(axis)
-        if data and (points(stage) if work is None else work) >= _SERIAL_LIMIT:
+        if data and (points(stage) if work is None else work) >= SERIAL_LIMIT:
             stage.parallel(stage.fuse(*data))
 
     def readers(self, stage: Stage) -> set[Stage]:

@@ -19,13 +19,13 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     for parallel n.oc.y { for x.outer { acc[x.inner, oc.inner, lane]; for ic, ky, kx, il { acc += .. }; out = acc } }
     """
     host, inner = work.hosted(stage)
-    n, channels, rows, columns, lanes = host.leaf
+    n, channels, *rows, columns, lanes = host.leaf
     per_pixel = work.vectors(host, lanes.extent)
     width, blocks = pixel_tile(columns.extent, channels.extent, per_pixel, work.machine)
     c_outer, c_inner = host.split(channels, blocks)
     x_outer, x_inner = host.split(columns, width)
-    host.reorder(n, c_outer, rows, x_outer, x_inner, c_inner, lanes)
-    host.parallel(host.fuse(n, c_outer, rows))
+    host.reorder(n, c_outer, *rows, x_outer, x_inner, c_inner, lanes)
+    host.parallel(host.fuse(n, c_outer, *rows))
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
 
@@ -36,18 +36,21 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     for parallel n.c.y.outer { pad rows; for y.inner, x.outer { acc[x.inner]; for ky, kx { .. }; out = acc } }
     """
     host, inner = work.hosted(stage)
-    n, channels, rows, columns, lanes = host.leaf
+    *outside, columns, lanes = host.leaf
     padded = _producer(work, inner)
     per_pixel = work.vectors(host, lanes.extent)
-    height = rows.extent
-    if padded is not None:
-        _, _, image, *row = padded.compute.shape
-        row_bytes = prod(row) * element_bytes(padded.compute.result.type.element_type)
-        most = _kept(work) * rows.extent // (row_bytes * image)
-        height = largest_divisor(rows.extent, max(1, most))
+    if len(outside) > 2:
+        rows = outside.pop()
+        height = rows.extent
+        if padded is not None:
+            image, *row = padded.compute.shape[-3:]
+            row_bytes = prod(row) * element_bytes(padded.compute.result.type.element_type)
+            most = _kept(work) * rows.extent // (row_bytes * image)
+            height = largest_divisor(rows.extent, max(1, most))
+        y_outer, _ = host.split(rows, height)
+        outside.append(y_outer)
     x_outer, x_inner = host.split(columns, row_tile(columns.extent, per_pixel, work.machine))
-    y_outer, _ = host.split(rows, height)
-    outer = host.fuse(n, channels, y_outer)
+    outer = host.fuse(*outside)
     host.parallel(outer)
     if padded is not None:
         padded.compute_at(host, outer)
@@ -69,9 +72,9 @@ def _registers(work: Scheduling, host: Stage, inner: Stage, outer: IterVar, pixe
     host.unroll(pixel)
     work.vectorize(host, lanes, unroll=True)
     inner.compute_at(host, outer)
-    n, channels, rows, columns, lanes = inner.axes
+    n, channels, *rows, columns, lanes = inner.axes
     # Pixels outside channels: a pixel is broadcast once, and the few weight vectors stay in registers.
-    inner.reorder(*inner.reduce_axes, n, rows, columns, channels, lanes)
+    inner.reorder(*inner.reduce_axes, n, *rows, columns, channels, lanes)
     inner.unroll(channels)
     inner.unroll(columns)
     work.vectorize(inner, lanes, unroll=True)

@@ -12,9 +12,6 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, shape_of
 
-_TILE = 16
-"""Rows and columns of a tile of a transposition: the elements of a cache line of float32."""
-
 _ROWS = 8
 """Passes of outer loops that are enough for the threads."""
 _ROW = 256
@@ -26,7 +23,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     axes = work.loops(stage)
     if not axes:
         return
-    if (column := _transposed(stage)) is not None:
+    if (column := _transposed(work, stage)) is not None:
         _tile(work, stage, column)
         return
     guarded = work.guarded(stage)
@@ -68,7 +65,12 @@ def flat(stage: Stage) -> bool:
     return not any(isinstance(op, te.IndexOp) for op in compute.block.ops)
 
 
-def _transposed(stage: Stage) -> IterVar | None:
+def _side(work: Scheduling) -> int:
+    """Rows and columns of a tile of a transposition: the float32 of a cache line, and no fewer of wider elements."""
+    return work.machine.cache_line // 4
+
+
+def _transposed(work: Scheduling, stage: Stage) -> IterVar | None:
     """The axis along which the stage reads memory, when it is not the last one, along which it writes."""
     arguments = list(stage.compute.axes)
     last = stage.axes[-1]
@@ -78,7 +80,7 @@ def _transposed(stage: Stage) -> IterVar | None:
         along = [read.indices[dim] for dim in read.map.data.results[-1].used_dims()]
         if len(along) == 1 and along[0] in stage.compute.axes and along[0] is not arguments[-1]:
             axis = stage.axes[[argument is along[0] for argument in arguments].index(True)]
-            if min(axis.extent, last.extent) >= _TILE // 2:
+            if min(axis.extent, last.extent) >= _side(work) // 2:
                 return axis
     return None
 
@@ -110,10 +112,10 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     *outer, last = stage.leaf
     if outer[-1] is not column and last.extent % work.lanes(stage) and _neighbours(stage, outer[-1], last):
         last = stage.fuse(outer.pop(), last)
-    place = outer.index(column)
-    outer[place], c_inner = stage.split(column, largest_divisor(column.extent, _TILE))
+    place, side = outer.index(column), _side(work)
+    outer[place], c_inner = stage.split(column, largest_divisor(column.extent, side))
     width = work.width(stage, last.extent)
-    l_outer, l_inner = stage.split(last, width if width >= _TILE // 2 else _TILE)
+    l_outer, l_inner = stage.split(last, width if width >= side // 2 else side)
     stage.reorder(*outer, l_outer, c_inner, l_inner)
     stage.vectorize(l_inner)
     work.parallel(stage, outer)

@@ -15,7 +15,8 @@ _ROW_BYTES = 1 << 16
 """Longer rows stay in memory: a thread's stack has to hold what is kept of one."""
 
 _BESIDE = 16
-"""Vectors of rows that are computed beside each other."""
+"""Vectors of rows that are computed beside each other: they hide latency; of 16 registers, too,
+8 are up to 1.1 times slower."""
 
 _ROWS = 4
 """Rows at once are enough, where they fit, for what one waits for to be hidden behind the others."""

@@ -12,7 +12,8 @@ _IMAGES = 4
 """Images, of a channel or of as many as a vector holds, that are enough for the threads."""
 
 _LANES = 8
-"""Narrower vectors of pixels are worse than wide ones of which the last is not full."""
+"""Narrower vectors of pixels are worse than wide ones of which the last is not full: 4 take up to 1.4 times as long
+as 8."""
 
 
 def schedule_pool(work: Scheduling, stage: Stage) -> None:
@@ -26,7 +27,7 @@ def schedule_pool(work: Scheduling, stage: Stage) -> None:
     size = points(stage)
     host, inner = work.hosted(stage)
     lanes = work.lanes(host)
-    blocked = host.leaf[-1].extent % lanes == 0 and len(host.leaf) > 4
+    blocked = "blocked" in inner.compute.attributes and host.leaf[-1].extent % lanes == 0
     *images, rows, columns = host.leaf[:-1] if blocked else host.leaf
     whole = work.width(host, columns.extent)
     if blocked:

@@ -9,7 +9,8 @@ from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points, shape_of
 
 _ACCUMULATORS = 8
-"""Vectors that are summed independently, so that an addition need not wait for the one before."""
+"""Vectors that are summed independently, so that an addition need not wait for the one before: the latency of one
+times how many start per cycle, which half the registers of any machine hold."""
 _NARROW = 4
 """Narrower vectors are worse than whole ones of which the last is not full."""
 _UNROLLED = 16

@@ -16,7 +16,18 @@ from whence.support.errors import FrontendError
 
 def default_inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
     """0, 1/n, 2/n, ... for every input: what the onnx package's own tests feed to the light models."""
+    _check_closed(specs)
     return {spec.name: _ramp(spec) for spec in specs}
+
+
+def _check_closed(specs: Sequence[TensorSpec]) -> None:
+    """Complain about shapes that the model leaves open: no input can be made up for them."""
+    if opened := [spec for spec in specs if any(extent < 0 for extent in spec.shape)]:
+        example = ",".join(str(max(extent, 1)) for extent in opened[0].shape)
+        raise FrontendError(
+            f"expected inputs, or static shapes, got dynamic dimensions in {', '.join(map(str, opened))}; "
+            f'give their shapes, such as "{opened[0].name}:[{example}]" (input_shapes, --input-shapes)'
+        )
 
 
 def _ramp(spec: TensorSpec) -> Array:
@@ -26,6 +37,7 @@ def _ramp(spec: TensorSpec) -> Array:
 
 def random_inputs(specs: Sequence[TensorSpec], seed: int) -> dict[str, Array]:
     """Normally distributed numbers for every input; integers are 0 or 1."""
+    _check_closed(specs)
     rng = np.random.default_rng(seed)
     return {
         spec.name: rng.integers(0, 2, spec.shape).astype(spec.dtype)

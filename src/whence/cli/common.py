@@ -13,7 +13,7 @@ from whence.models import model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
-    from whence.api import Executable
+    from whence.executable import Executable
     from whence.explorer.times import Times
     from whence.planning.artifact import Artifact
     from whence.planning.usmp import PoolInfo

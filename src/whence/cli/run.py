@@ -10,7 +10,7 @@ from whence.cli.common import Subparsers, add_memory, add_model, compile_model, 
 from whence.models import model_path
 
 if TYPE_CHECKING:
-    from whence.api import Executable
+    from whence.executable import Executable
     from whence.explorer.times import Times
     from whence.planning.artifact import Artifact
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from statistics import median
 
-from whence.api import Executable
 from whence.cli.arrays import default_inputs
+from whence.executable import Executable
 from whence.explorer.times import Times
 from whence.runtime.tensors import Tensor
 from whence.support.dtypes import Array

@@ -264,11 +264,11 @@ def test_with_graphviz(
 
 # Between two rfactors of softmax's maximum the first part is computed where its reader is not yet.
 @pytest.mark.filterwarnings("ignore:Ranges are not available")
-def test_every_snapshot_of_a_network_draws(kernels: list[Schedule]) -> None:
+def test_snapshots_of_a_network_draw(kernels: list[Schedule]) -> None:
     for schedule in kernels:
         record = schedule.schedule_record
         assert len(record) == len(schedule.primitive_record)
-        for snapshot in record:
+        for snapshot in (*record[::5], record[-1]):
             count = len(dump_json(snapshot)["stages"])
             tree, itervars, flow = (view(snapshot, output_dot_string=True) or "" for view in VIEWS)
             assert len(re.findall(r"^\tStage_\d+ -> ", tree, re.MULTILINE)) == count

@@ -88,7 +88,7 @@ def check(func: tir.PrimFuncOp, passes: tuple[Pass, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", PASSES)
-@settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=8, deadline=None, suppress_health_check=SLOW)
 @given(func=kernels())
 def test_same_results(name: str, func: tir.PrimFuncOp) -> None:
     check(func, PASSES[name])
@@ -164,20 +164,20 @@ def tiles(draw: Draw) -> tir.PrimFuncOp:
     return func
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
 @given(func=tiles())
 def test_double_buffers_keep_results(func: tir.PrimFuncOp) -> None:
     check(func, (double, simplify.run))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
 @given(func=chains())
 def test_shared_storage_keeps_results(func: tir.PrimFuncOp) -> None:
     assert verify_memory.errors_of(func) == []
     check(func, (storage_rewrite.run,))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=8, deadline=None, suppress_health_check=SLOW)
 @given(func=kernels())
 def test_nothing_is_wrong_with_kernels_that_run(func: tir.PrimFuncOp) -> None:
     assert verify_memory.errors_of(func) == []

@@ -137,9 +137,9 @@ def test_lines_of_the_script_are_the_locations() -> None:
 
 
 @te.hybrid.script
-def _while(a: Any) -> Any:
+def _with(a: Any) -> Any:
     b = output_tensor(a.shape, "float32")
-    while True:
+    with a:
         b[0] = 1.0
     return b
 
@@ -187,8 +187,8 @@ def _index_count(a: Any) -> Any:
     ("function", "text"),
     [
         (
-            _while,
-            r"'_while': expected a statement of loops and elements, got 'while True:' \(.*test_hybrid.py:\d+\)",
+            _with,
+            r"'_with': expected a statement of loops and elements, got 'with a:' \(.*test_hybrid.py:\d+\)",
         ),
         (_writes_its_input, r"expected an element of an output or allocated tensor, got 'a\[i\]'"),
         (_data_dependent_loop, r"expected a loop over constants|expected sizes"),

@@ -144,6 +144,58 @@ def test_lists_of_tensors_by_const_range_and_allocations_with_scopes() -> None:
 
 
 @te.hybrid.script
+def _steps_to_one(x: Any, combine: Any) -> Any:
+    last = output_tensor(x.shape, x.dtype)
+    steps = output_tensor((2, 3), "int32")
+    rows = view(x, (2, 3))
+    place = view(last, (2, 3))
+    for i in parallel(2):
+        for j in range(3):
+            n = rows[i, j]
+            steps[i, j] = 0
+            while n != 1:
+                if n % 2 == 0:
+                    n = n // 2
+                else:
+                    triple = n * 3
+                    n = triple + 1
+                steps[i, j] += 1
+            place[i, j] = combine(n, rows[i, j])
+    return last, steps
+
+
+def test_loops_while_a_condition_holds_views_and_functions_given() -> None:
+    x = te.placeholder((6,), "int32", "x")
+    a = np.array([1, 2, 3, 6, 7, 27], np.int32)
+
+    def combine(n: te.Expr, first: te.Expr) -> te.Expr:
+        return n * 100 + first
+
+    last, steps = _run(_steps_to_one(x, combine), (x, a))
+    np.testing.assert_array_equal(last, 100 + a)
+    np.testing.assert_array_equal(steps, [[0, 1, 7], [8, 16, 111]])
+
+
+@te.hybrid.script
+def _other_size(x: Any) -> Any:
+    y = output_tensor((4,), "float32")
+    v = view(x, (5,))
+    for i in range(4):
+        y[i] = v[i]
+    return y
+
+
+@te.hybrid.script
+def _while_vectorized(x: Any) -> Any:
+    y = output_tensor((4,), "float32")
+    for i in vectorize(4):
+        y[i] = x[i]
+        while y[i] < 1.0:
+            y[i] += 1.0
+    return y
+
+
+@te.hybrid.script
 def _odd_scope(x: Any) -> Any:
     y = output_tensor((4,), "float32")
     t = allocate((4,), "float32", "warp")
@@ -188,6 +240,8 @@ def test_what_scripts_may_not_do() -> None:
         (lambda: _odd_scope(x), "expected a scope among global, shared and local, got 'warp'"),
         (lambda: _shared_in_parallel(x), "expected a local tensor in a parallel loop, got one in scope global"),
         (lambda: _writes_its_input(x), r"expected an element of an output or allocated tensor, got 'x\[i\]'"),
+        (lambda: _other_size(x), r"expected a shape of 4 elements, got \[5\]"),
+        (lambda: _while_vectorized(x), "expected a while outside of vectorized loops"),
         (lambda: _bounded_by_values(x, at), r"te.hybrid '_bounded_by_values': expected .*test_hybrid_scripts.py:\d+"),
     ):
         with pytest.raises(ScheduleError, match=text):

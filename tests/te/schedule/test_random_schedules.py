@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from random_schedules import Tally, check
 
-CASES = 64
+CASES = 40
 PRIMITIVES = 8
 
 

@@ -1,0 +1,104 @@
+"""Transposed convolutions of one to three spatial axes: what the gradient of a convolution is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+
+from .attributes import integer, ints, optional_integer, optional_ints, string
+from .convolution import expand_padding
+from .numerics import AnyArray, widened
+from .operator import Operator, Signature, Tensor
+from .pooling import SPATIAL
+from .traits import OUT_ELEMWISE_FUSABLE
+
+
+class ConvTranspose(Operator):
+    """Shared by the transposed convolutions: TVM's Conv2DTransposeAttrs.
+
+    Data `(n, c, y, x)`, weight `(c, outputs / groups, ky, kx)`. Element y of the image adds, times tap k of the kernel,
+    to element `y * stride + k * dilation - padding` of the result, which has `output_padding` more at its end.
+    """
+
+    SPATIAL: ClassVar[str]
+    """The letters of the spatial axes."""
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        rank = len(cls.SPATIAL)
+        for name, plain in (("data_layout", "NC"), ("kernel_layout", "IO"), ("out_layout", "NC")):
+            if sig.str(name) not in (plain + cls.SPATIAL, "" if name == "out_layout" else plain + cls.SPATIAL):
+                sig.fail(f"{name} {plain}{cls.SPATIAL}", sig.str(name))
+        batch, channels, *image = sig.rank(0, rank + 2)
+        depth, per_group, *kernel = sig.rank(1, rank + 2)
+        groups = sig.int("groups")
+        if groups < 1 or channels % groups or depth != channels:
+            sig.fail(f"a weight of {channels} input channels in {groups} groups", str(sig.types[1]))
+        if (given := sig.get("channels")) is not None and given != per_group * groups:
+            sig.fail(f"channels = {per_group * groups} as the kernel has", str(given))
+        if (size := sig.get("kernel_size")) is not None and list(size) != kernel:
+            sig.fail(f"kernel_size {kernel} as the kernel has", str(list(size)))
+        pads = expand_padding(sig, sig.ints("padding"), rank)
+        columns = [sig.spatial(name, rank) for name in ("strides", "dilation", "output_padding")]
+        shape = [batch, per_group * groups]
+        for extent, k, s, d, more, before, after in zip(image, kernel, *columns, pads[:rank], pads[rank:], strict=True):
+            out = (extent - 1) * s + d * (k - 1) + 1 - before - after + more
+            if min(s, d) < 1 or out < 1:
+                sig.fail("strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}")
+            shape.append(out)
+        return [TensorType(sig.same_element(), shape)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
+        """One matrix product per tap of the kernel, added where it belongs."""
+        x, w = widened(data), widened(weight)
+        (n, channels, *image), (_, per_group, *kernel) = x.shape, w.shape
+        rank, groups = len(image), sig.int("groups")
+        strides, dilation = sig.ints("strides"), sig.ints("dilation")
+        shape = cls.infer(sig)[0].get_shape()
+        pads = expand_padding(sig, sig.ints("padding"), rank)
+        sizes = zip(image, kernel, strides, dilation, shape[2:], pads, strict=False)
+        full = [max((e - 1) * s + d * (k - 1) + 1, before + out) for e, k, s, d, out, before in sizes]
+        total = np.zeros((n, groups, per_group, *full), x.dtype)
+        grouped = x.reshape(n, groups, channels // groups, -1)
+        w = w.reshape(groups, channels // groups, per_group, *kernel)
+        for place in np.ndindex(*kernel):
+            part = np.matmul(w[..., *place].transpose(0, 2, 1), grouped).reshape(n, groups, per_group, *image)
+            taken = [
+                slice(at * d, at * d + (e - 1) * s + 1, s)
+                for at, d, e, s in zip(place, dilation, image, strides, strict=True)
+            ]
+            total[..., *taken] += part
+        cut = [slice(before, before + out) for before, out in zip(pads, shape[2:], strict=False)]
+        return total.reshape(n, groups * per_group, *full)[..., *cut]
+
+
+def _transpose(rank: int) -> type[ConvTranspose]:
+    @irdl_op_definition
+    class Row(ConvTranspose):
+        name = f"relay.nn.conv{rank}d_transpose"
+        SPATIAL: ClassVar[str] = SPATIAL[rank]
+        channels = optional_integer()
+        kernel_size = optional_ints()
+        strides = ints(*[1] * rank)
+        output_padding = ints(*[0] * rank)
+        padding = ints(*[0] * rank)
+        dilation = ints(*[1] * rank)
+        groups = integer(1)
+        data_layout = string(f"NC{SPATIAL}")
+        kernel_layout = string(f"IO{SPATIAL}")
+        out_layout = string("")
+        out_dtype = string("")
+
+    return Row
+
+
+Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp = map(_transpose, (1, 2, 3))

@@ -1,0 +1,408 @@
+"""Operators that repeat, reverse, stack and cut tensors, and move blocks between axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+
+from .attributes import boolean, integer, optional_ints, real, required_ints, string
+from .elementwise import broadcast_shape
+from .numerics import AnyArray
+from .operator import Operator, Signature, Tensor
+from .traits import BROADCAST, INJECTIVE, OPAQUE
+from .transform import Injective
+
+
+@irdl_op_definition
+class TileOp(Injective):
+    """The tensor `reps[i]` times along each axis; the shorter of shape and `reps` gets ones in front."""
+
+    name = "relay.tile"
+    reps = required_ints()
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old, reps = sig.shape(0), sig.ints("reps")
+        if any(r < 0 for r in reps):
+            sig.fail("reps of at least 0", str(list(reps)))
+        rank = max(len(old), len(reps))
+        pairs = zip((1,) * (rank - len(old)) + old, (1,) * (rank - len(reps)) + reps, strict=True)
+        return [extent * r for extent, r in pairs]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.tile(x, sig.ints("reps"))
+
+
+@irdl_op_definition
+class RepeatOp(Injective):
+    """Each element `repeats` times in a row along `axis`."""
+
+    name = "relay.repeat"
+    repeats = integer(1)
+    axis = integer(0)
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        shape = list(sig.shape(0))
+        if sig.int("repeats") < 1:
+            sig.fail("repeats of at least 1", str(sig.int("repeats")))
+        shape[sig.axis(sig.int("axis"), len(shape))] *= sig.int("repeats")
+        return shape
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.repeat(x, sig.int("repeats"), sig.int("axis"))
+
+
+@irdl_op_definition
+class ReverseOp(Injective):
+    """In reverse order along the axes in `axis`."""
+
+    name = "relay.reverse"
+    axis = required_ints()
+
+    @classmethod
+    def axes(cls, sig: Signature) -> tuple[int, ...]:
+        """The axes, non-negative."""
+        return tuple(sig.axis(axis, len(sig.shape(0))) for axis in sig.ints("axis"))
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        cls.axes(sig)
+        return sig.shape(0)
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.flip(x, ReverseOp.axes(sig))
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return all(sig.shape(0)[axis] < 2 for axis in cls.axes(sig))
+
+
+@irdl_op_definition
+class StackOp(Operator):
+    """The operands, one after the other, along a new axis."""
+
+    name = "relay.stack"
+    data = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = integer(0)
+    traits = traits_def(INJECTIVE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if not sig.types or any(type_ != sig.types[0] for type_ in sig.types):
+            sig.fail("operands of one type", ", ".join(map(str, sig.types)) or "none")
+        shape = list(sig.shape(0))
+        shape.insert(sig.axis(sig.int("axis"), len(shape) + 1), len(sig.types))
+        return [TensorType(sig.types[0].element_type, shape)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, parts: Sequence[AnyArray]) -> AnyArray:
+        return np.stack(parts, sig.int("axis"))
+
+
+@irdl_op_definition
+class SplitOp(Operator):
+    """Parts along `axis`: `indices_or_sections` is one number of equal parts, or where the next parts begin."""
+
+    name = "relay.split"
+    data = operand_def(TensorType)
+    parts = var_result_def(TensorType)
+    indices_or_sections = required_ints()
+    sections = boolean(False)
+    """Whether the one number is that of equal parts."""
+    axis = integer(0)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def bounds(cls, sig: Signature) -> list[range]:
+        """The indices of each part along the axis."""
+        extent = sig.shape(0)[sig.axis(sig.int("axis"), len(sig.shape(0)))]
+        given = sig.ints("indices_or_sections")
+        if sig.get("sections"):
+            if len(given) != 1 or given[0] < 1 or extent % given[0]:
+                sig.fail(f"a number of equal parts of {extent}", str(list(given)))
+            cuts = [extent // given[0] * i for i in range(given[0] + 1)]
+        else:
+            cuts = [0, *given, extent]
+        if cuts != sorted(cuts):
+            sig.fail(f"ascending indices up to {extent}", str(list(given)))
+        return [range(a, b) for a, b in pairwise(cuts)]
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        old = sig.shape(0)
+        axis = sig.axis(sig.int("axis"), len(old))
+        element = sig.types[0].element_type
+        return [TensorType(element, (*old[:axis], len(r), *old[axis + 1 :])) for r in cls.bounds(sig)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
+        return tuple(x.take(r, sig.int("axis")) for r in SplitOp.bounds(sig))
+
+
+@irdl_op_definition
+class MeshgridOp(Operator):
+    """Coordinates of a grid, of vectors along its axes; with `indexing` "xy" the first two axes change places."""
+
+    name = "relay.meshgrid"
+    data = var_operand_def(TensorType)
+    grids = var_result_def(TensorType)
+    indexing = string("ij")
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if sig.str("indexing") not in ("ij", "xy"):
+            sig.fail("indexing ij or xy", repr(sig.str("indexing")))
+        element = sig.same_element()
+        extents = [prod(sig.rank(at, 0, 1)) for at in range(len(sig.types))]
+        if sig.str("indexing") == "xy":
+            extents[:2] = reversed(extents[:2])
+        return [TensorType(element, extents)] * len(extents)
+
+    @classmethod
+    def along(cls, sig: Signature, at: int) -> int:
+        """The axis of the grid that vector `at` lies along."""
+        return 1 - at if sig.str("indexing") == "xy" and at < 2 <= len(sig.types) else at
+
+    @classmethod
+    def evaluate(cls, sig: Signature, vectors: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        return tuple(np.meshgrid(*vectors, indexing="xy" if sig.str("indexing") == "xy" else "ij"))
+
+
+class Like(Operator):
+    """The shape of the second operand decides that of the result."""
+
+    data = operand_def(TensorType)
+    shape_like = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(INJECTIVE)
+
+
+@irdl_op_definition
+class SliceLikeOp(Like):
+    """The first elements along `axes` (all without it), as many as the second operand has."""
+
+    name = "relay.slice_like"
+    axes = optional_ints()
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        old, like = list(sig.shape(0)), sig.shape(1)
+        axes = sig.get("axes") or range(len(old))
+        for given in axes:
+            axis = sig.axis(given, len(old), "axes")
+            if axis >= len(like) or like[axis] > old[axis]:
+                sig.fail(f"a tensor to slice {sig.types[0]} like", str(sig.types[1]))
+            old[axis] = like[axis]
+        return [TensorType(sig.types[0].element_type, old)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, like: AnyArray) -> AnyArray:
+        return x[tuple(slice(n) for n in cls.infer(sig)[0].get_shape())]
+
+
+@irdl_op_definition
+class ReshapeLikeOp(Like):
+    """The dimensions `lhs_begin` to `lhs_end` replaced by `rhs_begin` to `rhs_end` of the second operand; 0 for all."""
+
+    name = "relay.reshape_like"
+    lhs_begin = integer(0)
+    lhs_end = integer(0)
+    rhs_begin = integer(0)
+    rhs_end = integer(0)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        old, like = sig.shape(0), sig.shape(1)
+        cuts = [sig.int(name) for name in ("lhs_begin", "lhs_end", "rhs_begin", "rhs_end")]
+        a, b, c, d = (
+            cut + len(shape) if cut < 0 else cut for cut, shape in zip(cuts, (old, old, like, like), strict=True)
+        )
+        shape = (*old[:a], *like[c : d or len(like)], *old[b or len(old) :])
+        if prod(shape) != prod(old):
+            sig.fail(f"a shape of {prod(old)} elements", str(list(shape)))
+        return [TensorType(sig.types[0].element_type, shape)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, like: AnyArray) -> AnyArray:
+        return x.reshape(cls.infer(sig)[0].get_shape())
+
+
+@irdl_op_definition
+class BroadcastToLikeOp(Like):
+    name = "relay.broadcast_to_like"
+    traits = traits_def(BROADCAST)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if broadcast_shape(sig, sig.shape(0), sig.shape(1)) != sig.shape(1):
+            sig.fail(f"a tensor that {sig.types[0]} broadcasts to", str(sig.types[1]))
+        return [TensorType(sig.types[0].element_type, sig.shape(1))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, like: AnyArray) -> AnyArray:
+        return np.broadcast_to(x, like.shape)
+
+
+class Blocks(Injective):
+    """Between blocks of `block_size` x `block_size` pixels and channels, of images in `layout` NCHW or NHWC."""
+
+    block_size = integer(1)
+    layout = string("NCHW")
+
+    @classmethod
+    def image(cls, sig: Signature) -> tuple[int, int, int, int]:
+        """Batch, channels, height and width of the operand."""
+        if sig.str("layout") not in ("NCHW", "NHWC"):
+            sig.fail("layout NCHW or NHWC", repr(sig.str("layout")))
+        shape = sig.rank(0, 4)
+        n, c, h, w = (shape[sig.str("layout").index(letter)] for letter in "NCHW")
+        return n, c, h, w
+
+    @classmethod
+    def placed(cls, sig: Signature, n: int, c: int, h: int, w: int) -> tuple[int, ...]:
+        """A shape in the layout."""
+        return (n, c, h, w) if sig.str("layout") == "NCHW" else (n, h, w, c)
+
+
+def _channels_first(sig: Signature, x: AnyArray) -> AnyArray:
+    return x if sig.str("layout") == "NCHW" else x.transpose(0, 3, 1, 2)
+
+
+def _placed(sig: Signature, x: AnyArray) -> AnyArray:
+    return x if sig.str("layout") == "NCHW" else x.transpose(0, 2, 3, 1)
+
+
+@irdl_op_definition
+class SpaceToDepthOp(Blocks):
+    name = "relay.nn.space_to_depth"
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        n, c, h, w = cls.image(sig)
+        b = sig.int("block_size")
+        if b < 1 or h % b or w % b:
+            sig.fail(f"an image of whole blocks of {b} x {b}", str(sig.types[0]))
+        return cls.placed(sig, n, c * b * b, h // b, w // b)
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        b, (n, c, h, w) = sig.int("block_size"), cls.image(sig)
+        blocks = _channels_first(sig, x).reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
+        return _placed(sig, blocks.reshape(n, c * b * b, h // b, w // b))
+
+
+@irdl_op_definition
+class DepthToSpaceOp(Blocks):
+    """Mode "DCR": channel (row of the block, column, channel left); "CRD": (channel left, row, column)."""
+
+    name = "relay.nn.depth_to_space"
+    mode = string("DCR")
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        n, c, h, w = cls.image(sig)
+        b = sig.int("block_size")
+        if b < 1 or c % (b * b) or sig.str("mode") not in ("DCR", "CRD"):
+            sig.fail(f"channels in multiples of {b} x {b}, mode DCR or CRD", f"{sig.types[0]}, {sig.str('mode')}")
+        return cls.placed(sig, n, c // (b * b), h * b, w * b)
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        b, (n, c, h, w) = sig.int("block_size"), cls.image(sig)
+        images, rest = _channels_first(sig, x), c // (b * b)
+        if sig.str("mode") == "DCR":
+            blocks = images.reshape(n, b, b, rest, h, w).transpose(0, 3, 4, 1, 5, 2)
+        else:
+            blocks = images.reshape(n, rest, b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
+        return _placed(sig, blocks.reshape(n, rest, h * b, w * b))
+
+
+class Batches(Injective):
+    """Between blocks of `block_shape` of the axes behind the batch, and the batch."""
+
+    block_shape = required_ints()
+
+    @classmethod
+    def pairs(cls, sig: Signature, name: str) -> list[tuple[int, int]]:
+        """An attribute of two ints for each blocked axis."""
+        given, count = sig.ints(name), len(sig.ints("block_shape"))
+        if len(given) != 2 * count or any(v < 0 for v in given) or count >= len(sig.shape(0)) or not count:
+            sig.fail(f"{2 * count} {name} of at least 0, for axes behind the batch", str(list(given)))
+        return list(zip(given[::2], given[1::2], strict=True))
+
+
+@irdl_op_definition
+class SpaceToBatchNdOp(Batches):
+    """`paddings`: before and after of each blocked axis in turn, of `pad_value`."""
+
+    name = "relay.nn.space_to_batch_nd"
+    paddings = required_ints()
+    pad_value = real(0.0)
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old, blocks = sig.shape(0), sig.ints("block_shape")
+        padded = [e + a + b for e, (a, b) in zip(old[1:], cls.pairs(sig, "paddings"), strict=False)]
+        if any(e % b for e, b in zip(padded, blocks, strict=True)):
+            sig.fail(f"whole blocks of {list(blocks)}", str(padded))
+        return (old[0] * prod(blocks), *(e // b for e, b in zip(padded, blocks, strict=True)), *old[1 + len(blocks) :])
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        blocks = sig.ints("block_shape")
+        width = [(0, 0), *Batches.pairs(sig, "paddings"), *[(0, 0)] * (x.ndim - 1 - len(blocks))]
+        padded = np.pad(x, width, constant_values=x.dtype.type(sig.get("pad_value")))
+        split: list[Any] = [len(x)]
+        for extent, block in zip(padded.shape[1:], blocks, strict=False):
+            split += [extent // block, block]
+        cells = padded.reshape(*split, *x.shape[1 + len(blocks) :])
+        inner = [2 + 2 * i for i in range(len(blocks))]
+        rest = [axis for axis in range(cells.ndim) if axis not in inner]
+        return cells.transpose(*inner, *rest).reshape(tuple(SpaceToBatchNdOp.shape(sig)))
+
+
+@irdl_op_definition
+class BatchToSpaceNdOp(Batches):
+    """`crops`: before and after of each blocked axis in turn, taken away at the end."""
+
+    name = "relay.nn.batch_to_space_nd"
+    crops = required_ints()
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        old, blocks, crops = sig.shape(0), sig.ints("block_shape"), cls.pairs(sig, "crops")
+        whole = [e * b - x - y for e, b, (x, y) in zip(old[1 : 1 + len(blocks)], blocks, crops, strict=True)]
+        if old[0] % prod(blocks) or min(whole) < 0:
+            sig.fail(f"a batch in multiples of {prod(blocks)}, crops that leave something", str(sig.types[0]))
+        return (old[0] // prod(blocks), *whole, *old[1 + len(blocks) :])
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        blocks, crops = sig.ints("block_shape"), Batches.pairs(sig, "crops")
+        count, batch = len(blocks), len(x) // prod(sig.ints("block_shape"))
+        cells = x.reshape(*blocks, batch, *x.shape[1:])
+        order = [count]
+        for i in range(count):
+            order += [count + 1 + i, i]
+        cells = cells.transpose(*order, *range(2 * count + 1, cells.ndim))
+        whole = cells.reshape(batch, *(e * b for e, b in zip(x.shape[1:], blocks, strict=False)), *x.shape[1 + count :])
+        return whole[(slice(None), *(slice(a, n - b) for (a, b), n in zip(crops, whole.shape[1:], strict=False)))]

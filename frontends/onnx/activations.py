@@ -1,0 +1,164 @@
+"""Activations. Those that relay has no operator for are arithmetic, which fuses into one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi, prod, sqrt
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.activation import PReluOp
+from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.reduce import ArgMaxOp
+from .context import Context
+from .converter import Converter
+from .terms import Term, absolute, constant, erf, exp, log, maximum, sigmoid, tanh, term, where, wide_term
+
+Function = Callable[[Context, Term], Term]
+
+
+def activation(function: Function) -> Converter:
+    """The converter of a function of one input, which is computed in float32 or wider and rounded once."""
+    return Converter(lambda ctx: function(ctx, wide_term(ctx, 0)).to(ctx.dtype(0)).value)
+
+
+def celu(ctx: Context, x: Term) -> Term:
+    alpha = ctx.float("alpha", 1.0)
+    return where(x < 0, (exp(x / alpha) - 1.0) * alpha, x)
+
+
+def elu(ctx: Context, x: Term) -> Term:
+    return where(x < 0, (exp(x) - 1.0) * ctx.float("alpha", 1.0), x)
+
+
+def selu(ctx: Context, x: Term) -> Term:
+    alpha, gamma = ctx.float("alpha", 1.6732632), ctx.float("gamma", 1.050701)
+    return where(x > 0, x, (exp(x) - 1.0) * alpha) * gamma
+
+
+def gelu_erf(x: Term) -> Term:
+    """x times the part of a normal distribution that lies below it."""
+    return x * 0.5 * (erf(x * sqrt(0.5)) + 1.0)
+
+
+def gelu_tanh(x: Term) -> Term:
+    """`gelu_erf` by its approximation."""
+    return x * 0.5 * (tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)) + 1.0)
+
+
+def gelu(ctx: Context, x: Term) -> Term:
+    match ctx.str("approximate", "none"):
+        case "none":
+            return gelu_erf(x)
+        case "tanh":
+            return gelu_tanh(x)
+        case other:
+            ctx.fail("approximate 'none' or 'tanh'", repr(other))
+
+
+def hard_sigmoid(ctx: Context, x: Term) -> Term:
+    return (x * ctx.float("alpha", 0.2) + ctx.float("beta", 0.5)).clip(0.0, 1.0)
+
+
+def hard_swish(ctx: Context, x: Term) -> Term:
+    return x * (x * (1 / 6) + 0.5).clip(0.0, 1.0)
+
+
+def logarithm_of_1_and_exp(x: Term) -> Term:
+    """log(1 + exp(x)), right where exp(x) is infinite."""
+    return maximum(x, 0.0) + log(exp(-absolute(x)) + 1.0)
+
+
+def mish(ctx: Context, x: Term) -> Term:
+    return x * tanh(logarithm_of_1_and_exp(x))
+
+
+def softsign(ctx: Context, x: Term) -> Term:
+    return x / (absolute(x) + 1.0)
+
+
+def swish(ctx: Context, x: Term) -> Term:
+    alpha = ctx.float("alpha", 1.0)
+    return x * sigmoid(x if alpha == 1.0 else x * alpha)
+
+
+def thresholded_relu(ctx: Context, x: Term) -> Term:
+    return where(x > ctx.float("alpha", 1.0), x, 0.0)
+
+
+def shrink(ctx: Context) -> SSAValue:
+    """Towards 0 by `bias`, to 0 within `lambd` of it; integers are compared as floats."""
+    own, lambd, bias = ctx.dtype(0), ctx.float("lambd", 0.5), ctx.float("bias", 0.0)
+    x = wide_term(ctx, 0) if own.kind not in "iu" else term(ctx, 0).to("float64")
+    outside = where(x < -lambd, x + bias, where(x > lambd, x - bias, 0.0))
+    return outside.to(own).value
+
+
+def prelu(ctx: Context) -> SSAValue:
+    """nn.prelu when the slopes lie along one axis, else a choice between the input and its product with them."""
+    data, slope = term(ctx, 0), term(ctx, 1)
+    rank = len(data.shape)
+    place = (1,) * (rank - len(slope.shape)) + slope.shape
+    several = [axis for axis, extent in enumerate(place) if extent > 1]
+    if len(place) == rank and len(several) == 1 and place[several[0]] == data.shape[several[0]]:
+        vector = slope.reshape(prod(slope.shape))
+        return ctx.emit(PReluOp, data.value, vector.value, axis=several[0])
+    if data.dtype.kind == "u":
+        return data.value
+    return where(data < 0, data * slope, data).value
+
+
+def softmax(op: type[Operator]) -> Converter:
+    """The converter of a softmax: from opset 13 on along `axis`; before, over all elements from `axis` on."""
+
+    def convert(ctx: Context) -> SSAValue:
+        return along_axis(ctx, lambda rows, axis: rows.apply(op, axis=axis))
+
+    return Converter(convert)
+
+
+def along_axis(ctx: Context, function: Callable[[Term, int], Term]) -> SSAValue:
+    """`function` of the data and the axis, where all from `axis` on was one axis before opset 13."""
+    data, shape = term(ctx, 0), ctx.shape(0)
+    axis = ctx.int("axis", -1 if ctx.opset >= 13 else 1)
+    if not -len(shape) <= axis < len(shape):
+        ctx.fail(f"an axis in [{-len(shape)}, {len(shape)})", str(axis))
+    axis %= len(shape)
+    if ctx.opset >= 13 or prod(shape[axis:]) == shape[axis]:
+        return function(data, axis).value
+    rows = data.reshape(prod(shape[:axis]), prod(shape[axis:]))
+    return function(rows, 1).reshape(*shape).value
+
+
+def hardmax(ctx: Context) -> SSAValue:
+    """1 at the first of the largest elements along an axis, else 0."""
+
+    def one_hot(data: Term, axis: int) -> Term:
+        extent, rank = data.shape[axis], len(data.shape)
+        largest = data.apply(ArgMaxOp, axis=[axis], keepdims=True)
+        places = np.arange(extent, dtype=np.int32).reshape([-1 if i == axis else 1 for i in range(rank)])
+        return largest.equal(constant(ctx, places, "places")).to(data.dtype)
+
+    return along_axis(ctx, one_hot)
+
+
+TABLE = {
+    "Celu": activation(celu),
+    "Elu": activation(elu),
+    "Gelu": activation(gelu),
+    "HardSigmoid": activation(hard_sigmoid),
+    "HardSwish": activation(hard_swish),
+    "Hardmax": Converter(hardmax),
+    "LogSoftmax": softmax(LogSoftmaxOp),
+    "Mish": activation(mish),
+    "PRelu": Converter(prelu),
+    "Selu": activation(selu),
+    "Shrink": Converter(shrink),
+    "Softmax": softmax(SoftmaxOp),
+    "Softplus": activation(lambda ctx, x: logarithm_of_1_and_exp(x)),
+    "Softsign": activation(softsign),
+    "Swish": activation(swish),
+    "ThresholdedRelu": activation(thresholded_relu),
+}

@@ -1,0 +1,91 @@
+"""Convolutions of one to three spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp
+from ...dialects.relay.nn import BiasAddOp, Conv1DOp, Conv2DOp, Conv3DOp
+from ...dialects.relay.operator import Operator
+from .context import Context
+from .converter import Converter
+from .window import Sizes, explicit_pads, halves, image_of, positive, window
+
+CONV: Mapping[int, type[Operator]] = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}
+CONV_TRANSPOSE: Mapping[int, type[Operator]] = {1: Conv1DTransposeOp, 2: Conv2DTransposeOp, 3: Conv3DTransposeOp}
+
+
+def _kernel(ctx: Context, image: Sizes, names: str) -> Sizes:
+    """The spatial extents of the weight, which `kernel_shape` may repeat."""
+    weight = ctx.shape(1)
+    if len(weight) != len(image) + 2:
+        ctx.fail(f"a {len(image) + 2}-d weight ({names}, height, width)", f"shape {list(weight)}")
+    kernel = weight[2:]
+    if (given := ctx.ints("kernel_shape")) is not None and given != kernel:
+        ctx.fail(f"kernel_shape {list(kernel)} as the weight has", str(list(given)))
+    return kernel
+
+
+def conv(ctx: Context) -> SSAValue:
+    """nn.conv1d, 2d or 3d, then nn.bias_add if there is a bias."""
+    image = image_of(ctx)
+    found = window(ctx, image, _kernel(ctx, image, "outputs, inputs"))
+    result = ctx.emit(
+        CONV[len(image)],
+        ctx.value(0),
+        ctx.value(1),
+        strides=found.strides,
+        padding=found.padding,
+        dilation=found.dilation,
+        groups=ctx.int("group", 1),
+    )
+    return _with_bias(ctx, result)
+
+
+def _with_bias(ctx: Context, result: SSAValue, index: int = 2) -> SSAValue:
+    return ctx.emit(BiasAddOp, result, ctx.value(index)) if ctx.has(index) else result
+
+
+def conv_transpose(ctx: Context) -> SSAValue:
+    """nn.conv1d_transpose, 2d or 3d, then nn.bias_add if there is a bias.
+
+    A given `output_shape`, or SAME, says how much padding there is; where that is less than none, the result grows.
+    """
+    image = image_of(ctx)
+    rank, kernel = len(image), _kernel(ctx, image, "inputs, outputs")
+    strides, dilation = positive(ctx, "strides", rank, 1), positive(ctx, "dilations", rank, 1)
+    more = ctx.ints("output_padding") or (0,) * rank
+    if len(more) != rank or min(more) < 0:
+        ctx.fail(f"{rank} non-negative numbers as 'output_padding'", str(list(more)))
+    mode, wanted = ctx.str("auto_pad", "NOTSET") or "NOTSET", ctx.ints("output_shape")
+    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        ctx.fail("auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode)
+    if wanted is None and mode.startswith("SAME"):
+        wanted = tuple(extent * s for extent, s in zip(image, strides, strict=True))
+    if wanted is not None:
+        wanted = wanted[-rank:]
+        columns = zip(image, kernel, strides, dilation, more, wanted, strict=True)
+        surplus = [(extent - 1) * s + d * (k - 1) + 1 + m - out for extent, k, s, d, m, out in columns]
+        before, after = halves([max(0, n) for n in surplus], mode)
+        more = tuple(m + max(0, -n) for m, n in zip(more, surplus, strict=True))
+    else:
+        before, after = explicit_pads(ctx, rank) if mode == "NOTSET" else ((0,) * rank,) * 2
+    result = ctx.emit(
+        CONV_TRANSPOSE[rank],
+        ctx.value(0),
+        ctx.value(1),
+        strides=strides,
+        output_padding=more,
+        padding=(*before, *after),
+        dilation=dilation,
+        groups=ctx.int("group", 1),
+    )
+    return _with_bias(ctx, result)
+
+
+TABLE = {
+    "Conv": Converter(conv),
+    "ConvTranspose": Converter(conv_transpose),
+}

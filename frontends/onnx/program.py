@@ -1,0 +1,153 @@
+"""The graph of a model as a region of steps, with those of subgraphs in it; functions are put in when they are met.
+
+A layer inside another, of a subgraph or of a function's body, is called `<outer>/<inner>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from xdsl.dialects.builtin import LocationAttr
+
+from ...provenance.span import layer_location
+from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
+from .tensors import dtype_of, to_array
+
+CONTROL = ("If", "Loop", "Scan")
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """What a step was in the model."""
+
+    proto: NodeProto
+    opsets: Mapping[str, int]
+    """Domain -> version."""
+    leaf: LocationAttr
+    layer: str
+    index: int
+    """Of the node of the main graph that it is, or is in."""
+
+    @property
+    def opset(self) -> int:
+        """The version of its domain."""
+        return self.opsets.get(canonical(self.proto.domain), 1)
+
+
+def canonical(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def node_of(step: Step) -> Node:
+    return cast(Node, step.source)
+
+
+def layer_names(nodes: Sequence[NodeProto]) -> tuple[str, ...]:
+    """`node.name`, else `<op_type>_<k>`, k counting the unnamed nodes of that type (as in TVM)."""
+    unnamed: dict[str, int] = {}
+    names: list[str] = []
+    for node in nodes:
+        if not node.name:
+            unnamed[node.op_type] = unnamed.get(node.op_type, -1) + 1
+        names.append(node.name or f"{node.op_type}_{unnamed[node.op_type]}")
+    return tuple(names)
+
+
+class Constants(Mapping[str, Array]):
+    """The initializers of a graph, decoded when they are asked for."""
+
+    def __init__(self, graph: GraphProto, folder: Path | None, file: str):
+        self.protos: dict[str, TensorProto] = {tensor.name: tensor for tensor in graph.initializer}
+        self.sparse = {tensor.values.name: tensor for tensor in graph.sparse_initializer}
+        self.folder = folder
+        self.file = file
+        self.decoded: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.decoded:
+            what = f"{self.file}: initializer '{name}'"
+            if name in self.sparse:
+                self.decoded[name] = dense(self.sparse[name], self.folder, what)
+            else:
+                self.decoded[name] = to_array(self.protos[name], self.folder, what)
+        return self.decoded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.protos or name in self.sparse
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.protos
+        yield from self.sparse
+
+    def __len__(self) -> int:
+        return len(self.protos) + len(self.sparse)
+
+
+def dense(tensor: onnx.SparseTensorProto, folder: Path | None, what: str) -> Array:
+    """A sparse tensor with its zeros."""
+    values, at = to_array(tensor.values, folder, what), to_array(tensor.indices, folder, what)
+    whole = np.zeros(tuple(tensor.dims), values.dtype)
+    if at.ndim == 2:
+        whole[tuple(np.asarray(at, np.int64).T)] = values
+    else:
+        whole.reshape(-1)[np.asarray(at, np.int64)] = values
+    return whole
+
+
+@dataclass(frozen=True, eq=False)
+class Builder:
+    """Makes regions of graphs."""
+
+    file: str
+    folder: Path | None
+
+    def region(self, graph: GraphProto, opsets: Mapping[str, int], outer: Node | None, parent: Region | None) -> Region:
+        """The region of a graph: the main one, or one that node `outer` has as an attribute."""
+        constants = Constants(graph, self.folder, self.file)
+        inputs = tuple(value.name for value in graph.input if value.name not in constants or outer is not None)
+        outputs = tuple(value.name for value in graph.output)
+        region = Region(inputs, outputs, [], constants, parent)
+        region.steps += self.steps(graph.node, opsets, outer, region)
+        return region
+
+    def steps(
+        self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], outer: Node | None, region: Region
+    ) -> list[Step]:
+        """The steps of nodes; `outer` is the node whose body they are."""
+        steps: list[Step] = []
+        for at, (proto, name) in enumerate(zip(nodes, layer_names(nodes), strict=True)):
+            layer = name if outer is None else f"{outer.layer}/{name}"
+            index = at if outer is None else outer.index
+            steps.append(self._step(Node(proto, opsets, layer_location(layer, self.file, index), layer, index), region))
+        return steps
+
+    def _step(self, node: Node, region: Region) -> Step:
+        proto = node.proto
+        kind = proto.op_type if canonical(proto.domain) == "" and proto.op_type in CONTROL else ""
+        graphs = {a.name: a.g for a in proto.attribute if a.type == AttributeProto.GRAPH}
+        bodies = {name: self.region(graph, node.opsets, node, region) for name, graph in graphs.items()}
+        attributes: dict[str, object] = {}
+        if kind in ("Loop", "Scan"):
+            attributes = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute if a.name not in graphs}
+            batched = kind == "Scan" and node.opset < 9
+            states = len(proto.input) - (
+                2 if kind == "Loop" else cast(int, attributes.get("num_scan_inputs", 0)) + batched
+            )
+            attributes["batched"] = batched
+            left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
+            attributes["scan_types"] = [_open_type(value) for value in left]
+        return Step(tuple(proto.input), tuple(proto.output), node.layer, kind, bodies, attributes, node)
+
+
+def _open_type(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    """What no iteration at all leaves of an output: an unknown extent is 0."""
+    tensor = value.type.tensor_type
+    shape = tuple(dim.dim_value for dim in tensor.shape.dim)
+    return shape, dtype_of(tensor.elem_type or TensorProto.FLOAT, f"output '{value.name}'")

@@ -1,0 +1,102 @@
+"""Operators that repeat, crop and place blocks, and Range."""
+
+from __future__ import annotations
+
+import math
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
+from ...dialects.relay.transform import PadOp, StridedSliceOp
+from ...dialects.relay.windows import Col2ImOp
+from ...support.dtypes import Array
+from .context import Context
+from .converter import Converter
+from .shaping import axis_of
+
+
+def tile(ctx: Context) -> SSAValue:
+    """tile; before opset 6 one axis and how often."""
+    if ctx.opset < 6:
+        repeats = [1] * len(ctx.shape(0))
+        repeats[int(ctx.array(2, "axis"))] = int(ctx.array(1, "tiles"))
+    else:
+        repeats = list(ctx.known_ints(1, "repeats"))
+    return ctx.emit(TileOp, ctx.value(0), reps=repeats)
+
+
+def space_to_depth(ctx: Context) -> SSAValue:
+    return ctx.emit(SpaceToDepthOp, ctx.value(0), block_size=ctx.int("blocksize", 0))
+
+
+def depth_to_space(ctx: Context) -> SSAValue:
+    return ctx.emit(DepthToSpaceOp, ctx.value(0), block_size=ctx.int("blocksize", 0), mode=ctx.str("mode", "DCR"))
+
+
+def range_of(ctx: Context) -> Array:
+    """Its three numbers decide a shape; so they are known, and it is."""
+    start, limit, delta = (ctx.array(at, what).reshape(()) for at, what in enumerate(("start", "limit", "delta")))
+    if not delta:
+        ctx.fail("a delta other than 0", "0")
+    if start.dtype.kind in "iu":
+        first, last, step = int(start), int(limit), int(delta)
+        count, places = max(0, -((first - last) // step)), np.int64
+    else:
+        first, last, step = float(start), float(limit), float(delta)
+        count, places = max(0, math.ceil((last - first) / step)), np.float64
+    ctx.fits((count,), start.dtype)
+    steps: Array = np.arange(count).astype(places)
+    return (first + steps * step).astype(start.dtype)
+
+
+def center_crop_pad(ctx: Context) -> SSAValue:
+    """strided_slice where the middle is wanted, nn.pad where it is more than there is."""
+    data, shape = ctx.value(0), ctx.shape(0)
+    wanted, given = ctx.known_ints(1, "a shape"), ctx.ints("axes")
+    axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if given is None else given)]
+    if len(axes) != len(wanted) or len(set(axes)) != len(axes):
+        ctx.fail("an extent for each of different axes", f"{list(wanted)} for {axes}")
+    begin, end, width = [0] * len(shape), list(shape), [0] * (2 * len(shape))
+    for axis, extent in zip(axes, wanted, strict=True):
+        difference = abs(extent - shape[axis])
+        if extent < shape[axis]:
+            begin[axis] = difference // 2
+            end[axis] = begin[axis] + extent
+        else:
+            width[2 * axis], width[2 * axis + 1] = difference // 2, difference - difference // 2
+    if any(begin) or tuple(end) != shape:
+        data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
+    return ctx.emit(PadOp, data, ctx.scalar(0, data), pad_width=width) if any(width) else data
+
+
+def col2im(ctx: Context) -> SSAValue:
+    image, block = ctx.known_ints(1, "an image's shape"), ctx.known_ints(2, "a block's shape")
+    rank = len(image)
+    pads = ctx.ints("pads") or (0,) * (2 * rank)
+    strides, dilations = ctx.ints("strides") or (1,) * rank, ctx.ints("dilations") or (1,) * rank
+    if len(block) != rank or len(pads) != 2 * rank or len(strides) != rank or len(dilations) != rank:
+        found = f"{block}, {pads}, {strides} and {dilations}"
+        ctx.fail(f"block, pads, strides and dilations of {rank} dimensions", found)
+    if ctx.shape(0)[1] % prod(block):
+        ctx.fail(f"channels in multiples of {prod(block)}", str(ctx.shape(0)[1]))
+    return ctx.emit(
+        Col2ImOp,
+        ctx.value(0),
+        image_shape=image,
+        block_shape=block,
+        pads=pads,
+        strides=strides,
+        dilations=dilations,
+    )
+
+
+TABLE = {
+    "CenterCropPad": Converter(center_crop_pad),
+    "Col2Im": Converter(col2im),
+    "DepthToSpace": Converter(depth_to_space),
+    "Range": Converter(range_of),
+    "SpaceToDepth": Converter(space_to_depth),
+    "Tile": Converter(tile),
+}

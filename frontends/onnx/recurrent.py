@@ -1,0 +1,230 @@
+"""RNN, GRU and LSTM: the product of the input for all steps at once, then nn.rnn, nn.gru or nn.lstm per direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import AddOp
+from ...dialects.relay.nn import BiasAddOp, DenseOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.recurrent import NUMPY, GRUOp, LSTMOp, RNNOp
+from ...dialects.relay.transform import (
+    ConcatenateOp,
+    ExpandDimsOp,
+    ReshapeOp,
+    SqueezeOp,
+    StridedSliceOp,
+    TransposeOp,
+)
+from .context import Context, shape_of
+from .converter import Converter
+
+_BLOCK = 16
+"""Units that a panel of weights has at most."""
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What a kind of layer is made of."""
+
+    op: type[Operator]
+    gates: int
+    functions: tuple[str, ...]
+    """The activations of one direction, if none are given."""
+
+
+_RNN = _Layer(RNNOp, 1, ("Tanh",))
+_GRU = _Layer(GRUOp, 3, ("Sigmoid", "Tanh"))
+_LSTM = _Layer(LSTMOp, 4, ("Sigmoid", "Tanh", "Tanh"))
+
+
+@dataclass
+class _Node:
+    """A recurrent node, its attributes read."""
+
+    ctx: Context
+    layer: _Layer
+
+    def __post_init__(self) -> None:
+        ctx = self.ctx
+        direction = ctx.str("direction", "forward")
+        if direction not in ("forward", "reverse", "bidirectional"):
+            ctx.fail("direction forward, reverse or bidirectional", repr(direction))
+        self.reversed = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+        self.batch_first = bool(ctx.int("layout", 0))
+        if len(ctx.shape(0)) != 3:
+            ctx.fail("a 3-d input (time, batch, features)", f"shape {list(ctx.shape(0))}")
+        weight = ctx.shape(2)
+        self.hidden = weight[2] if len(weight) == 3 else 0
+        wanted = (len(self.reversed), self.layer.gates * self.hidden, self.hidden)
+        if weight != wanted or ctx.int("hidden_size", self.hidden) != self.hidden:
+            ctx.fail(f"recurrent weights of shape {list(wanted)}", str(list(weight)))
+        rows = self.layer.gates * self.hidden
+        if (found := ctx.shape(1)) != (len(self.reversed), rows, ctx.shape(0)[2]):
+            ctx.fail(f"weights of shape {[len(self.reversed), rows, ctx.shape(0)[2]]}", str(list(found)))
+
+    def of(self, index: int, direction: int, axis: int = 0) -> SSAValue:
+        """Input `index` for one direction, whose axis is gone."""
+        value = self.ctx.value(index)
+        if len(self.reversed) > 1:
+            value = self.cut(value, axis, direction, direction + 1)
+        return self.ctx.emit(SqueezeOp, value, axis=(axis,))
+
+    def cut(self, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
+        return self.ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), axes=(axis,))
+
+    def activations(self, direction: int) -> str:
+        """The functions of a direction, with alpha and beta, as the operators spell them."""
+        ctx, count = self.ctx, len(self.layer.functions)
+        given = ctx.strs("activations") or list(self.layer.functions) * len(self.reversed)
+        if len(given) != count * len(self.reversed):
+            ctx.fail(f"{count * len(self.reversed)} activations", str(given))
+        numbers = {
+            "alpha": list(ctx.floats("activation_alpha") or ()),
+            "beta": list(ctx.floats("activation_beta") or ()),
+        }
+        spelled: list[str] = []
+        for name in (one.lower() for one in given):
+            if name not in NUMPY:
+                ctx.fail(f"activations among {', '.join(NUMPY)}", name)
+            # Numbers are given to those functions that have them, in order.
+            taken = [
+                f"{(numbers[which].pop(0) if numbers[which] else default):.9g}"
+                for which, default in zip(("alpha", "beta"), NUMPY[name][0], strict=False)
+            ]
+            spelled.append(f"{name}({', '.join(taken)})" if taken else name)
+        return " ".join(spelled[direction * count : (direction + 1) * count])
+
+    def data(self) -> SSAValue:
+        """The input, time first."""
+        data = self.ctx.value(0)
+        return self.ctx.emit(TransposeOp, data, axes=(1, 0, 2)) if self.batch_first else data
+
+    def projected(self, data: SSAValue, direction: int, bias: SSAValue | None) -> SSAValue:
+        """The products of all steps' input, with the biases."""
+        time, batch, features = shape_of(data)
+        rows = self.ctx.emit(ReshapeOp, data, newshape=(time * batch, features))
+        product = self.ctx.emit(DenseOp, rows, self.of(1, direction))
+        if bias is not None:
+            product = self.ctx.emit(BiasAddOp, product, bias)
+        return self.ctx.emit(ReshapeOp, product, newshape=(time, batch, self.layer.gates * self.hidden))
+
+    def biases(self, direction: int) -> tuple[SSAValue, SSAValue] | None:
+        """Those of the input's product and of the state's."""
+        if not self.ctx.has(3):
+            return None
+        both, rows = self.of(3, direction), self.layer.gates * self.hidden
+        return self.cut(both, 0, 0, rows), self.cut(both, 0, rows, 2 * rows)
+
+    def packed(self, direction: int) -> SSAValue:
+        """The recurrent weights (gates * hidden, hidden) in panels (hidden / block, hidden, gates, block)."""
+        hidden, gates = self.hidden, self.layer.gates
+        block = next(size for size in range(min(_BLOCK, hidden), 0, -1) if hidden % size == 0)
+        split = self.ctx.emit(ReshapeOp, self.of(2, direction), newshape=(gates, hidden // block, block, hidden))
+        return self.ctx.emit(TransposeOp, split, axes=(1, 3, 0, 2))
+
+    def initial(self, index: int, direction: int) -> SSAValue:
+        """The first state (batch, hidden); zeros if it is not given."""
+        if self.ctx.has(index):
+            return self.of(index, direction, axis=1 if self.batch_first else 0)
+        batch = self.ctx.shape(0)[0 if self.batch_first else 1]
+        return self.ctx.constant(np.zeros((batch, self.hidden), self.ctx.dtype(0)), "zeros")
+
+    def lengths(self) -> SSAValue | None:
+        """The lengths of the sequences, unless all are whole."""
+        if not self.ctx.has(4):
+            return None
+        time = self.ctx.shape(0)[1 if self.batch_first else 0]
+        known = self.ctx.known(4)
+        return None if known is not None and (known == time).all() else self.ctx.value(4)
+
+    def shared(self, direction: int) -> dict[str, bool | str | float]:
+        return {
+            "reverse": self.reversed[direction],
+            "activations": self.activations(direction),
+            "clip": self.ctx.float("clip", 0.0),
+        }
+
+    def emit(self, *operands: SSAValue | None, **attributes: bool | str | float) -> tuple[SSAValue, ...]:
+        return self.ctx.emit_all(self.layer.op, *operands, **attributes)
+
+    def together(self, directions: Sequence[tuple[SSAValue, ...]]) -> tuple[SSAValue, ...]:
+        """The outputs of the node: directions after time, or first, or last but one if the batch is first."""
+        found: list[SSAValue] = []
+        for index, parts in enumerate(zip(*directions, strict=True)):
+            if self.batch_first and index == 0:
+                parts = [self.ctx.emit(TransposeOp, part, axes=(1, 0, 2)) for part in parts]
+            axis = (2 if self.batch_first else 1) if index == 0 else 1 if self.batch_first else 0
+            apart = [self.ctx.emit(ExpandDimsOp, part, axis=axis) for part in parts]
+            found.append(apart[0] if len(apart) == 1 else self.ctx.emit(ConcatenateOp, apart, axis=axis))
+        return tuple(found)
+
+
+def rnn(ctx: Context) -> tuple[SSAValue, ...]:
+    node = _Node(ctx, _RNN)
+    data = node.data()
+    results: list[tuple[SSAValue, ...]] = []
+    for direction in range(len(node.reversed)):
+        bias = _summed(ctx, node.biases(direction))
+        operands = node.projected(data, direction, bias), node.packed(direction), node.initial(5, direction)
+        results.append(node.emit(*operands, node.lengths(), **node.shared(direction)))
+    return node.together(results)
+
+
+def _summed(ctx: Context, biases: tuple[SSAValue, SSAValue] | None) -> SSAValue | None:
+    return None if biases is None else ctx.emit(AddOp, *biases)
+
+
+def gru(ctx: Context) -> tuple[SSAValue, ...]:
+    node = _Node(ctx, _GRU)
+    data, hidden = node.data(), node.hidden
+    results: list[tuple[SSAValue, ...]] = []
+    for direction in range(len(node.reversed)):
+        biases, bias = node.biases(direction), None
+        if biases is None:
+            own = ctx.constant(np.zeros(hidden, ctx.dtype(0)), "zeros")
+        else:
+            # The hidden gate's bias of the state's product is not added before the reset gate is known.
+            of_input, of_state = biases
+            own = node.cut(of_state, 0, 2 * hidden, 3 * hidden)
+            gates = ctx.emit(AddOp, node.cut(of_input, 0, 0, 2 * hidden), node.cut(of_state, 0, 0, 2 * hidden))
+            bias = ctx.emit(ConcatenateOp, [gates, node.cut(of_input, 0, 2 * hidden, 3 * hidden)], axis=0)
+        operands = node.projected(data, direction, bias), node.packed(direction), node.initial(5, direction), own
+        linear = bool(ctx.int("linear_before_reset", 0))
+        results.append(node.emit(*operands, node.lengths(), **node.shared(direction), linear_before_reset=linear))
+    return node.together(results)
+
+
+def lstm(ctx: Context) -> tuple[SSAValue, ...]:
+    node = _Node(ctx, _LSTM)
+    data = node.data()
+    results: list[tuple[SSAValue, ...]] = []
+    for direction in range(len(node.reversed)):
+        bias = _summed(ctx, node.biases(direction))
+        operands = node.projected(data, direction, bias), node.packed(direction), node.initial(5, direction)
+        peephole = None
+        if ctx.has(7):
+            peephole = ctx.emit(ReshapeOp, node.of(7, direction), newshape=(3, node.hidden))
+        coupled = bool(ctx.int("input_forget", 0))
+        results.append(
+            node.emit(
+                *operands,
+                node.initial(6, direction),
+                peephole,
+                node.lengths(),
+                **node.shared(direction),
+                input_forget=coupled,
+            )
+        )
+    return node.together(results)
+
+
+TABLE = {
+    "GRU": Converter(gru),
+    "LSTM": Converter(lstm),
+    "RNN": Converter(rnn),
+}

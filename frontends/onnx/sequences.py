@@ -1,0 +1,135 @@
+"""Sequences and optionals: what is in them is known at import, so that they are taken apart there."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, StridedSliceOp
+from ...support.dtypes import Array
+from .context import Context, Tensor
+from .converter import Converter, Result
+from .shaping import axis_of
+
+
+def _items(ctx: Context, index: int = 0) -> list[Tensor]:
+    """What is in a sequence."""
+    tensor = ctx.tensor(index)
+    if tensor.items is None:
+        ctx.fail("a sequence", f"'{tensor.name}', which is none")
+    return list(tensor.items)
+
+
+def _listed(ctx: Context, items: list[Tensor]) -> Tensor:
+    return Tensor(ctx.node.output[0], leaf=ctx.leaf, items=items)
+
+
+def _position(ctx: Context, index: int, length: int, what: str) -> int:
+    """The value of input `index`, from the end if it is negative, which must be below `length`."""
+    (at,) = ctx.known_ints(index, what) or (0,)
+    if not -length <= at < length:
+        ctx.fail(f"{what} in [{-length}, {length})", str(at))
+    return at % length
+
+
+def construct(ctx: Context) -> Tensor:
+    return _listed(ctx, [ctx.tensor(index) for index in range(len(ctx.inputs))])
+
+
+def empty(ctx: Context) -> Tensor:
+    return _listed(ctx, [])
+
+
+def at(ctx: Context) -> Tensor:
+    items = _items(ctx)
+    return items[_position(ctx, 1, len(items), "a position")]
+
+
+def insert(ctx: Context) -> Tensor:
+    items = _items(ctx)
+    place = len(items)
+    if ctx.has(2):
+        (place,) = ctx.known_ints(2, "a position") or (0,)
+        if not -len(items) <= place <= len(items):
+            ctx.fail(f"a position in [{-len(items)}, {len(items)}]", str(place))
+    items.insert(place, ctx.tensor(1))
+    return _listed(ctx, items)
+
+
+def erase(ctx: Context) -> Tensor:
+    items = _items(ctx)
+    del items[_position(ctx, 1, len(items), "a position") if ctx.has(1) else -1]
+    return _listed(ctx, items)
+
+
+def length(ctx: Context) -> Array:
+    return np.asarray(len(_items(ctx)), np.int64)
+
+
+def split_to_sequence(ctx: Context) -> Tensor:
+    """One strided_slice for each part; without `split`, parts of one element, whose axis goes unless it is kept."""
+    shape, data = ctx.shape(0), ctx.value(0)
+    axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
+    squeezed = not ctx.has(1) and not ctx.int("keepdims", 1)
+    sizes = (1,) * shape[axis]
+    if ctx.has(1):
+        given = ctx.array(1, "sizes of parts")
+        if given.ndim:
+            sizes = ctx.known_ints(1, "sizes of parts")
+        else:
+            (size,) = ctx.known_ints(1, "a size of parts")
+            sizes = tuple(min(size, shape[axis] - start) for start in range(0, shape[axis], max(size, 1)))
+    if sum(sizes) != shape[axis] or min(sizes, default=0) < 0:
+        ctx.fail(f"sizes that make up {shape[axis]}", str(list(sizes)))
+    parts: list[Tensor] = []
+    start = 0
+    for size in sizes:
+        part = ctx.emit(StridedSliceOp, data, begin=(start,), end=(start + size,), strides=(1,), axes=(axis,))
+        if squeezed:
+            rest = (*shape[:axis], *shape[axis + 1 :])
+            part = ctx.emit(ReshapeOp, part, newshape=rest, allowzero=int(not prod(rest)))
+        parts.append(Tensor(f"{ctx.node.output[0]}[{len(parts)}]", value=part, leaf=ctx.leaf))
+        start += size
+    return _listed(ctx, parts)
+
+
+def concat_from_sequence(ctx: Context) -> SSAValue:
+    items = [item.materialise(ctx.builder, ctx.module) for item in _items(ctx)]
+    if not items:
+        ctx.fail("a sequence with items", "an empty one")
+    axis = ctx.int("axis", 0)
+    if ctx.int("new_axis", 0):
+        items = [ctx.emit(ExpandDimsOp, item, axis=axis, num_newaxis=1) for item in items]
+    return ctx.emit(ConcatenateOp, *items, axis=axis)
+
+
+def optional(ctx: Context) -> Tensor:
+    """The value; without an input, nothing."""
+    return ctx.tensor(0) if ctx.has(0) else Tensor(ctx.node.output[0], leaf=ctx.leaf, nothing=True)
+
+
+def has_element(ctx: Context) -> Array:
+    return np.asarray(ctx.has(0) and not ctx.tensor(0).nothing)
+
+
+def get_element(ctx: Context) -> Result:
+    if ctx.tensor(0).nothing:
+        ctx.fail("an optional with a value", f"'{ctx.tensor(0).name}', which has none")
+    return ctx.tensor(0)
+
+
+TABLE = {
+    "ConcatFromSequence": Converter(concat_from_sequence),
+    "Optional": Converter(optional),
+    "OptionalGetElement": Converter(get_element),
+    "OptionalHasElement": Converter(has_element),
+    "SequenceAt": Converter(at),
+    "SequenceConstruct": Converter(construct),
+    "SequenceEmpty": Converter(empty),
+    "SequenceErase": Converter(erase),
+    "SequenceInsert": Converter(insert),
+    "SequenceLength": Converter(length),
+    "SplitToSequence": Converter(split_to_sequence),
+}

@@ -1,0 +1,58 @@
+"""TopK and Unique."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.sorting import TopKOp, UniqueOp
+from ...dialects.relay.transform import ReshapeOp, TransposeOp
+from ...support.dtypes import Array
+from .context import Context, shape_of
+from .converter import Converter, Narrowed
+from .indexing import emit_all
+from .shaping import axis_of
+
+
+def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
+    """topk; k was an attribute before opset 10. What is wanted unsorted may be sorted."""
+    shape = ctx.shape(0)
+    axis = axis_of(ctx, ctx.int("axis", -1), len(shape))
+    if ctx.opset < 10:
+        k = ctx.int("k", 0)
+    else:
+        k = int(ctx.array(1, "k").reshape(-1)[0])
+    if not 0 <= k <= shape[axis]:
+        ctx.fail(f"k of at most {shape[axis]}", str(k))
+    if not k:
+        # relay's k of 0 is all there is.
+        none = (*shape[:axis], 0, *shape[axis + 1 :])
+        return np.zeros(none, ctx.dtype(0)), np.zeros(none, np.int64)
+    ascend = not ctx.int("largest", 1)
+    return tuple(emit_all(ctx, TopKOp, ctx.value(0), k=k, axis=axis, is_ascend=ascend, dtype="int64"))
+
+
+def unique(ctx: Context) -> tuple[Narrowed | SSAValue, ...]:
+    """unique of a vector, or of the rows of a matrix for an axis."""
+    data, shape, ascending = ctx.value(0), ctx.shape(0), bool(ctx.int("sorted", 1))
+    if not ctx.has_attribute("axis"):
+        flat = ctx.emit(ReshapeOp, data, newshape=(prod(shape),), allowzero=int(0 in shape))
+        values, indices, inverse, counts, number = emit_all(ctx, UniqueOp, flat, sorted=ascending)
+        return Narrowed(values, number), Narrowed(indices, number), inverse, Narrowed(counts, number)
+    axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
+    order = (axis, *(at for at in range(len(shape)) if at != axis))
+    first = ctx.emit(TransposeOp, data, axes=order)
+    moved = shape_of(first)
+    rows = ctx.emit(ReshapeOp, first, newshape=(moved[0], prod(moved[1:])), allowzero=int(0 in moved))
+    values, indices, inverse, counts, number = emit_all(ctx, UniqueOp, rows, sorted=ascending)
+    back = ctx.emit(ReshapeOp, values, newshape=moved, allowzero=int(0 in moved))
+    values = ctx.emit(TransposeOp, back, axes=[order.index(at) for at in range(len(shape))])
+    return Narrowed(values, number, axis), Narrowed(indices, number), inverse, Narrowed(counts, number)
+
+
+TABLE = {
+    "TopK": Converter(topk),
+    "Unique": Converter(unique),
+}

@@ -1,0 +1,150 @@
+"""Arithmetic of relay values, written as such: `x * sigmoid(x * alpha)` emits operators, which fuse into one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import logic, reduce
+from ...dialects.relay.attributes import Value
+from ...dialects.relay.numerics import is_float
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import ReshapeOp
+from ...support.dtypes import Array
+from .context import Context, dtype_of, shape_of
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A relay value of a node. Numbers beside it take its dtype; shapes broadcast."""
+
+    ctx: Context
+    value: SSAValue
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.value)
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return dtype_of(self.value)
+
+    def _of(self, other: Term | float) -> SSAValue:
+        return other.value if isinstance(other, Term) else self.ctx.scalar(other, self.value)
+
+    def apply(self, op: type[Operator], *others: Term | float, **attributes: Value) -> Term:
+        """An operator of this term and others."""
+        operands = [self._of(other) for other in others]
+        return Term(self.ctx, self.ctx.emit(op, self.value, *operands, **attributes))
+
+    def number(self, value: float) -> Term:
+        """A scalar of the term's dtype."""
+        return Term(self.ctx, self.ctx.scalar(value, self.value))
+
+    def __add__(self, other: Term | float) -> Term:
+        return self.apply(ew.AddOp, other)
+
+    def __sub__(self, other: Term | float) -> Term:
+        return self.apply(ew.SubtractOp, other)
+
+    def __mul__(self, other: Term | float) -> Term:
+        return self.apply(ew.MultiplyOp, other)
+
+    def __truediv__(self, other: Term | float) -> Term:
+        return self.apply(ew.DivideOp, other)
+
+    def __rtruediv__(self, other: float) -> Term:
+        return self.number(other) / self
+
+    def __neg__(self) -> Term:
+        return self.apply(ew.NegativeOp)
+
+    def __lt__(self, other: Term | float) -> Term:
+        return self.apply(ew.LessOp, other)
+
+    def __gt__(self, other: Term | float) -> Term:
+        return self.apply(ew.GreaterOp, other)
+
+    def equal(self, other: Term | float) -> Term:
+        return self.apply(ew.EqualOp, other)
+
+    def clip(self, low: float, high: float) -> Term:
+        return self.apply(ew.ClipOp, a_min=low, a_max=high)
+
+    def to(self, dtype: str | np.dtype[np.generic]) -> Term:
+        """The term in a dtype."""
+        name = np.dtype(dtype).name if isinstance(dtype, str) and dtype != "bfloat16" else str(dtype)
+        return self if self.dtype.name == name else self.apply(ew.CastOp, dtype=name)
+
+    def reshape(self, *shape: int) -> Term:
+        return self if self.shape == shape else self.apply(ReshapeOp, newshape=shape, allowzero=1 * (0 in shape))
+
+    def sum(self, *axes: int) -> Term:
+        """Over `axes`, which stay as axes of 1."""
+        return self.apply(reduce.SumOp, axis=axes, keepdims=True)
+
+    def mean(self, *axes: int) -> Term:
+        """Over `axes`, which stay as axes of 1."""
+        return self.apply(reduce.MeanOp, axis=axes, keepdims=True)
+
+
+def term(ctx: Context, index: int) -> Term:
+    """Input `index`."""
+    return Term(ctx, ctx.value(index))
+
+
+def wide_term(ctx: Context, index: int) -> Term:
+    """Input `index`; half precision as float32, so that what several operators compute is rounded once."""
+    found = term(ctx, index)
+    return found.to("float32") if is_float(found.dtype) and found.dtype.itemsize < 4 else found
+
+
+def constant(ctx: Context, array: Array, hint: str) -> Term:
+    return Term(ctx, ctx.constant(array, hint))
+
+
+def where(condition: Term, x: Term | float, y: Term | float) -> Term:
+    """`x` where the condition holds, else `y`; one of them is a term."""
+    known = x if isinstance(x, Term) else y
+    assert isinstance(known, Term)
+    left, right = (side if isinstance(side, Term) else known.number(side) for side in (x, y))
+    return Term(condition.ctx, condition.ctx.emit(logic.WhereOp, condition.value, left.value, right.value))
+
+
+def absolute(x: Term) -> Term:
+    return x.apply(ew.AbsOp)
+
+
+def exp(x: Term) -> Term:
+    return x.apply(ew.ExpOp)
+
+
+def log(x: Term) -> Term:
+    return x.apply(ew.LogOp)
+
+
+def sqrt(x: Term) -> Term:
+    return x.apply(ew.SqrtOp)
+
+
+def erf(x: Term) -> Term:
+    return x.apply(ew.ErfOp)
+
+
+def tanh(x: Term) -> Term:
+    return x.apply(ew.TanhOp)
+
+
+def sigmoid(x: Term) -> Term:
+    return x.apply(ew.SigmoidOp)
+
+
+def maximum(x: Term, y: Term | float) -> Term:
+    return x.apply(ew.MaximumOp, y)
+
+
+def minimum(x: Term, y: Term | float) -> Term:
+    return x.apply(ew.MinimumOp, y)

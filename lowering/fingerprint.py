@@ -1,0 +1,48 @@
+"""What all cache keys have in common: the compiler that made the code, and the machine it is for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from .llvm_to_native.target import Target
+
+FOLDERS = ("dialects", "lowering", "passes", "provenance", "runtime", "support", "te")
+"""What lowering is made of, whole: passes are found by name as they run, which an import graph would not show."""
+
+
+@cache
+def compiler_fingerprint() -> str:
+    """A hash of the sources that turn a function into code: a changed compiler must not find its old kernels."""
+    return fingerprint(Path(__file__).parents[1])
+
+
+def fingerprint(root: Path) -> str:
+    """The hash of the sources below `root` and of what they stand on: about 20 ms."""
+    digest = hashlib.sha256(f"xdsl {version('xdsl')} numpy {version('numpy')}".encode())
+    for folder in FOLDERS:
+        for path in sorted(_sources(os.path.join(root, folder))):
+            with open(path, "rb") as file:
+                content = file.read()
+            # Names and lengths, so that text that moves to another file counts.
+            digest.update(f"\0{os.path.relpath(path, root)} {len(content)}\0".encode())
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def _sources(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _sources(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry.path
+
+
+def native_key(target: Target, *parts: str) -> str:
+    """The cache key (hex sha256) of what this compiler makes of `parts` for a target."""
+    return hashlib.sha256("\n".join((compiler_fingerprint(), target.key, *parts)).encode()).hexdigest()

@@ -1,0 +1,112 @@
+"""Computes of the reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from ... import te
+from ...dialects.relay import reduce as relay
+from ...dialects.relay.operator import Operator, shape_of
+from ...te import Expr, Tensor
+from .stages import broadcast, compute, divided, dtype_of, label, rounded, shape, wide
+
+_Term = Callable[[list[Expr], Expr | int], Expr]
+
+
+def _reduction(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
+    return lambda op, x: rounded(_reduced(op, x, reducer), dtype_of(op))
+
+
+def _reduced(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
+    """The reduction over the operator's axes, in wide numbers."""
+    number = wide(dtype_of(op))
+
+    def term(point: list[Expr], position: Expr | int) -> Expr:
+        return x(*point).astype(number)
+
+    return reduced_over(op, shape(x), term, reducer, label(op), shape_of(op.results[0]))
+
+
+def reduced_over(
+    op: Operator,
+    extents: tuple[int, ...],
+    term: _Term,
+    reducer: Callable[..., Expr],
+    name: str,
+    result: tuple[int, ...],
+) -> Tensor:
+    """The reduction of `term(point, position)` over the operator's axes.
+
+    position: where a point stands among those that are reduced to one element, in row-major order.
+    """
+    axes = relay.Reduce.axes(op.signature)
+    keep = len(result) == len(extents)
+    k = {axis: te.reduce_axis((0, extents[axis]), name=f"k{n}") for n, axis in enumerate(axes)}
+
+    def element(*i: Expr) -> Expr:
+        data = iter([index for axis, index in enumerate(i) if axis not in axes] if keep else i)
+        point = [k[axis] if axis in k else next(data) for axis in range(len(extents))]
+        position: Expr | int = 0
+        for axis in axes:
+            position = k[axis] if isinstance(position, int) else position * extents[axis] + k[axis]
+        value = term(point, position)
+        return reducer(value, axis=list(k.values())) if k else value
+
+    return compute(result, element, name, tag="comm_reduce" if k else "")
+
+
+def mean(op: Operator, x: Tensor) -> Tensor:
+    count = prod(shape(x)[axis] for axis in relay.Reduce.axes(op.signature))
+    return divided(_reduced(op, x, te.sum), count, dtype_of(op))
+
+
+def variance(op: Operator, x: Tensor, average: Tensor) -> Tensor:
+    number = wide(dtype_of(op))
+
+    def square(point: list[Expr], position: Expr | int) -> Expr:
+        difference = x(*point).astype(number) - broadcast(average, point).astype(number)
+        return difference * difference
+
+    total = reduced_over(op, shape(x), square, te.sum, label(op), shape_of(op.results[0]))
+    count = prod(shape(x)[axis] for axis in relay.Reduce.axes(op.signature))
+    return divided(total, count - bool(op.signature.get("unbiased")), dtype_of(op))
+
+
+def _arg(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
+    """Two reductions, each in vectors: to the element sought, and to the place of one that is equal to it."""
+
+    def lowered(op: Operator, x: Tensor) -> Tensor:
+        extents, number, axes = shape(x), wide(x.dtype), relay.Reduce.axes(op.signature)
+        last = bool(op.signature.get("select_last_index"))
+        kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(extents))
+
+        def element(point: list[Expr], position: Expr | int) -> Expr:
+            return x(*point).astype(number)
+
+        best = reduced_over(op, extents, element, reducer, f"{label(op)}_value", kept)
+        none = te.const(-1 if last else prod(extents[axis] for axis in axes), "int32")
+
+        def place(point: list[Expr], position: Expr | int) -> Expr:
+            here = element(point, position)
+            # A reduction of numbers of which one is NaN is NaN, so that this is the place of one.
+            sought = te.any(here == broadcast(best, point), te.isnan(here))
+            return te.select(sought, te.const(position, "int32") if isinstance(position, int) else position, none)
+
+        return reduced_over(op, extents, place, te.max if last else te.min, label(op), shape_of(op.results[0]))
+
+    return lowered
+
+
+TABLE = {
+    relay.AllOp: _reduction(te.min),
+    relay.AnyOp: _reduction(te.max),
+    relay.ArgMaxOp: _arg(te.max),
+    relay.ArgMinOp: _arg(te.min),
+    relay.MaxOp: _reduction(te.max),
+    relay.MeanOp: mean,
+    relay.MinOp: _reduction(te.min),
+    relay.ProdOp: _reduction(te.prod),
+    relay.SumOp: _reduction(te.sum),
+    relay.VarianceOp: variance,
+}

@@ -1,0 +1,175 @@
+"""relay-legalize: operators that others compute faster become those; transposed convolutions become convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...dialects.element_types import numpy_dtype
+from ...dialects.relay.convolution import expand_padding
+from ...dialects.relay.convolution_transpose import ConvTranspose
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.nn import Conv1DOp, Conv2DOp, Conv3DOp
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, TransposeOp
+from ...provenance.rewrite import rewrite
+
+
+@dataclass(frozen=True)
+class _Phases:
+    """A transposed convolution along one axis.
+
+    Result place y is phase `r = (y + before) % stride` of group `q = (y + before) // stride`; it is the sum over m of
+    `x[q - m] * w[r + m * stride]`. So all phases are a convolution whose kernel has `taps` places, with `stride` times
+    the channels, of which the groups from `first` on are computed.
+    """
+
+    stride: int
+    taps: int
+    first: int
+    pads: tuple[int, int]
+    begin: int
+    """Where the result begins in the phases, interleaved."""
+
+    @staticmethod
+    def of(extent: int, kernel: int, stride: int, before: int, out: int) -> _Phases:
+        """kernel: its extent with dilation; out: that of the result."""
+        taps = -(-kernel // stride)
+        padding = max(0, taps - 1 - before // stride)
+        first = taps - 1 - padding
+        last = (before + out - 1) // stride
+        after = max(0, last - first + taps - extent - padding)
+        return _Phases(stride, taps, first, (padding, after), before - first * stride)
+
+
+class _Builder:
+    """Collects what an operator becomes."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.made: list[Operation] = []
+
+    def add(self, op: Operation) -> SSAValue:
+        self.made.append(op)
+        return op.results[0]
+
+    def reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        return value if shape_of(value) == tuple(shape) else self.add(ReshapeOp(value, newshape=shape))
+
+    def permuted(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
+        return value if list(axes) == sorted(axes) else self.add(TransposeOp(value, axes=axes))
+
+    def grown(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """Zeros after the elements, until the shape is that."""
+        old = shape_of(value)
+        if old == tuple(shape):
+            return value
+        zero = self.add(ConstantOp.of(np.zeros((), numpy_dtype(element_of(value))), self.module, "zero"))
+        width = [w for a, b in zip(old, shape, strict=True) for w in (0, b - a)]
+        return self.add(PadOp(value, zero, pad_width=width))
+
+    def sliced(self, value: SSAValue, taken: Sequence[slice]) -> SSAValue:
+        if all(range(n)[s] == range(n) for n, s in zip(shape_of(value), taken, strict=True)):
+            return value
+        ranges = [range(n)[s] for n, s in zip(shape_of(value), taken, strict=True)]
+        begin, strides = [r.start for r in ranges], [r.step for r in ranges]
+        # A range that goes down to the first element ends before it, which -1 would not say.
+        end = [
+            r.stop if r.step > 0 or r.stop >= 0 else r.stop - n for n, r in zip(shape_of(value), ranges, strict=True)
+        ]
+        return self.add(StridedSliceOp(value, begin=begin, end=end, strides=strides))
+
+
+@dataclass
+class TransposedToConvolution(RewritePattern):
+    """All phases of a transposed convolution, one per place of its strides, by one convolution; then interleaved."""
+
+    module: ModuleOp
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, ConvTranspose):
+            return
+        sig, rank = op.signature, len(op.SPATIAL)
+        data, weight = op.data, op.weight
+        (batch, _, *image), (_, per_group, *kernel) = shape_of(data), shape_of(weight)
+        _, outputs, *out = shape_of(op.result)
+        groups, strides, dilation = sig.int("groups"), sig.ints("strides"), sig.ints("dilation")
+        before = expand_padding(sig, sig.ints("padding"), rank)[:rank]
+        spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+        phases = [_Phases.of(*row) for row in zip(image, spans, strides, before, out, strict=True)]
+        build = _Builder(self.module)
+        filters = self._filters(build, weight, groups, dilation, phases)
+        padding = [p.pads[0] for p in phases] + [p.pads[1] for p in phases]
+        convolution: type[Operator] = (Conv1DOp, Conv2DOp, Conv3DOp)[rank - 1]
+        made = build.add(convolution(data, filters, padding=padding, groups=groups))
+        # (n, group, phases, outputs of a group, places) -> (n, group, outputs, place 0, phase 0, place 1, ..)
+        places = shape_of(made)[2:]
+        split = build.reshaped(made, (batch, groups, *strides, per_group, *places))
+        order = [0, 1, rank + 2]
+        for axis in range(rank):
+            order += [rank + 3 + axis, 2 + axis]
+        woven = [place * stride for place, stride in zip(places, strides, strict=True)]
+        whole = build.reshaped(build.permuted(split, order), (batch, outputs, *woven))
+        cut = [slice(p.begin, p.begin + extent) for p, extent in zip(phases, out, strict=True)]
+        build.sliced(whole, [slice(None), slice(None), *cut])
+        rewriter.replace(op, build.made)
+
+    def _filters(
+        self, build: _Builder, weight: SSAValue, groups: int, dilation: Sequence[int], phases: Sequence[_Phases]
+    ) -> SSAValue:
+        """(channels, outputs / groups, ky, ..) -> (groups, phases, outputs / groups; channels / groups, taps ..)."""
+        channels, per_group, *kernel = shape_of(weight)
+        rank = len(kernel)
+        if max(dilation) > 1:
+            apart = [extent for k in kernel for extent in (k, 1)]
+            filled = [extent for k, d in zip(kernel, dilation, strict=True) for extent in (k, d)]
+            value = build.grown(build.reshaped(weight, (channels, per_group, *apart)), (channels, per_group, *filled))
+            spread = [k * d for k, d in zip(kernel, dilation, strict=True)]
+            value = build.reshaped(value, (channels, per_group, *spread))
+            spans = [slice(0, d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True)]
+            weight = build.sliced(value, [slice(None), slice(None), *spans])
+        whole = build.grown(weight, (channels, per_group, *(p.taps * p.stride for p in phases)))
+        split = [extent for p in phases for extent in (p.taps, p.stride)]
+        value = build.reshaped(whole, (groups, channels // groups, per_group, *split))
+        down = [cut for _ in phases for cut in (slice(None, None, -1), slice(None))]
+        value = build.sliced(value, [slice(None)] * 3 + down)
+        order = [0, *(4 + 2 * axis for axis in range(rank)), 2, 1, *(3 + 2 * axis for axis in range(rank))]
+        strides = prod(p.stride for p in phases)
+        shape = (groups * strides * per_group, channels // groups, *(p.taps for p in phases))
+        return build.reshaped(build.permuted(value, order), shape)
+
+
+@dataclass(frozen=True)
+class LegalizePass(ModulePass):
+    """Makes convolutions of transposed ones, as TVM's Legalize gives operators forms that a target has (level 1).
+
+    Before: any relay module.
+    After: no transposed convolution. Each became a convolution of the same data, whose channels are the phases of the
+    strides. What interleaves these stands behind it; what rearranges constants is left for `relay-fold-constant`.
+    Locations: all of it gets that of the transposed convolution.
+
+    ```mlir
+    %0 = relay.nn.conv1d_transpose %x, %w {strides = [2]} : (tensor<1x4x8xf32>, tensor<4x3x2xf32>) -> tensor<1x3x16xf32>
+    // becomes (types left out)
+    %0 = relay.reshape %w {newshape = [1, 4, 3, 1, 2]}
+    %1 = relay.transpose %0 {axes = [0, 4, 2, 1, 3]}
+    %2 = relay.reshape %1 {newshape = [6, 4, 1]}
+    %3 = relay.nn.conv1d %x, %2 {padding = [0, 0]}
+    %4 = relay.reshape %3 {newshape = [1, 1, 2, 3, 8]}
+    %5 = relay.transpose %4 {axes = [0, 1, 3, 4, 2]}
+    %6 = relay.reshape %5 {newshape = [1, 3, 16]}
+    ```
+    """
+
+    name = "relay-legalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, [TransposedToConvolution(op)], recursive=False)

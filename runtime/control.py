@@ -1,0 +1,121 @@
+"""Steps that choose or repeat others, as ONNX has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from ..support.dtypes import Array
+from ..support.errors import FrontendError
+from .flow import Environment, Step, Value, tensor
+
+Run: TypeAlias = Callable[[Environment], list[Value]]
+
+
+def _if(step: Step, values: Environment, run: Run) -> list[Value]:
+    body = step.bodies["then_branch" if _truth(values.array(step.inputs[0]), step) else "else_branch"]
+    return run(Environment(body, {}, values))
+
+
+def _loop(step: Step, values: Environment, run: Run) -> list[Value]:
+    """`for (i = 0; i < trips and keep_going; i++)`: carried values, then what each iteration leaves, stacked."""
+    body = step.bodies["body"]
+    limit, condition = (*step.inputs, "", "")[:2]
+    trips = int(values.array(limit).reshape(()).item()) if limit else None
+    going = _truth(values.array(condition), step) if condition else True
+    carried = [values[name] if name else None for name in step.inputs[2:]]
+    kept: list[list[Array]] = [[] for _ in step.outputs[len(carried) :]]
+    count = 0
+    while going and (trips is None or count < trips):
+        entering: list[Value] = [np.asarray(count, np.int64), np.asarray(going), *carried]
+        leaving = run(Environment(body, dict(zip(body.inputs, entering, strict=True)), values))
+        going = _truth(tensor(leaving[0], body.outputs[0]), step)
+        carried = leaving[1 : 1 + len(carried)]
+        for column, value in zip(kept, leaving[1 + len(carried) :], strict=False):
+            column.append(tensor(value, step.layer))
+        count += 1
+    stacked: list[Value] = [_stacked(step, at, column) for at, column in enumerate(kept)]
+    return [*carried, *stacked]
+
+
+def _scan(step: Step, values: Environment, run: Run) -> list[Value]:
+    """States carried along slices of the scanned inputs; outputs of each slice are stacked along their axes."""
+    attributes, body = step.attributes, step.bodies["body"]
+    scanned = int(attributes["num_scan_inputs"])
+    if attributes["batched"]:
+        return _batched_scan(step, values, run, scanned)
+    names = step.inputs
+    states = [values[name] for name in names[: len(names) - scanned]]
+    outputs = len(body.outputs) - len(states)
+    axes: list[int] = attributes.get("scan_input_axes") or [0] * scanned
+    backwards: list[int] = attributes.get("scan_input_directions") or [0] * scanned
+    slices = [
+        np.moveaxis(values.array(name), axis, 0)[:: -1 if back else 1]
+        for name, axis, back in zip(names[len(names) - scanned :], axes, backwards, strict=True)
+    ]
+    states, columns = _scanned(step, states, slices, values, run)
+    axes = attributes.get("scan_output_axes") or [0] * outputs
+    backwards = attributes.get("scan_output_directions") or [0] * outputs
+    stacked: list[Value] = [
+        np.moveaxis(_stacked(step, at, column[:: -1 if back else 1]), 0, axis)
+        for at, (column, axis, back) in enumerate(zip(columns, axes, backwards, strict=True))
+    ]
+    return [*states, *stacked]
+
+
+def _scanned(
+    step: Step, states: list[Value], slices: Sequence[Array], values: Environment, run: Run
+) -> tuple[list[Value], list[list[Array]]]:
+    """The states after all slices, and what each slice left of each output."""
+    body = step.bodies["body"]
+    columns: list[list[Array]] = [[] for _ in range(len(body.outputs) - len(states))]
+    for items in zip(*slices, strict=True):
+        entering: list[Value] = [*states, *(np.array(item) for item in items)]
+        leaving = run(Environment(body, dict(zip(body.inputs, entering, strict=True)), values))
+        states = leaving[: len(states)]
+        for column, value in zip(columns, leaving[len(states) :], strict=True):
+            column.append(tensor(value, step.layer))
+    return states, columns
+
+
+def _batched_scan(step: Step, values: Environment, run: Run, scanned: int) -> list[Value]:
+    """Scan of opset 8: everything has a leading axis of a batch, of which each entry has a length of its own."""
+    lengths, *names = step.inputs
+    states = [values.array(name) for name in names[: len(names) - scanned]]
+    backwards: list[int] = step.attributes.get("directions") or [0] * scanned
+    inputs = [values.array(name) for name in names[len(names) - scanned :]]
+    longest = inputs[0].shape[1]
+    counts = [int(n) for n in values.array(lengths).tolist()] if lengths else [longest] * len(inputs[0])
+    left: list[list[Array]] = []
+    for entry, count in enumerate(counts):
+        slices = [x[entry, :count][:: -1 if back else 1] for x, back in zip(inputs, backwards, strict=True)]
+        final, columns = _scanned(step, [np.array(state[entry]) for state in states], slices, values, run)
+        padded: list[Array] = []
+        for at, column in enumerate(columns):
+            found = _stacked(step, at, column)
+            padded.append(np.concatenate([found, np.zeros((longest - len(found), *found.shape[1:]), found.dtype)]))
+        left.append([*(tensor(state, step.layer) for state in final), *padded])
+    return [np.stack(column) for column in zip(*left, strict=True)]
+
+
+def _stacked(step: Step, at: int, column: Sequence[Array]) -> Array:
+    """What iterations left of output `at`, along a new first axis."""
+    if column:
+        return np.stack(column)
+    types: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]] = step.attributes["scan_types"]
+    shape, dtype = types[at]
+    return np.zeros((0, *shape), dtype)
+
+
+def _truth(array: Array, step: Step) -> bool:
+    if array.size != 1:
+        raise FrontendError(
+            f"{step.kind}: expected a condition of one element, got {array.shape} (layer '{step.layer}')"
+        )
+    return bool(array.reshape(()).item())
+
+
+CONTROL: dict[str, Callable[[Step, Environment, Run], list[Value]]] = {"If": _if, "Loop": _loop, "Scan": _scan}
+NEVER_COMPILED = {"Loop", "Scan"}

@@ -1,0 +1,236 @@
+"""Programs of which only values decide some steps, as plain data: regions of steps, and values by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ..support.dtypes import Array
+from ..support.errors import FrontendError
+from .executor import Runner
+from .tensors import Tensor
+from .threads import ThreadPool
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """An array that follows from shapes and constants alone, so that code may be specialised for its value."""
+
+    array: Array
+
+
+Value: TypeAlias = "Array | Known | list[Value] | None"
+"""A tensor, a sequence of values, or an optional without a value."""
+
+
+@dataclass(eq=False)
+class Step:
+    """One step of a region."""
+
+    inputs: tuple[str, ...]
+    """Names of values; "" for one that is left out."""
+    outputs: tuple[str, ...]
+    layer: str
+    """Its name, for errors."""
+    kind: str = ""
+    """`If`, `Loop` or `Scan`; empty for what is compiled."""
+    bodies: Mapping[str, Region] = field(default_factory=lambda: dict[str, "Region"]())
+    attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    source: object = None
+    """What the frontend knows it by."""
+    demanded: set[str] = field(default_factory=lambda: set[str]())
+    """Values that a stretch from here is specialised for."""
+
+    def reads(self) -> set[str]:
+        """The names of values that it takes from where it stands, its bodies' included."""
+        return {name for name in self.inputs if name}.union(*(body.free() for body in self.bodies.values()))
+
+
+@dataclass(eq=False)
+class Region:
+    """A list of steps: the whole program, or a body of a step, which also sees the values around that step."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    steps: list[Step]
+    constants: Mapping[str, Array]
+    """Values known before anything runs; looked up by name, decoded when asked for."""
+    parent: Region | None = None
+
+    def __post_init__(self) -> None:
+        self._reads: dict[int, tuple[str, ...]] = {}
+        self._last: dict[str, int] | None = None
+
+    def splice(self, at: int, steps: Sequence[Step]) -> None:
+        """Put `steps` in the place of the one at `at`."""
+        self.steps[at : at + 1] = steps
+        self._reads.clear()
+        self._last = None
+
+    def free(self) -> set[str]:
+        """The names that it takes from around."""
+        return set(self.reads(0)) - set(self.inputs)
+
+    def reads(self, at: int) -> tuple[str, ...]:
+        """The names of values that steps from `at` on, and the outputs, take from before."""
+        if at not in self._reads:
+            made: set[str] = set()
+            found: dict[str, None] = {}
+            for step in self.steps[at:]:
+                found.update(dict.fromkeys(name for name in sorted(step.reads()) if name not in made))
+                made.update(step.outputs)
+            found.update(dict.fromkeys(name for name in self.outputs if name not in made))
+            self._reads[at] = tuple(name for name in found if name not in self.constants)
+        return self._reads[at]
+
+    def needed_after(self, at: int) -> set[str]:
+        """The names of values that steps from `at` on, or the outputs, take."""
+        return set(self.reads(at)) | set(self.outputs)
+
+    def dead(self, begin: int, end: int) -> list[str]:
+        """The names of values that steps from `begin` to before `end` are the last to read."""
+        if self._last is None:
+            self._last = {}
+            for index, step in enumerate(self.steps):
+                self._last.update(dict.fromkeys(step.reads(), index))
+            for name in self.outputs:
+                self._last.pop(name, None)
+        return [name for name, index in self._last.items() if begin <= index < end]
+
+    def constant(self, name: str) -> Array | None:
+        """A constant by name, of this region or one around it."""
+        region: Region | None = self
+        while region is not None:
+            if name in region.constants:
+                return region.constants[name]
+            region = region.parent
+        return None
+
+
+class Environment:
+    """The values of a region that runs, on top of those of the region around it."""
+
+    def __init__(self, region: Region, values: Mapping[str, Value], around: Environment | None = None):
+        self.region = region
+        self.values = dict(values)
+        self.around = around
+
+    def find(self, name: str) -> Value | type[Missing]:
+        """A value by name; `Missing` for constants, and for names that nothing has."""
+        scope: Environment | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.around
+        return Missing
+
+    def __getitem__(self, name: str) -> Value:
+        found = self.find(name)
+        if isinstance(found, type):
+            constant = self.region.constant(name)
+            if constant is None:
+                raise FrontendError(f"expected a value named '{name}', got none")
+            return Known(constant)
+        return found
+
+    def array(self, name: str) -> Array:
+        """A tensor by name."""
+        return tensor(self[name], name)
+
+
+class Missing:
+    """No value."""
+
+
+def tensor(value: Value, name: str) -> Array:
+    """The array of a value; raises FrontendError for a sequence or nothing."""
+    if isinstance(value, Known):
+        return value.array
+    if value is None or isinstance(value, list):
+        raise FrontendError(f"'{name}': expected a tensor, got {'nothing' if value is None else 'a sequence'}")
+    return value
+
+
+def plain(value: Value) -> Array | list[Any] | None:
+    """A value as a caller sees it."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value.array if isinstance(value, Known) else value
+
+
+# What a stretch leaves behind.
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A value that went in: of a name, the item at each index of `path` in turn."""
+
+    name: str
+    path: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Output:
+    """Output `at` of the native program; of it the first elements along `axis`, as many as output `count` says."""
+
+    at: int
+    count: int | None = None
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class Items:
+    """A sequence."""
+
+    items: tuple[Source, ...]
+
+
+Source: TypeAlias = "Argument | Output | Items | Known | None"
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Steps compiled for some shapes."""
+
+    next: Step | None
+    """The step to go on with; None at the end of the region."""
+    arguments: tuple[Argument, ...]
+    results: Mapping[str, Source]
+    runner: Runner | None
+    """None when nothing is left to compute."""
+    report: object = None
+    """What the compiler tells about it."""
+
+    def run(self, values: Environment, pool: ThreadPool) -> None:
+        """Take the arguments from `values`, and put the results there."""
+        outputs: list[Tensor] = []
+        if self.runner is not None:
+            outputs = self.runner.run([tensor(_at(values, a), a.name) for a in self.arguments], pool)
+        made = {name: _made(source, values, outputs) for name, source in self.results.items()}
+        values.values.update(made)
+
+
+def _at(values: Environment, argument: Argument) -> Value:
+    value = values[argument.name]
+    for index in argument.path:
+        assert isinstance(value, list)
+        value = value[index]
+    return value
+
+
+def _made(source: Source, values: Environment, outputs: Sequence[Tensor]) -> Value:
+    match source:
+        case Argument():
+            return _at(values, source)
+        case Output(count=None):
+            return outputs[source.at]
+        case Output(count=int(count)):
+            size = int(outputs[count].reshape(()).item())
+            return outputs[source.at][(*[slice(None)] * source.axis, slice(0, size))]
+        case Items():
+            return [_made(item, values, outputs) for item in source.items]
+        case Known() | None:
+            return source
+        case _:
+            raise AssertionError(source)

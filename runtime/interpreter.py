@@ -1,0 +1,140 @@
+"""The interpreter: If, Loop and Scan are done here; any run of other steps is a *stretch* of native code.
+
+A stretch is compiled by `specialise` when the interpreter comes to it with values of new shapes, and is kept. How far
+it goes is found when it is compiled: it ends before a step that needs a value computed in it (such as the shape of a
+Reshape), and after one whose result only values size (such as NonZero).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Protocol, TypeAlias
+
+from ..support.dtypes import Array
+from .control import CONTROL, NEVER_COMPILED
+from .flow import Environment, Known, Region, Stretch, Value
+from .threads import ThreadPool
+
+FEW = 1024
+"""Elements; larger known arrays are told apart by identity, not by value."""
+
+
+class Demand(Exception):
+    """A stretch cannot begin without the value of `name`."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.name = name
+
+
+class Specialise(Protocol):
+    """The compiler: the stretch of a region from step `at` on, for the values that there are.
+
+    Their shapes and dtypes count, of `Known` ones the values. The result's `next` is the step at `at` when not even
+    that can be compiled. Raises Demand.
+    """
+
+    def __call__(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch: ...
+
+
+Key: TypeAlias = tuple[object, ...]
+
+
+class Interpreter:
+    """Runs a region; safe to use from several threads at once.
+
+    limit: how many stretches are kept, the least recently used go first.
+    """
+
+    def __init__(self, region: Region, specialise: Specialise, limit: int):
+        self.region = region
+        self.limit = limit
+        self._specialise = specialise
+        self._lock = Lock()
+        self._stretches: OrderedDict[Key, Stretch] = OrderedDict()
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """What is compiled, in the order of first use as far as it is kept."""
+        with self._lock:
+            return list(self._stretches.values())
+
+    def run(self, inputs: Mapping[str, Value], pool: ThreadPool, visit: Callable[[Stretch], None]) -> list[Value]:
+        """The outputs; `visit` sees each stretch that is run."""
+        return self._run(Environment(self.region, inputs), pool, visit)
+
+    def _run(self, values: Environment, pool: ThreadPool, visit: Callable[[Stretch], None]) -> list[Value]:
+        region, at = values.region, 0
+        while at < len(region.steps):
+            step = region.steps[at]
+            stretch = self._stretch(region, at, values)
+            # Steps may have been put in the place of others by now.
+            begin = at
+            if stretch.next is not step:
+                visit(stretch)
+                stretch.run(values, pool)
+                at = len(region.steps) if stretch.next is None else region.steps.index(stretch.next, at)
+            else:
+                results = CONTROL[step.kind](step, values, lambda inner: self._run(inner, pool, visit))
+                values.values.update(zip(step.outputs, results, strict=False))
+                at += 1
+            for name in region.dead(begin, at):
+                values.values.pop(name, None)
+        return [values[name] for name in region.outputs]
+
+    def _stretch(self, region: Region, at: int, values: Environment) -> Stretch:
+        step = region.steps[at]
+        if step.kind in NEVER_COMPILED:
+            return Stretch(step, (), {}, None)
+        while True:
+            given = {name: v for name in region.reads(at) if not isinstance(v := values.find(name), type)}
+            for name in step.demanded & given.keys():
+                given[name] = _known(given[name])
+            key: Key = (step, *((name, _key(value)) for name, value in given.items()))
+            with self._lock:
+                if (found := self._stretches.get(key)) is not None:
+                    self._stretches.move_to_end(key)
+                    return found
+                try:
+                    made = self._specialise(region, at, given)
+                except Demand as demand:
+                    if demand.name not in given or demand.name in step.demanded:
+                        raise
+                    step.demanded.add(demand.name)
+                    continue
+                self._stretches[key] = made
+                while len(self._stretches) > self.limit:
+                    self._stretches.popitem(last=False)
+                return made
+
+
+def _known(value: Value) -> Value:
+    if isinstance(value, list):
+        return [_known(item) for item in value]
+    return value if value is None or isinstance(value, Known) else Known(value)
+
+
+class _Same:
+    """An array that is equal to itself only."""
+
+    def __init__(self, array: Array):
+        self.array = array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.array is self.array
+
+
+def _key(value: Value) -> object:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return tuple(map(_key, value))
+    if isinstance(value, Known):
+        array = value.array
+        return (array.dtype, array.shape, array.tobytes()) if array.size <= FEW else _Same(array)
+    return value.dtype, value.shape

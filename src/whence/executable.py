@@ -1,0 +1,118 @@
+"""A compiled model: run it, and ask it where everything came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from whence.lowering.llvm_to_native.thread_pool import thread_pool
+from whence.planning.artifact import Artifact
+from whence.planning.loading import load as load_artifact
+from whence.planning.memory import MemoryInfo
+from whence.runtime.executor import Runner
+from whence.runtime.tensors import Tensor, TensorSpec
+from whence.support.dtypes import Array
+
+if TYPE_CHECKING:
+    from whence.explorer.times import Times
+    from whence.explorer.where import Where
+    from whence.explorer.why import Why
+
+
+class Executable:
+    """A compiled model."""
+
+    def __init__(self, artifact: Artifact | None, threads: int | None = None):
+        self._artifact = artifact
+        self._pool = thread_pool(threads)
+
+    @property
+    def artifact(self) -> Artifact:
+        """What the compiler made."""
+        assert self._artifact is not None
+        return self._artifact
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.artifact.outputs)
+
+    @cached_property
+    def runner(self) -> Runner:
+        """What runs it, linked into this process."""
+        return load_artifact(self.artifact)
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each input."""
+        return self.artifact.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.artifact.outputs
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers of the imported model, in order."""
+        from whence.explorer.layers import layers_of
+
+        return tuple(layer.name for layer in layers_of(self.artifact))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernel calls, in order."""
+        return tuple(call.name for call in self.artifact.calls)
+
+    @property
+    def memory(self) -> MemoryInfo:
+        """The bytes that the model takes, and how they were planned."""
+        return MemoryInfo.of(self.artifact)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Output name -> array, for input name -> array.
+
+        Raises FrontendError when names, shapes or dtypes are not the model's, PipelineError when it was compiled for
+        another machine.
+        """
+        results = self.runner.run(inputs, self._pool)
+        return dict(zip(self._names, results, strict=True))
+
+    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
+        """The short form: inputs in order; one output as an array, several as a tuple."""
+        results = self.runner.run(arrays, self._pool)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
+        """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
+        return self.runner.profile(inputs, self._pool, repeat)
+
+    def times(self, inputs: Mapping[str, Array], repeat: int = 10) -> Times:
+        """Median seconds of each kernel call, and of the layers in it: the call's, in proportion to estimated work."""
+        from statistics import median
+
+        from whence.explorer.times import Times
+
+        columns: list[list[float]] = self.profile(inputs, repeat).T.tolist()
+        return Times.of(self.artifact, [median(column) for column in columns])
+
+    def why(self, kernel: str | int, line: int | None = None) -> Why:
+        """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.
+
+        Raises FrontendError when there is no such kernel or line.
+        """
+        from whence.explorer.why import why
+
+        return why(self.artifact, kernel, line)
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer at every level; raises FrontendError when there is none of that name."""
+        from whence.explorer.where import where
+
+        return where(self.artifact, layer)
+
+    def coverage(self) -> dict[str, float]:
+        """Level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
+        from whence.explorer.coverage import coverage
+
+        return coverage(self.artifact)

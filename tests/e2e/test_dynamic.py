@@ -1,0 +1,267 @@
+"""Models whose sizes or steps only a call decides, against onnxruntime."""
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from numpy.typing import NDArray
+
+import whence
+from whence.dynamic import DynamicExecutable
+from whence.provenance.ledger import Ledger
+from whence.support.errors import FrontendError, FrontendWarning, PipelineError
+
+Array = NDArray[Any]
+ort: Any = import_module("onnxruntime")
+RNG = np.random.default_rng(3)
+
+
+def parsed(text: str, opset: int = 18) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]> {text}')
+
+
+def expected(model: onnx.ModelProto, inputs: dict[str, Any]) -> list[Any]:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return cast("list[Any]", session.run(None, inputs))
+
+
+def agree(executable: whence.Executable, model: onnx.ModelProto, inputs: dict[str, Any]) -> None:
+    found = executable.run(inputs)
+    wanted = expected(model, inputs)
+    for (name, mine), theirs in zip(found.items(), wanted, strict=True):
+        assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype), name
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def compiled(model: onnx.ModelProto, **options: Any) -> DynamicExecutable:
+    executable = whence.compile(model, audit=True, **options)
+    assert isinstance(executable, DynamicExecutable)
+    return executable
+
+
+def floats(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+OPEN = """graph (float[N, M] x, float[M] w) => (float[N, K] y) {
+    [extent] s = Shape (x)
+    [first] zero = Constant <value_int = 0> ()
+    [rows] n = Gather (s, zero)
+    [one] minus = Constant <value_ints = [-1]> ()
+    [axes] axis = Constant <value_ints = [0]> ()
+    [row] r = Unsqueeze (n, axis)
+    [wanted] shape = Concat <axis = 0> (r, minus)
+    [scaled] m = Mul (x, w)
+    [relu] p = Relu (m)
+    [flat] y = Reshape (p, shape)
+}"""
+
+
+def test_open_extents_are_specialised_for_as_they_are_met():
+    model = parsed(OPEN)
+    executable = compiled(model)
+    assert [str(spec) for spec in executable.inputs] == ["float32[N, M] 'x'", "float32[M] 'w'"]
+    for n, m in ((3, 5), (1, 8), (3, 5)):
+        agree(executable, model, {"x": floats(n, m), "w": floats(m)})
+    assert len(executable.specializations) == 2
+    # No arithmetic of shapes is left.
+    assert len(executable.kernels) == 1
+    assert executable.report().splitlines()[0] == "2 of at most 64 specialisations"
+    assert "float32[1, 8] 'x'" in executable.report()
+    assert executable.coverage()["relay"] == 1.0
+    assert "relu" in str(executable.where("relu"))
+
+
+def test_shapes_that_are_given_are_no_longer_open():
+    executable = whence.compile(parsed(OPEN), input_shapes="x:[2,4] w:[4]")
+    assert not isinstance(executable, DynamicExecutable)
+    half = compiled(parsed(OPEN), input_shapes={"w": (4,)})
+    assert [str(spec) for spec in half.inputs] == ["float32[N, 4] 'x'", "float32[4] 'w'"]
+    with pytest.raises(FrontendError, match=r"expected float32\[N, 4\] 'x', got float32\[2, 3\]"):
+        half(floats(2, 3), floats(4))
+
+
+def test_the_least_recently_used_specialisation_goes_first():
+    model = parsed("graph (float[N] x) => (float[N] y) { y = Relu (x) }")
+    executable = compiled(model)
+    executable._interpreter.limit = 2  # pyright: ignore[reportPrivateUsage]
+    for n in (1, 2, 1, 3):
+        executable(floats(n))
+    kept = {part.inputs[0].shape for part in executable.specializations}
+    assert kept == {(1,), (3,)}
+
+
+IF = """graph (bool c, float[2, 3] x) => (float[2, 3] y) {
+    [before] a = Neg (x)
+    [choice] b = If (c) <
+        then_branch = yes () => (float[2, 3] t) { [up] t = Exp (a) },
+        else_branch = no () => (float[2, 3] e) { [first] d = Abs (a) [second] e = Add (d, x) }
+    >
+    [after] y = Mul (b, x)
+}"""
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_condition_is_decided_by_the_call(condition: bool):
+    model = parsed(IF)
+    executable = compiled(model)
+    agree(executable, model, {"c": np.asarray(condition), "x": floats(2, 3)})
+    inner = {"choice/up"} if condition else {"choice/first", "choice/second"}
+    ran = {layer for part in executable.last for layer in part.layers}
+    assert {layer for layer in ran if "/" in layer and "." not in layer} == inner
+    assert {"choice/up", "choice/first", "choice/second", "before", "after"} < set(executable.layers)
+    assert "choice/" in str(executable.why(executable.kernels[1]))
+
+
+def test_a_known_condition_is_its_branch():
+    text = IF.replace("bool c, ", "").replace("[before]", "[known] c = Constant <value = bool {1}> () [before]")
+    model = parsed(text)
+    executable = whence.compile(model, audit=True)
+    assert not isinstance(executable, DynamicExecutable)
+    agree(executable, model, {"x": floats(2, 3)})
+    assert "choice/up" in executable.layers
+    assert "choice/up" in str(executable.where("choice/up"))
+
+
+LOOP = """graph (int64 n, float[4] x) => (float[4] total, float[T, 4] steps) {
+    [going] on = Constant <value = bool {1}> ()
+    [sum] total, steps = Loop (n, on, x) <
+        body = step (int64 i, bool cond, float[4] state) => (bool next, float[4] after, float[4] kept) {
+            [cast] f = Cast <to = 1> (i)
+            [grow] after = Add (state, f)
+            [limit] most = Constant <value = float {20}> ()
+            [largest] top = ReduceMax <keepdims = 0> (after)
+            [test] next = Less (top, most)
+            [keep] kept = Mul (after, x)
+        }
+    >
+}"""
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3, 50])
+def test_a_loop_carries_values_and_stacks_what_is_left(trips: int):
+    model = parsed(LOOP)
+    agree(compiled(model), model, {"n": np.asarray(trips), "x": floats(4)})
+
+
+SCAN = """graph (float[2] start, float[T, 2] rows) => (float[2] final, float[T, 2] sums) {
+    [running] final, sums = Scan (start, rows) <
+        num_scan_inputs = 1, scan_output_directions = [1],
+        body = step (float[2] state, float[2] row) => (float[2] after, float[2] out) {
+            [add] after = Add (state, row)
+            [copy] out = Identity (after)
+        }
+    >
+}"""
+
+
+def test_a_scan_runs_over_slices():
+    model = parsed(SCAN)
+    executable = compiled(model)
+    for rows in (5, 2):
+        agree(executable, model, {"start": floats(2), "rows": floats(rows, 2)})
+    # The body has one shape: it is compiled once.
+    assert len(executable.specializations) == 1
+
+
+def test_a_value_that_a_shape_needs_is_known_when_it_is_there():
+    model = parsed("""graph (float[6] x, int64[2] shape) => (float[A, B] y, float[C] z) {
+        [before] a = Exp (x)
+        [twice] s = Add (shape, shape)
+        [half] two = Constant <value_ints = [2]> ()
+        [back] t = Div (s, two)
+        [to] y = Reshape (a, t)
+        [flat] minus = Constant <value_ints = [-1]> ()
+        [after] z = Reshape (y, minus)
+    }""")
+    executable = compiled(model)
+    for shape in ((2, 3), (6, 1)):
+        agree(executable, model, {"x": floats(6), "shape": np.array(shape)})
+
+
+def test_functions_are_their_nodes():
+    model = onnx.parser.parse_model("""
+        <ir_version: 9, opset_import: ["": 18, "own": 1]>
+        graph (float[3] x) => (float[3] y) { [outer] y = own.Twice <k = 2.5> (x) }
+        <domain: "own", opset_import: ["": 18]>
+        Twice <k> (a) => (b) {
+            [factor] c = Constant <value_float: float = @k> ()
+            [product] b = Mul (a, c)
+        }
+    """)
+    executable = whence.compile(model, audit=True)
+    x = floats(3)
+    np.testing.assert_allclose(executable(x), x * np.float32(2.5))
+    assert [layer for layer in executable.layers if "." not in layer] == ["outer/factor", "outer/product"]
+
+
+def test_sequences_are_taken_apart():
+    model = parsed("""graph (float[6, 2] x, int64 at) => (float[2, 2] y, float[A, 2] z) {
+        [size] two = Constant <value_int = 2> ()
+        [parts] s = SplitToSequence <axis = 0> (x, two)
+        [more] t = SequenceInsert (s, x)
+        [part] y = SequenceAt (s, at)
+        [all] z = ConcatFromSequence <axis = 0> (t)
+    }""")
+    executable = compiled(model)
+    for at in (0, -1):
+        agree(executable, model, {"x": floats(6, 2), "at": np.asarray(at)})
+
+
+def test_nodes_out_of_order_are_sorted_with_a_warning():
+    model = parsed("graph (float[2] x) => (float[2] y) { [a] h = Neg (x) [b] y = Exp (h) }")
+    nodes = list(model.graph.node)
+    model.graph.ClearField("node")
+    model.graph.node.extend(reversed(nodes))
+    with pytest.warns(FrontendWarning, match="expected nodes in topological order"):
+        executable = whence.compile(model)
+    x = floats(2)
+    np.testing.assert_allclose(executable(x), np.exp(-x), rtol=1e-6)
+    assert executable.layers == ("a", "b")
+
+
+def test_several_threads_share_what_is_compiled():
+    model = parsed(LOOP)
+    executable = compiled(model)
+    x = floats(4)
+    wanted = expected(model, {"n": np.asarray(5), "x": x})[0]
+    found: list[Array] = []
+    threads = [threading.Thread(target=lambda: found.append(executable(np.asarray(5), x)[0])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for one in found:
+        np.testing.assert_allclose(one, wanted, rtol=1e-6)
+
+
+def test_bad_calls_say_what_is_wrong():
+    executable = compiled(parsed(IF))
+    with pytest.raises(PipelineError, match="expected a call before questions about its code"):
+        _ = executable.artifact
+    with pytest.raises(FrontendError, match=r"missing bool\[\] 'c'; unknown input 'd'"):
+        executable.run({"d": 1, "x": floats(2, 3)})
+    with pytest.raises(FrontendError, match=r"expected float32\[2, 3\] 'x', got float64\[2, 3\]"):
+        executable(np.asarray(True), np.zeros((2, 3)))
+    with pytest.raises(FrontendError, match=r"inputs: expected 2 \(bool\[\] 'c', float32\[2, 3\] 'x'\), got 1"):
+        executable(np.asarray(True))
+
+
+def test_what_vanished_at_import_is_in_the_ledger_of_its_stretch():
+    model = parsed(OPEN)
+    executable = compiled(model)
+    executable(floats(3, 5), floats(5))
+    ledger = executable.artifact.ledger
+    assert isinstance(ledger, Ledger)
+    gone = {entry.removed for entry in ledger.entries if entry.reason == "evaluated at import"}
+    assert ("onnx.Shape",) in gone

@@ -1,0 +1,82 @@
+"""Recurrent layers, as ONNX has them, against onnxruntime."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from whence.frontends.onnx import from_onnx
+from whence.passes.relay.evaluate import evaluate_module
+
+runtime: Any = import_module("onnxruntime")
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+TIME, BATCH, FEATURES, HIDDEN = 5, 3, 4, 6
+
+
+def layer(kind: str, both: bool, given: set[str], **attributes: Any) -> tuple[onnx.ModelProto, dict[str, Any]]:
+    """A model of one node with constant weights, and its inputs; `given` are the optional ones."""
+    rng = np.random.default_rng(len(given) + GATES[kind])
+    directions, gates = 1 + both, GATES[kind]
+    shapes = {
+        "W": (directions, gates * HIDDEN, FEATURES),
+        "R": (directions, gates * HIDDEN, HIDDEN),
+        "B": (directions, 2 * gates * HIDDEN),
+        "P": (directions, 3 * HIDDEN),
+    }
+    weights = {name: rng.standard_normal(shape).astype(np.float32) / 2 for name, shape in shapes.items()}
+    inputs: dict[str, Any] = {"x": rng.standard_normal((TIME, BATCH, FEATURES)).astype(np.float32)}
+    if "lengths" in given:
+        inputs["lengths"] = np.array([2, 5, 1], np.int32)
+    for state in {"h", "c"} & given:
+        inputs[state] = rng.standard_normal((directions, BATCH, HIDDEN)).astype(np.float32)
+    order = ["x", "W", "R", "B", "lengths", "h", "c", "P"]
+    names = [name if name in given | {"x", "W", "R"} else "" for name in order]
+    outputs = ["Y", "Y_h", "Y_c"][: 3 if kind == "LSTM" else 2]
+    node = helper.make_node(kind, names[: 8 if kind == "LSTM" else 6], outputs, hidden_size=HIDDEN, **attributes)
+    kinds = {"lengths": TensorProto.INT32}
+    graph = helper.make_graph(
+        [node],
+        "layer",
+        [helper.make_tensor_value_info(n, kinds.get(n, TensorProto.FLOAT), a.shape) for n, a in inputs.items()],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+        [numpy_helper.from_array(array, name) for name, array in weights.items() if name in names],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8), inputs
+
+
+CASES = [
+    ("RNN", False, {"B", "h"}, {"direction": "reverse"}),
+    ("RNN", True, {"lengths"}, {"direction": "bidirectional", "activations": ["Relu", "Tanh"], "clip": 0.5}),
+    ("GRU", False, {"B", "lengths"}, {"activations": ["HardSigmoid", "Softsign"], "activation_alpha": [0.3]}),
+    ("GRU", True, {"B", "h"}, {"direction": "bidirectional", "linear_before_reset": 1}),
+    ("LSTM", False, {"B", "h", "c", "P"}, {"input_forget": 1}),
+    ("LSTM", True, {"B", "lengths", "h", "c", "P"}, {"direction": "bidirectional"}),
+    (
+        "LSTM",
+        False,
+        {"B"},
+        {
+            "activations": ["HardSigmoid", "ScaledTanh", "Affine"],
+            "activation_alpha": [0.3, 0.7, 1.1],
+            "activation_beta": [0.4, 0.9, 0.1],
+            "direction": "reverse",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "both", "given", "attributes"), CASES)
+def test_recurrent(kind: str, both: bool, given: set[str], attributes: dict[str, Any]):
+    model, inputs = layer(kind, both, given, **attributes)
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    found: list[Any] = evaluate_module(from_onnx(model), list(inputs.values()))
+    for mine, theirs in zip(found, session.run(None, inputs), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-6)

@@ -1,0 +1,75 @@
+"""Logic, comparisons, bits, choice, quotients and remainders, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from operator_cases import EVERY, FLOATS, INTEGERS, NUMBERS, SIGNED, SPECIAL, Cases, Check, MakeNet, random
+
+from whence.dialects.relay.activation import PReluOp
+from whence.dialects.relay.division import FloorDivideOp, FloorModOp, ModOp, TruncDivideOp, TruncModOp
+from whence.dialects.relay.elementwise import CastOp
+from whence.dialects.relay.logic import (
+    BitwiseAndOp,
+    BitwiseOrOp,
+    BitwiseXorOp,
+    GreaterEqualOp,
+    LeftShiftOp,
+    LessEqualOp,
+    LogicalAndOp,
+    LogicalOrOp,
+    LogicalXorOp,
+    NotEqualOp,
+    RightShiftOp,
+    WhereOp,
+)
+from whence.dialects.relay.operator import Operator
+
+CASES = Cases()
+
+for op in (LogicalAndOp, LogicalOrOp, LogicalXorOp):
+    CASES.add(op, "3x5 bool", "1x5 bool")
+    CASES.add(op, "scalar bool", "7 bool")
+for op in (NotEqualOp, LessEqualOp, GreaterEqualOp):
+    for dtype in NUMBERS:
+        x = random((4, 5), dtype)
+        y = x.copy()
+        y[1:3] = random((2, 5), dtype)[::-1]
+        CASES.add(op, x, y)
+    CASES.add(op, SPECIAL, SPECIAL[::-1].copy())
+CASES.add(NotEqualOp, "9 bool", "1 bool")
+for op in (BitwiseAndOp, BitwiseOrOp, BitwiseXorOp):
+    for dtype in INTEGERS:
+        CASES.add(op, f"3x5 {dtype}", f"5 {dtype}")
+for op in (LeftShiftOp, RightShiftOp):
+    for dtype in INTEGERS:
+        distances = np.array([0, 1, 3, 7, 8, 63, 64, 100], dtype)
+        CASES.add(op, f"3x8 {dtype}", distances)
+    for dtype in SIGNED:
+        CASES.add(op, f"3x2 {dtype}", np.array([-1, -100], dtype))
+for op in (FloorDivideOp, FloorModOp, ModOp, TruncDivideOp, TruncModOp):
+    for dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        numbers = np.array([info.min, info.min + 1, 0, 1, 2, 7, info.max // 2, info.max], dtype)
+        if info.min:
+            numbers = np.append(numbers, np.array([-1, -2, -7], dtype))
+        CASES.add(op, numbers[:, None], numbers)
+    for dtype in FLOATS:
+        CASES.add(op, f"4x5 {dtype}", f"5 {dtype}")
+    some = np.array([-7.5, -2, -0.0, 0, 0.5, 3, 8, np.inf, -np.inf, np.nan], np.float32)
+    CASES.add(op, some[:, None], some)
+for dtype in EVERY:
+    CASES.add(WhereOp, "3x1 bool", f"3x5 {dtype}", f"5 {dtype}")
+CASES.add(WhereOp, "scalar bool", "scalar", "2x1x3")
+CASES.add(WhereOp, "4x6x5 bool", "1x5", "6x1")
+for dtype in (*FLOATS, "int32", "uint8"):
+    CASES.add(PReluOp, f"2x3x5 {dtype}", f"3 {dtype}")
+CASES.add(PReluOp, "2x3x1", "1", axis=-1)
+for dtype in ("int8", "int16", "uint8", "uint16", "uint32"):
+    # Some are beyond the range of the dtype.
+    CASES.add(CastOp, np.array([-1.5, -300, 300, 70000, 0.99, 127.5, -40000] * 3, np.float32), dtype=dtype)
+
+
+@pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
+def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
+    CASES.check(kind, make_net, check_model)

@@ -1,0 +1,45 @@
+"""Reductions beyond sum and max, compiled: products, logic, places of extremes, variance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from operator_cases import FLOATS, NUMBERS, Cases, Check, MakeNet, random
+
+from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MinOp, ProdOp, VarianceOp
+
+CASES = Cases()
+
+for dtype in NUMBERS:
+    CASES.add(ProdOp, random((3, 5, 2), dtype) if dtype not in FLOATS else random((3, 5, 2), dtype) / 2, axis=[1])
+CASES.add(ProdOp, "3x5", keepdims=True)
+CASES.add(ProdOp, "17x3", axis=[-1], exclude=True)
+for op in (AllOp, AnyOp):
+    CASES.add(op, "5x7x3 bool", axis=[0])
+    CASES.add(op, "2x64 bool", axis=[1], keepdims=True)
+    CASES.add(op, np.array([[True, True], [False, False]]), axis=[1])
+    CASES.add(op, "4 bool")
+for op in (MaxOp, MinOp):
+    CASES.add(op, "5x7 bool", axis=[1])
+for op in (ArgMaxOp, ArgMinOp):
+    for dtype in ("float32", "float16", "int8", "int64", "uint32"):
+        # Small numbers, so that several are equal.
+        few = (random((4, 9, 3), dtype).astype(np.float64) % 3).astype(random((1,), dtype).dtype)
+        CASES.add(op, few, axis=[1], select_last_index=dtype == "int8")
+    CASES.add(op, "5x6x32", axis=[2], keepdims=True, select_last_index=True)
+    CASES.add(op, "3x4x5", axis=[0, 2], keepdims=True)
+    CASES.add(op, "3x4x5", axis=[1], exclude=True, select_last_index=True)
+    CASES.add(op, "3x1x5", axis=[1])
+    CASES.add(op, "4x5 bool", axis=[1])
+    CASES.add(op, np.array([1, np.nan, 2, np.inf], np.float32))
+    CASES.add(op, np.array([-np.inf, -np.inf], np.float32))
+for dtype in FLOATS:
+    x = random((3, 20, 2), dtype)
+    CASES.add(VarianceOp, x, x.astype(np.float64).mean(1, keepdims=True).astype(x.dtype), axis=[1])
+CASES.add(VarianceOp, "3x5", "1x1", unbiased=True, keepdims=True)
+
+
+@pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
+def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
+    CASES.check(kind, make_net, check_model)

@@ -1,0 +1,55 @@
+"""Convolutions and poolings of one to three spatial axes, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from operator_cases import Cases, Check, MakeNet
+
+from whence.dialects.relay import nn
+from whence.dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp
+from whence.dialects.relay.operator import Operator
+
+CASES = Cases()
+CASES.add(nn.Conv1DOp, "2x6x17", "8x6x3", constants=1, padding=(1, 0), strides=(2,))
+CASES.add(nn.Conv1DOp, "1x4x9 float64", "6x2x3 float64", groups=2, dilation=(2,))
+CASES.add(nn.Conv1DOp, "1x8x20", "8x1x5", constants=1, groups=8, padding=(2,))
+CASES.add(nn.Conv1DOp, "1x3x7 float16", "3x1x3 float16", groups=3, padding=(1,))
+CASES.add(nn.Conv1DOp, "1x3x7", "9x1x3", constants=1, groups=3)
+CASES.add(nn.Conv3DOp, "1x4x5x6x7", "8x4x3x3x3", constants=1, padding=(1, 1, 1), strides=(1, 2, 1))
+CASES.add(nn.Conv3DOp, "2x3x4x4x4", "5x3x2x1x3", padding=(0, 0, 1, 1, 0, 1), dilation=(1, 1, 2))
+CASES.add(nn.Conv3DOp, "1x16x3x5x5", "16x1x3x3x3", constants=1, groups=16, padding=(1,))
+CASES.add(Conv1DTransposeOp, "2x4x7", "4x3x4", constants=1, strides=(3,), padding=(2, 1), dilation=(2,))
+CASES.add(Conv1DTransposeOp, "1x2x4 float16", "2x1x2 float16", strides=(3,), output_padding=(2,))
+CASES.add(Conv2DTransposeOp, "1x6x5x4", "6x2x3x4", groups=2, strides=(2, 1), padding=(1, 0), output_padding=(1, 0))
+CASES.add(Conv2DTransposeOp, "1x16x6x6", "16x16x4x4", constants=1, strides=(2, 2), padding=(1, 1))
+CASES.add(Conv2DTransposeOp, "1x1x5x5", "1x1x2x2", constants=1, strides=(2, 2), padding=(4, 3))
+CASES.add(Conv3DTransposeOp, "1x2x2x3x3", "2x2x2x3x1", constants=1, strides=(2, 1, 2), dilation=(1, 2, 1))
+for max_pool, avg_pool, image in (
+    (nn.MaxPool1DOp, nn.AvgPool1DOp, (13,)),
+    (nn.MaxPool3DOp, nn.AvgPool3DOp, (5, 6, 9)),
+):
+    rank = len(image)
+    text = "x".join(map(str, (2, 3, *image)))
+    window: dict[str, Any] = {"pool_size": (3,) * rank, "strides": (2,) * rank, "padding": (1,) * rank}
+    CASES.add(max_pool, text, **window)
+    CASES.add(max_pool, f"{text} int8", **window, ceil_mode=True)
+    CASES.add(avg_pool, text, **window, ceil_mode=True)
+    CASES.add(avg_pool, f"{text} float16", **window, count_include_pad=True)
+    CASES.add(avg_pool, text, pool_size=(2,) * rank, dilation=(2,) * rank)
+CASES.add(nn.MaxPool3DOp, "1x2x4x5x6x8", pool_size=(2, 2, 2), layout="NCDHW8c")
+for kind in (nn.AdaptiveMaxPool1DOp, nn.AdaptiveAvgPool1DOp):
+    CASES.add(kind, "2x3x10", output_size=(4,))
+    CASES.add(kind, "2x3x5", output_size=(7,))
+for kind in (nn.AdaptiveMaxPool2DOp, nn.AdaptiveAvgPool2DOp):
+    CASES.add(kind, "1x3x7x12", output_size=(3, 4))
+    CASES.add(kind, "1x3x6x6 float16", output_size=(1,))
+    CASES.add(kind, "1x2x5x4", output_size=())
+for kind in (nn.AdaptiveMaxPool3DOp, nn.AdaptiveAvgPool3DOp):
+    CASES.add(kind, "1x2x5x4x6", output_size=(2, 3, 4))
+
+
+@pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
+def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
+    CASES.check(kind, make_net, check_model)
