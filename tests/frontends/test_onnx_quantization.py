@@ -50,6 +50,7 @@ def check(
 ) -> None:
     """One node, whose inputs at `run` are the graph's and the others constants; of integers `steps` may differ."""
     domain, out = attributes.pop("domain", ""), attributes.pop("out", None)
+    tolerance = attributes.pop("tolerance", 1e-5)
     names = ["" if value is None else f"i{at}" for at, value in enumerate(inputs)]
     arrays = {name: np.asarray(value) for name, value in zip(names, inputs, strict=True) if value is not None}
     given = [f"i{at}" for at in run]
@@ -72,7 +73,7 @@ def check(
     found = cast(Array, whence.compile(model, threads=1)(*feeds))
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     if wanted.dtype.kind == "f":
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
     else:
         assert np.abs(found.astype(int) - wanted.astype(int)).max(initial=0) <= steps
 
@@ -152,6 +153,22 @@ def test_products(dtype: str):
     if dtype == "uint8":
         check("QGemm", (a[0], s(0.02), zero, *own, s(0.4), z(3, dtype)), steps=1, domain=MICROSOFT, transB=1)
         check("QGemm", (a[0], s(0.02), zero, *own), domain=MICROSOFT, transB=1, alpha=1.5, out="float32")
+
+
+def test_choice():
+    condition = np.array([[True], [False], [True]])
+    parts = (integers((3, 5), "uint8"), s(0.04), z(3, "uint8"), integers((1, 5), "uint8", 1), s(0.05), z(1, "uint8"))
+    check("QLinearWhere", (condition, *parts, s(0.06), z(9, "uint8")), (0, 1, 4), steps=1, domain=MICROSOFT)
+
+
+def test_recurrent_layer():
+    x = _random().standard_normal((5, 2, 6)).astype(np.float32)
+    weights = integers((1, 6, 32), "uint8"), integers((1, 8, 32), "uint8", 1)
+    bias = _random(2).standard_normal((1, 64)).astype(np.float32) * s(0.1)
+    scale, zero = np.full(1, 0.004, np.float32), np.full(1, 128, np.uint8)
+    inputs = (x, *weights, bias, None, None, None, None, scale, zero, scale, zero)
+    # Theirs quantises the states, too.
+    check("DynamicQuantizeLSTM", inputs, domain=MICROSOFT, hidden_size=8, tolerance=2e-3)
 
 
 def test_dynamic_quantisation():
