@@ -253,12 +253,23 @@ class Blocked(Operator):
 
 @irdl_op_definition
 class ContribConv2DNCHWcOp(Blocked):
-    """2-d convolution; the weight is OIHW[x/p]i[y]o, words of p input channels."""
+    """2-d convolution; the weight is OIHW[x/p]i[y]o, words of p input channels.
+
+    along: "C" for that; "W" for words of 2 neighbours in a row, of blocks of one channel, OIHW1i[y]o.
+    """
 
     name = "relay.qnn.contrib_conv2d_NCHWc"
+    # Own operands and attributes come before those of a base.
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    input_zero_point = operand_def(TensorType)
+    correction = opt_operand_def(TensorType)
+    along = string("C")
 
     @classmethod
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
+        if sig.str("along") == "W":
+            return ContribDepthwiseConv2DNCHWcOp.kernel(sig, words)
         block = sig.shape(0)[-1]
         w = unpacked(words, sig.int("parts"), 4, block)
         o, i, kh, kw, _, ob = w.shape

@@ -150,7 +150,7 @@ def where(ctx: Context) -> SSAValue:
 
 
 def _recurrent_weights(ctx: Context, index: int, scale: int) -> Tensor:
-    """Weights (directions, features, gates) as floats (directions, gates, features), by scales per direction or gate."""
+    """Weights (directions, features, gates) as floats, features last; scales are of each direction or gate."""
 
     def spread(value: SSAValue) -> SSAValue:
         own = shape_of(value)
