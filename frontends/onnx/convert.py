@@ -58,6 +58,8 @@ CONVERTERS: dict[str, Converter] = {
     **random.TABLE,
     **rearrange.TABLE,
     **recurrent.TABLE,
+    **quantization.TABLE,
+    **rearrange.TABLE,
     **reductions.TABLE,
     **rotary.TABLE,
     **sequences.TABLE,
@@ -83,6 +85,7 @@ MICROSOFT: dict[str, Converter] = {
     **rotary.MICROSOFT,
     **vision.MICROSOFT,
 }
+MICROSOFT: dict[str, Converter] = {**quantized_contrib.TABLE}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}

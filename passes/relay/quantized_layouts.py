@@ -24,9 +24,15 @@ from ...dialects.relay.qnn_products import (
 )
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
-from .blocking import PLAIN, blocked_source, in_blocks, panel_width, product_block, vector_block
+from .blocking import blocked_source, in_blocks, panel_width, product_block, vector_block
 from .constant_operands import constant_value
 from .sink_transforms import SMALLEST_BLOCK
+
+PLAIN = "NCHW"
+
+
+_FEW = 3
+"""Channels, of an image, that are packed along its rows."""
 
 
 @dataclass
@@ -98,30 +104,38 @@ class BlockQuantizedConv2D(RewritePattern):
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
         depthwise = groups == channels == outputs
-        work = _Blocking(
-            op, 2 if depthwise else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module), self.module
-        )
+        few = groups == 1 and channels <= _FEW and kernel[1] > 1
+        parts = 2 if depthwise or few else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        work = _Blocking(op, parts, self.module)
         zero_point = _per_output(work, op.kernel_zero_point, 4)
+        along: dict[str, Value] = {}
         if depthwise:
             block_in = block_out = vector_block(channels, self.lanes)
             words = work.words(op.weight, zero_point, 3)
             layout, kind = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
+        elif few:
+            # Neighbours in a row fill words, and so are packed by vectors.
+            block_in, block_out = 1, product_block(outputs, self.lanes)
+            words = work.words(op.weight, zero_point, 3)
+            layout, kind = f"OIHW1i{block_out}o", ContribConv2DNCHWcOp
+            along["along"] = "W"
         else:
             block_in = self._input_block(op.data, channels // groups)
             block_out = product_block(outputs // groups, self.lanes)
             words = self._channel_words(work, op.weight, zero_point, block_in)
             layout, kind = f"OIHW{-(-block_in // work.parts)}i{block_out}o", ContribConv2DNCHWcOp
         words = work.add(LayoutTransformOp, words, src_layout="OIHW", dst_layout=layout)
-        data = work.add(LayoutTransformOp, op.data, src_layout=PLAIN[4], dst_layout=in_blocks(PLAIN[4], block_in))
+        data = work.add(LayoutTransformOp, op.data, src_layout=PLAIN, dst_layout=in_blocks(PLAIN, block_in))
         attributes: dict[str, Value] = {
             name: op.signature.get(name) for name in ("strides", "padding", "dilation", "groups")
-        }
+        } | along
         correction = work.correction(op.weight, op.data, op.input_zero_point, block_out)
         conv = work.add(
             kind, data, words, op.input_zero_point, correction, kernel_size=kernel, parts=work.parts, **attributes
         )
-        blocks = in_blocks(PLAIN[4], block_out)
-        work.instead(work.add(LayoutTransformOp, conv, src_layout=blocks, dst_layout=PLAIN[4]), rewriter)
+        work.instead(
+            work.add(LayoutTransformOp, conv, src_layout=in_blocks(PLAIN, block_out), dst_layout=PLAIN), rewriter
+        )
 
     def _channel_words(self, work: _Blocking, weight: SSAValue, zero_point: SSAValue, block: int) -> SSAValue:
         """Words of the channels of a block of input channels, of which the last may hold one channel only."""

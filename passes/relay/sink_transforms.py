@@ -115,7 +115,8 @@ class SinkThroughPool(RewritePattern):
             sinking = Sinking(op)
             data = sinking.take(source, source.block)
             layout = in_blocks(plain, source.block)
-            sinking.finish(moved(op, data, *op.operands[1:], layout=layout, out_layout=""), source.block, rewriter)
+            twin = moved(op, data, *op.operands[1:], layout=layout, out_layout="")
+            sinking.finish(twin, source.block, rewriter)
 
 
 class SinkThroughConcatenate(RewritePattern):
