@@ -58,8 +58,6 @@ CONVERTERS: dict[str, Converter] = {
     **random.TABLE,
     **rearrange.TABLE,
     **recurrent.TABLE,
-    **quantization.TABLE,
-    **rearrange.TABLE,
     **reductions.TABLE,
     **rotary.TABLE,
     **sequences.TABLE,
@@ -72,20 +70,19 @@ CONVERTERS: dict[str, Converter] = {
 """Operators of the default domain."""
 
 MICROSOFT: dict[str, Converter] = {
-    **indexing.MICROSOFT,
-    **rearrange.MICROSOFT,
-    **sorting.MICROSOFT,
     **activations.MICROSOFT,
     **attention_microsoft.MICROSOFT,
     **convolution.MICROSOFT,
+    **indexing.MICROSOFT,
     **matmul_nbits.MICROSOFT,
     **normalization.MICROSOFT,
     **products.MICROSOFT,
     **quantized_contrib.TABLE,
+    **rearrange.MICROSOFT,
     **rotary.MICROSOFT,
+    **sorting.MICROSOFT,
     **vision.MICROSOFT,
 }
-MICROSOFT: dict[str, Converter] = {**quantized_contrib.TABLE}
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
