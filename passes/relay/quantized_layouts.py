@@ -97,9 +97,9 @@ class BlockQuantizedConv2D(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv2DOp, rewriter: PatternRewriter, /):
-        layouts = (op.data_layout.data, op.kernel_layout.data, op.out_layout.data or PLAIN[4])
+        layouts = (op.data_layout.data, op.kernel_layout.data, op.out_layout.data or PLAIN)
         constant = all(isinstance(value.owner, ConstantOp) for value in (op.weight, op.kernel_zero_point))
-        if layouts != (PLAIN[4], "OIHW", PLAIN[4]) or not constant:
+        if layouts != (PLAIN, "OIHW", PLAIN) or not constant:
             return
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
