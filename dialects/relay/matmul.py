@@ -43,7 +43,10 @@ class DenseOp(Operator):
 
 @irdl_op_definition
 class ContribDensePackOp(Operator):
-    """`data (m, k)` times a weight packed as `(n / b, k, b)`; `weight_layout` names the block, `NC16n`."""
+    """`data (m, k)` times a weight packed as `(n / b, k, b)`; `weight_layout` names the block, `NC16n`.
+
+    With fewer `units` than the panels have columns, those beyond are no part of the result.
+    """
 
     name = "relay.nn.contrib_dense_pack"
     data = operand_def(TensorType)
@@ -60,17 +63,60 @@ class ContribDensePackOp(Operator):
         panels, depth, block = sig.rank(1, 3)
         if depth != k:
             sig.fail(f"a packed weight of {k} rows", str(sig.types[1]))
-        return [TensorType(sig.same_element(), (m, panels * block))]
+        units = sig.get("units") or panels * block
+        if not (panels - 1) * block < units <= panels * block:
+            sig.fail(f"units of {panels} panels of {block}", str(units))
+        return [TensorType(sig.same_element(), (m, units))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
         panels, depth, block = weight.shape
-        return np.matmul(widened(data), widened(weight).transpose(0, 2, 1).reshape(panels * block, depth).T)
+        rows = widened(weight).transpose(0, 2, 1).reshape(panels * block, depth)
+        return np.matmul(widened(data), rows[: sig.get("units") or panels * block].T)
+
+
+@irdl_op_definition
+class MatmulOp(Operator):
+    """`tensor_a (.., m, k)` times `tensor_b (k, n)`, either with its last two dimensions swapped if said so."""
+
+    name = "relay.nn.matmul"
+    tensor_a = operand_def(TensorType)
+    tensor_b = operand_def(TensorType)
+    result = result_def(TensorType)
+    units = optional_integer()
+    out_dtype = string("")
+    transpose_a = boolean(False)
+    transpose_b = boolean(False)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if len(sig.shape(0)) < 2:
+            sig.fail("a first operand of at least 2 dimensions", str(sig.types[0]))
+        *batch, m, k = sig.shape(0)
+        depth, n = sig.rank(1, 2)
+        if sig.get("transpose_a"):
+            m, k = k, m
+        if sig.get("transpose_b"):
+            depth, n = n, depth
+        if depth != k:
+            sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
+        if (units := sig.get("units")) is not None and units != n:
+            sig.fail(f"units = {n} as the second operand has", str(units))
+        return [TensorType(sig.same_element(), (*batch, m, n))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, a: AnyArray, b: AnyArray) -> AnyArray:
+        left = a.swapaxes(-1, -2) if sig.get("transpose_a") else a
+        return np.matmul(widened(left), widened(b.T if sig.get("transpose_b") else b))
 
 
 @irdl_op_definition
 class BatchMatmulOp(Operator):
-    """Per batch `x` times `y`, either transposed if said so; `transpose_b` is the default, as in TVM."""
+    """Per batch `x` times `y`, either transposed if said so; `transpose_b` is the default, as in TVM.
+
+    Operands have any number of batch dimensions, which broadcast as numpy's; TVM has one.
+    """
 
     name = "relay.nn.batch_matmul"
     x = operand_def(TensorType)
@@ -83,17 +129,26 @@ class BatchMatmulOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        (bx, *x), (by, *y) = sig.rank(0, 3), sig.rank(1, 3)
-        m, k = reversed(x) if sig.get("transpose_a") else x
-        depth, n = reversed(y) if sig.get("transpose_b") else y
-        if depth != k or (bx != by and 1 not in (bx, by)):
+        for index in (0, 1):
+            if len(sig.shape(index)) < 3:
+                sig.fail(f"an operand {index} of at least 3 dimensions", str(sig.types[index]))
+        (*bx, m, k), (*by, depth, n) = sig.shape(0), sig.shape(1)
+        if sig.get("transpose_a"):
+            m, k = k, m
+        if sig.get("transpose_b"):
+            depth, n = n, depth
+        try:
+            batch = np.broadcast_shapes(tuple(bx), tuple(by))
+        except ValueError:
+            batch = None
+        if depth != k or batch is None:
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
-        return [TensorType(sig.same_element(), (max(bx, by), m, n))]
+        return [TensorType(sig.same_element(), (*batch, m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, y: AnyArray) -> AnyArray:
-        left = x.transpose(0, 2, 1) if sig.get("transpose_a") else x
-        right = y.transpose(0, 2, 1) if sig.get("transpose_b") else y
+        left = x.swapaxes(-1, -2) if sig.get("transpose_a") else x
+        right = y.swapaxes(-1, -2) if sig.get("transpose_b") else y
         return np.matmul(widened(left), widened(right))
 
 

@@ -13,6 +13,7 @@ from .matmul import BatchMatmulOp as BatchMatmulOp
 from .matmul import BiasAddOp as BiasAddOp
 from .matmul import ContribDensePackOp as ContribDensePackOp
 from .matmul import DenseOp as DenseOp
+from .matmul import MatmulOp as MatmulOp
 from .normalization import BatchNormOp as BatchNormOp
 from .normalization import DropoutOp as DropoutOp
 from .normalization import LayerNormOp as LayerNormOp

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -11,9 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 AnyArray: TypeAlias = npt.NDArray[Any]
-
-ALIGNMENT = 64
-"""Bytes; what kernels expect of the arrays they get."""
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -56,11 +52,3 @@ def strided(
     for axis, start, count, stride in zip(axes, starts, counts, strides, strict=True):
         index[axis] = slice(start, start + (count - 1) * stride + 1, stride)
     return x[tuple(index)]
-
-
-def aligned_empty(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """An uninitialised array, contiguous and on a 64-byte boundary."""
-    size = prod(shape) * dtype.itemsize
-    buffer = np.empty(size + ALIGNMENT, np.uint8)
-    start = -buffer.ctypes.data % ALIGNMENT
-    return buffer[start : start + size].view(dtype).reshape(shape)

@@ -157,7 +157,7 @@ class Recurrent(Operator):
         time, batch, _ = data.shape
         last = np.full(batch, time) if lengths is None else lengths.astype(np.int64)
         now, out = [state.copy() for state in states], np.zeros((time, *states[0].shape), data.dtype)
-        rows: AnyArray = np.arange(batch)
+        rows: AnyArray = np.array(range(batch))
         for t in range(time):
             alive = t < last
             at = np.where(alive & bool(sig.get("reverse")), last - 1 - t, t)

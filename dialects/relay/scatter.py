@@ -192,7 +192,7 @@ class MatrixSetDiagOp(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         sig.same_element()
         *batch, rows, columns = sig.shape(0)
-        low, high = sig.pair("k")
+        low, high = sig.spatial("k", 2)
         longest = min(rows + min(high, 0), columns + min(-low, 0))
         wanted = (*batch, *([high - low + 1] if low != high else []), longest)
         sides = sig.str("align").split("_")
@@ -210,7 +210,7 @@ class MatrixSetDiagOp(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, diagonal: AnyArray) -> AnyArray:
-        low, high = sig.pair("k")
+        low, high = sig.spatial("k", 2)
         out, (rows, columns) = x.copy(), x.shape[-2:]
         parts = diagonal if low != high else diagonal[..., None, :]
         for number in range(low, high + 1):

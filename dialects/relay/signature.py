@@ -101,6 +101,11 @@ class Signature:
             self.fail(f"{name} of {rank} int{'s' * (rank > 1)}", str(list(values)))
         return values
 
+    def pair(self, name: str) -> tuple[int, int]:
+        """An attribute of two ints, one per spatial axis."""
+        first, second = self.spatial(name, 2)
+        return first, second
+
     def rank(self, index: int, *allowed: int) -> tuple[int, ...]:
         """The shape of operand `index`, whose rank must be one of `allowed`."""
         shape = self.shape(index)

@@ -10,9 +10,10 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
+from ...runtime.tensors import aligned_empty
 from .attributes import integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
-from .numerics import AnyArray, aligned_empty
+from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .reduce import MaxOp as MaxOp
 from .reduce import MeanOp as MeanOp

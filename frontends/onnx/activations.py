@@ -144,6 +144,19 @@ def hardmax(ctx: Context) -> SSAValue:
     return along_axis(ctx, one_hot)
 
 
+def bias_gelu(ctx: Context) -> SSAValue:
+    return gelu_erf(wide_term(ctx, 0) + wide_term(ctx, 1)).to(ctx.dtype(0)).value
+
+
+def fast_gelu(ctx: Context) -> SSAValue:
+    x = wide_term(ctx, 0)
+    return gelu_tanh(x + wide_term(ctx, 1) if ctx.has(1) else x).to(ctx.dtype(0)).value
+
+
+def quick_gelu(ctx: Context, x: Term) -> Term:
+    return x * sigmoid(x * ctx.float("alpha", 1.702))
+
+
 TABLE = {
     "Celu": activation(celu),
     "Elu": activation(elu),
@@ -161,4 +174,11 @@ TABLE = {
     "Softsign": activation(softsign),
     "Swish": activation(swish),
     "ThresholdedRelu": activation(thresholded_relu),
+}
+
+MICROSOFT = {
+    "BiasGelu": Converter(bias_gelu),
+    "FastGelu": Converter(fast_gelu),
+    "Gelu": activation(lambda ctx, x: gelu_erf(x)),
+    "QuickGelu": activation(quick_gelu),
 }

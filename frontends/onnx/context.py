@@ -23,7 +23,7 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .limits import excess, expectation
 from .names import value_name
-from .tensors import to_array
+from .tensors import dense, to_array
 
 Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
 """What stands for one operand that an operator declares."""
@@ -226,6 +226,12 @@ class Context:
     def tensor_attribute(self, name: str) -> Array | None:
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else self.decode(attribute.t)
+
+    def sparse_attribute(self, name: str) -> Array | None:
+        """A sparse tensor with its zeros."""
+        attribute = self._attribute(name, AttributeProto.SPARSE_TENSOR)
+        what = f"{self.node.op_type} '{self.node.output[0]}'"
+        return None if attribute is None else dense(attribute.sparse_tensor, self.folder, what)
 
     def decode(self, tensor: TensorProto) -> Array:
         """The values of a tensor held by an attribute."""

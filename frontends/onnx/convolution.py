@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp
+from ...dialects.relay.elementwise import AddOp, ClipOp, LeakyReluOp, MultiplyOp, ReluOp, SigmoidOp, TanhOp
 from ...dialects.relay.nn import BiasAddOp, Conv1DOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.window_indices import DeformableConv2DOp
 from .context import Context
 from .converter import Converter
 from .window import Sizes, explicit_pads, halves, image_of, positive, window
@@ -48,6 +50,33 @@ def _with_bias(ctx: Context, result: SSAValue, index: int = 2) -> SSAValue:
     return ctx.emit(BiasAddOp, result, ctx.value(index)) if ctx.has(index) else result
 
 
+def fused_conv(ctx: Context) -> SSAValue:
+    """`conv`, plus input 3 if there is one, then an activation."""
+    result = conv(ctx)
+    if ctx.has(3):
+        result = ctx.emit(AddOp, result, ctx.value(3))
+    kind, numbers = ctx.str("activation", ""), list(ctx.floats("activation_params") or ())
+    match kind, len(numbers):
+        case "", _:
+            return result
+        case "Relu", _:
+            return ctx.emit(ReluOp, result)
+        case "Sigmoid", _:
+            return ctx.emit(SigmoidOp, result)
+        case "Tanh", _:
+            return ctx.emit(TanhOp, result)
+        case "LeakyRelu", 1:
+            return ctx.emit(LeakyReluOp, result, alpha=numbers[0])
+        case "Clip", 2:
+            return ctx.emit(ClipOp, result, a_min=numbers[0], a_max=numbers[1])
+        case "HardSigmoid", 2:
+            line = ctx.emit(MultiplyOp, result, ctx.scalar(numbers[0], result))
+            line = ctx.emit(AddOp, line, ctx.scalar(numbers[1], result))
+            return ctx.emit(ClipOp, line, a_min=0.0, a_max=1.0)
+        case _:
+            ctx.fail("activation Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid", f"{kind} {numbers}")
+
+
 def conv_transpose(ctx: Context) -> SSAValue:
     """nn.conv1d_transpose, 2d or 3d, then nn.bias_add if there is a bias.
 
@@ -85,7 +114,32 @@ def conv_transpose(ctx: Context) -> SSAValue:
     return _with_bias(ctx, result)
 
 
+def deform_conv(ctx: Context) -> SSAValue:
+    """nn.deformable_conv2d, then nn.bias_add if there is a bias."""
+    image = image_of(ctx)
+    if len(image) != 2:
+        ctx.fail("a 4-d input (batch, channels, height, width)", f"shape {list(ctx.shape(0))}")
+    found = window(ctx, image, _kernel(ctx, image, "outputs, inputs"))
+    result = ctx.emit(
+        DeformableConv2DOp,
+        ctx.value(0),
+        ctx.value(2),
+        ctx.value(1),
+        ctx.value(4) if ctx.has(4) else None,
+        strides=found.strides,
+        padding=found.padding,
+        dilation=found.dilation,
+        deformable_groups=ctx.int("offset_group", 1),
+        groups=ctx.int("group", 1),
+    )
+    return _with_bias(ctx, result, 3)
+
+
 TABLE = {
     "Conv": Converter(conv),
     "ConvTranspose": Converter(conv_transpose),
+    "DeformConv": Converter(deform_conv),
+}
+MICROSOFT = {
+    "FusedConv": Converter(fused_conv),
 }

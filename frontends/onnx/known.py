@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ...support.dtypes import Array
@@ -21,7 +23,12 @@ def constant(ctx: Context) -> Array:
         return np.asarray(ctx.int("value_int", 0), np.int64)
     if (ints := ctx.ints("value_ints")) is not None:
         return np.asarray(ints, np.int64)
-    ctx.fail("a value, value_float(s) or value_int(s)", ", ".join(a.name for a in ctx.node.attribute) or "no attribute")
+    if (sparse := ctx.sparse_attribute("sparse_value")) is not None:
+        return sparse
+    ctx.fail(
+        "a value, sparse_value, value_float(s) or value_int(s)",
+        ", ".join(a.name for a in ctx.node.attribute) or "no attribute",
+    )
 
 
 def constant_of_shape(ctx: Context) -> Array:
@@ -43,8 +50,14 @@ def shape(ctx: Context) -> Array:
     return extents[ctx.int("start", 0) : end]
 
 
+def size(ctx: Context) -> Array:
+    """How many elements a tensor has."""
+    return np.asarray(prod(ctx.shape(0)), np.int64)
+
+
 TABLE = {
     "Constant": Converter(constant),
     "ConstantOfShape": Converter(constant_of_shape),
     "Shape": Converter(shape),
+    "Size": Converter(size),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import AbsOp, MultiplyOp, PowerOp, SqrtOp
@@ -20,10 +21,12 @@ from ...dialects.relay.nn import (
     Pool,
 )
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, SumOp
+from ...dialects.relay.scatter import ScatterElementsOp
+from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, ReshapeOp, SumOp
+from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
 from .context import Context
 from .converter import Converter
-from .window import Sizes, Window, image_of, positive, window
+from .window import Sizes, Window, explicit_pads, image_of, positive, window
 
 ByRank = Mapping[int, type[Operator]]
 MAX_POOL: ByRank = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
@@ -59,9 +62,19 @@ def _emit(
     )
 
 
-def max_pool(ctx: Context) -> SSAValue:
-    """nn.max_pool1d, 2d or 3d; `ceil_mode` becomes padding after the image."""
+def max_pool(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
+    """nn.max_pool1d, 2d or 3d, or nn.max_pool_with_argmax; `ceil_mode` becomes padding after the image."""
     _, found, beyond = _window(ctx)
+    if any(ctx.node.output[1:]):
+        return ctx.emit_all(
+            MaxPoolWithArgmaxOp,
+            ctx.value(0),
+            pool_size=found.kernel,
+            strides=found.strides,
+            dilation=found.dilation,
+            padding=(*found.before, *_sum(found.after, beyond)),
+            storage_order=ctx.int("storage_order", 0),
+        )
     return _emit(ctx, MAX_POOL, ctx.value(0), found, found.before, _sum(found.after, beyond))
 
 
@@ -138,6 +151,27 @@ def global_pool(op: type[Pool], reduction: type[Operator]) -> Callable[[Context]
     return convert
 
 
+def max_unpool(ctx: Context) -> SSAValue:
+    """Zeros with each element at its place in the pooled image; a larger `output_shape` has it at its beginning."""
+    shape = ctx.shape(0)
+    image = image_of(ctx)
+    rank = len(image)
+    kernel, strides = positive(ctx, "kernel_shape", rank), positive(ctx, "strides", rank, 1)
+    before, after = explicit_pads(ctx, rank)
+    columns = zip(image, kernel, strides, before, after, strict=True)
+    whole = (*shape[:2], *((extent - 1) * s + k - a - b for extent, k, s, a, b in columns))
+    zeros = ctx.constant(np.zeros(prod(whole), ctx.dtype(0)), "zeros")
+    flat = [ctx.emit(ReshapeOp, ctx.value(index), newshape=(prod(shape),)) for index in (0, 1)]
+    filled = ctx.emit(ScatterElementsOp, zeros, flat[1], flat[0])
+    result = ctx.emit(ReshapeOp, filled, newshape=whole)
+    if not ctx.has(2) or (wanted := ctx.known_ints(2, "an output shape")) == whole:
+        return result
+    if len(wanted) != len(whole) or any(a < b for a, b in zip(wanted, whole, strict=True)):
+        ctx.fail(f"an output shape of at least {list(whole)}", str(list(wanted)))
+    width = [w for a, b in zip(wanted, whole, strict=True) for w in (0, a - b)]
+    return ctx.emit(PadOp, result, ctx.scalar(0, result), pad_width=width)
+
+
 TABLE = {
     "AveragePool": Converter(avg_pool),
     "GlobalAveragePool": Converter(global_pool(GlobalAvgPool2DOp, MeanOp)),
@@ -145,4 +179,5 @@ TABLE = {
     "GlobalMaxPool": Converter(global_pool(GlobalMaxPool2DOp, MaxOp)),
     "LpPool": Converter(lp_pool),
     "MaxPool": Converter(max_pool),
+    "MaxUnpool": Converter(max_unpool),
 }

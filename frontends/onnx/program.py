@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import LocationAttr
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
-from .tensors import dtype_of, to_array
+from .tensors import dense, dtype_of, to_array
 
 CONTROL = ("If", "Loop", "Scan")
 
@@ -88,17 +88,6 @@ class Constants(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self.protos) + len(self.sparse)
-
-
-def dense(tensor: onnx.SparseTensorProto, folder: Path | None, what: str) -> Array:
-    """A sparse tensor with its zeros."""
-    values, at = to_array(tensor.values, folder, what), to_array(tensor.indices, folder, what)
-    whole = np.zeros(tuple(tensor.dims), values.dtype)
-    if at.ndim == 2:
-        whole[tuple(np.asarray(at, np.int64).T)] = values
-    else:
-        whole.reshape(-1)[np.asarray(at, np.int64)] = values
-    return whole
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,3 +133,14 @@ def to_array(tensor: TensorProto, folder: Path | None, what: str) -> Array:
         return onnx.numpy_helper.to_array(tensor).reshape(shape)
     except ValueError as error:
         raise FrontendError(f"{what}: expected {prod(shape)} elements for {list(shape)}, got: {error}") from error
+
+
+def dense(tensor: onnx.SparseTensorProto, folder: Path | None, what: str) -> Array:
+    """A sparse tensor with its zeros."""
+    values, at = to_array(tensor.values, folder, what), to_array(tensor.indices, folder, what)
+    whole = np.zeros(tuple(tensor.dims), values.dtype)
+    if at.ndim == 2:
+        whole[tuple(np.asarray(at, np.int64).T)] = values
+    else:
+        whole.reshape(-1)[np.asarray(at, np.int64)] = values
+    return whole

@@ -8,7 +8,7 @@ from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
-from .stages import compute, dtype_of, of_row, reduced_rows, rounded, shape, wide
+from .stages import broadcast, compute, dtype_of, label, of_row, reduced_rows, rounded, shape, wide
 
 
 def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
@@ -27,13 +27,13 @@ def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
 
 
 def dense_pack(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    """`dense` with its weight in panels of (n / block, k, block)."""
-    (rows, depth), (panels, _, block) = shape(data), shape(weight)
+    """`dense` with its weight in panels of (n / block, k, block), of which the last may have columns too many."""
+    (_, depth), (_, _, block) = shape(data), shape(weight)
     k = te.reduce_axis((0, depth), name="k")
     dtype = dtype_of(op)
     number = wide(dtype)
     total = te.compute(
-        (rows, panels * block),
+        shape_of(op.results[0]),
         lambda m, n: te.sum(data(m, k).astype(number) * weight(n // block, k, n % block).astype(number), axis=k),
         name="dense_pack",
         tag="dense_pack",
@@ -41,20 +41,22 @@ def dense_pack(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     return rounded(total, dtype)
 
 
-def batch_matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
-    """(b, m, k) times (b, n, k), each transposed or not; a batch of 1 serves all of the other."""
+def matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
+    """(.., m, k) times (k, n), or (.., m, k) times (.., k, n) whose batches broadcast; each transposed or not."""
     flip_x, flip_y = op.signature.get("transpose_a"), op.signature.get("transpose_b")
-    k = te.reduce_axis((0, shape(x)[1 if flip_x else 2]), name="k")
+    k = te.reduce_axis((0, shape(x)[-2 if flip_x else -1]), name="k")
     dtype = dtype_of(op)
     number = wide(dtype)
 
-    def product(b: Expr, m: Expr, n: Expr) -> Expr:
-        bx, by = (0 if shape(tensor)[0] == 1 else b for tensor in (x, y))
-        left = x(bx, k, m) if flip_x else x(bx, m, k)
-        right = y(by, n, k) if flip_y else y(by, k, n)
+    def product(*i: Expr) -> Expr:
+        *b, m, n = i
+        left = broadcast(x, [*b, k, m] if flip_x else [*b, m, k])
+        right = broadcast(y, [*b, n, k] if flip_y else [*b, k, n])
         return te.sum(left.astype(number) * right.astype(number), axis=k)
 
-    return rounded(te.compute(shape_of(op.results[0]), product, name="batch_matmul", tag="dense"), dtype)
+    extents = shape_of(op.results[0])
+    batch = tuple(f"b{axis}" for axis in range(len(extents) - 2)) if len(extents) > 3 else ("b",) * (len(extents) - 2)
+    return rounded(te.compute(extents, product, label(op), "dense", None, (*batch, "m", "n")), dtype)
 
 
 def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr], tag: str) -> Tensor:
@@ -112,7 +114,8 @@ def lrn(op: Operator, x: Tensor) -> Tensor:
 TABLE = {
     relay.DenseOp: dense,
     relay.ContribDensePackOp: dense_pack,
-    relay.BatchMatmulOp: batch_matmul,
+    relay.BatchMatmulOp: matmul,
+    relay.MatmulOp: matmul,
     relay.SoftmaxOp: softmax,
     relay.LogSoftmaxOp: log_softmax,
     relay.LRNOp: lrn,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 from ... import te
@@ -25,22 +25,21 @@ def _reduced(op: Operator, x: Tensor, reducer: Callable[..., Expr]) -> Tensor:
     def term(point: list[Expr], position: Expr | int) -> Expr:
         return x(*point).astype(number)
 
-    return reduced_over(op, shape(x), term, reducer, label(op), shape_of(op.results[0]))
+    return reduced_over(relay.Reduce.axes(op.signature), shape(x), term, reducer, label(op), shape_of(op.results[0]))
 
 
 def reduced_over(
-    op: Operator,
+    axes: Sequence[int],
     extents: tuple[int, ...],
     term: _Term,
     reducer: Callable[..., Expr],
     name: str,
     result: tuple[int, ...],
 ) -> Tensor:
-    """The reduction of `term(point, position)` over the operator's axes.
+    """The reduction of `term(point, position)` over `axes`, which are gone from `result` or have extent 1 there.
 
     position: where a point stands among those that are reduced to one element, in row-major order.
     """
-    axes = relay.Reduce.axes(op.signature)
     keep = len(result) == len(extents)
     k = {axis: te.reduce_axis((0, extents[axis]), name=f"k{n}") for n, axis in enumerate(axes)}
 
@@ -68,7 +67,7 @@ def variance(op: Operator, x: Tensor, average: Tensor) -> Tensor:
         difference = x(*point).astype(number) - broadcast(average, point).astype(number)
         return difference * difference
 
-    total = reduced_over(op, shape(x), square, te.sum, label(op), shape_of(op.results[0]))
+    total = reduced_over(relay.Reduce.axes(op.signature), shape(x), square, te.sum, label(op), shape_of(op.results[0]))
     count = prod(shape(x)[axis] for axis in relay.Reduce.axes(op.signature))
     return divided(total, count - bool(op.signature.get("unbiased")), dtype_of(op))
 
@@ -84,7 +83,7 @@ def _arg(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
         def element(point: list[Expr], position: Expr | int) -> Expr:
             return x(*point).astype(number)
 
-        best = reduced_over(op, extents, element, reducer, f"{label(op)}_value", kept)
+        best = reduced_over(axes, extents, element, reducer, f"{label(op)}_value", kept)
         none = te.const(-1 if last else prod(extents[axis] for axis in axes), "int32")
 
         def place(point: list[Expr], position: Expr | int) -> Expr:
@@ -93,7 +92,7 @@ def _arg(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
             sought = te.any(here == broadcast(best, point), te.isnan(here))
             return te.select(sought, te.const(position, "int32") if isinstance(position, int) else position, none)
 
-        return reduced_over(op, extents, place, te.max if last else te.min, label(op), shape_of(op.results[0]))
+        return reduced_over(axes, extents, place, te.max if last else te.min, label(op), shape_of(op.results[0]))
 
     return lowered
 

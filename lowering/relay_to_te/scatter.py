@@ -112,7 +112,7 @@ def strided_set(op: Operator, x: Tensor, v: Tensor) -> Tensor:
 
 def matrix_set_diag(op: Operator, x: Tensor, diagonal: Tensor) -> Tensor:
     sig = op.signature
-    low, high = sig.pair("k")
+    low, high = sig.spatial("k", 2)
     rank = len(shape(x))
 
     def element(*i: Expr) -> Expr:

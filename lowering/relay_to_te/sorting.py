@@ -50,6 +50,11 @@ def _order(x: Tensor, axis: int, ascend: bool, count: int) -> Tensor:
         return scripts.heap_select(x, outer, extent, inner, count, wide(x.dtype), key, before)
 
 
+def descending(x: Tensor, axis: int) -> Tensor:
+    """The indices that sort along an axis, the greatest first: a row for each of the other points."""
+    return _order(x, axis, False, shape(x)[axis])
+
+
 def _at(order: Tensor, extents: tuple[int, ...], axis: int, point: tuple[Expr, ...]) -> Expr:
     """The index for a point of the result."""
     rest = (*extents[:axis], *extents[axis + 1 :])

@@ -18,6 +18,9 @@ _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 ROWS_APART = "rows_apart"
 """The tag of hybrid scripts whose outermost loop may run in parallel."""
 
+REPEATED = "repeated"
+"""The tag of stages that have each element of their operand `times` (an attribute) along the last axis."""
+
 
 def label(op: Operator) -> str:
     """What the stage of an operator is called."""

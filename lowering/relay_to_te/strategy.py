@@ -18,12 +18,12 @@ from ...te.schedule.stage import Stage
 from .schedules.common import Scheduling, tag_of
 from .schedules.convolution import schedule_conv2d_nchwc, schedule_depthwise_nchwc
 from .schedules.dense import schedule_dense
-from .schedules.elementwise import schedule_elementwise
+from .schedules.elementwise import schedule_elementwise, schedule_repeated
 from .schedules.normalization import schedule_rows
 from .schedules.pooling import schedule_pool
 from .schedules.reduction import schedule_reduction
 from .schedules.script import schedule_script
-from .stages import ROWS_APART
+from .stages import REPEATED, ROWS_APART
 from .strategies import Schedules, Strategy, all_rows, rows_for
 
 CHOSEN = "strategies"
@@ -41,6 +41,7 @@ ROWS: tuple[Strategy, ...] = (
     *_rows("pool", schedule_pool, "pool_max", "pool_sum", "depthwise_conv2d_nchw", "sqr_sum"),
     *_rows("reduce", schedule_reduction, "adaptive_pool_max", "adaptive_pool_sum", "comm_reduce"),
     *_rows("injective", schedule_elementwise, ""),
+    *_rows("repeated", schedule_repeated, REPEATED),
     *_rows("rows", schedule_rows, "softmax_output", "log_softmax_output", "layer_norm", group=True),
 )
 """The compiler's rows: name, schedule, the tags of stages it is for."""

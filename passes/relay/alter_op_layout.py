@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
@@ -23,7 +24,7 @@ from ...dialects.relay.nn import (
     DenseOp,
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.transform import LayoutTransformOp
+from ...dialects.relay.transform import LayoutTransformOp, PadOp
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
@@ -87,18 +88,30 @@ class BlockConv(RewritePattern):
 
 @dataclass
 class PackDense(RewritePattern):
-    """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`, b in blocks of `lanes`."""
+    """`nn.dense` with a constant weight `(n, k)` takes it packed in panels, `(n / b, k, b)`, b in blocks of `lanes`.
+
+    Zeros fill the last panel.
+    """
 
     lanes: int
+    module: ModuleOp
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DenseOp, rewriter: PatternRewriter, /):
         width = panel_width(shape_of(op.weight)[0], self.lanes)
         if width < SMALLEST_BLOCK or not _is_plain_f32(op, op.data, op.weight):
             return
-        layout = f"NC{width}n"
-        weight = LayoutTransformOp(op.weight, src_layout="NC", dst_layout=layout)
-        rewriter.replace(op, (weight, moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout)))
+        layout, (rows, _) = f"NC{width}n", shape_of(op.weight)
+        made: list[Operation] = []
+        filters = op.weight
+        if more := -rows % width:
+            made.append(zero := ConstantOp.of(np.zeros((), np.float32), self.module, "zero"))
+            made.append(padded := PadOp(filters, zero.result, pad_width=[0, more, 0, 0]))
+            filters = padded.result
+        made.append(weight := LayoutTransformOp(filters, src_layout="NC", dst_layout=layout))
+        units = rows if more else None
+        dense = moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout, units=units)
+        rewriter.replace(op, (*made, dense))
 
 
 @dataclass(frozen=True)
@@ -137,7 +150,7 @@ class AlterOpLayoutPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
-        own = [BlockConv(self.lanes), PackDense(self.lanes)]
+        own = [BlockConv(self.lanes), PackDense(self.lanes, op)]
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
         patterns = [*own, *quantized, *SINKING]

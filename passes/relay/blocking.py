@@ -25,6 +25,8 @@ _PANELS = (4, 3, 2, 1)
 """Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
 _WIDEST = 8
 """Blocks of the widest panel."""
+_FILLED = 0.75
+"""Panels whose vectors are less full than that are not worth having no columns left over."""
 
 
 def largest_divisor(extent: int, limit: int) -> int:
@@ -55,14 +57,19 @@ def product_block(extent: int, limit: int) -> int:
 def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
     """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
 
-    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off.
+    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off; where
+    a quarter of a vector or more stays empty, a multiple of `lanes` of which few are left over in the last panel.
     """
 
     def filled(width: int) -> tuple[float, int]:
         return width / (-(-width // lanes) * lanes), width
 
-    divisors = (width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0)
-    return next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0) or max(divisors, key=filled)
+    if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
+        return whole
+    best = max((width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0), key=filled)
+    if best == rows or filled(best)[0] > _FILLED:
+        return best
+    return min((lanes * count for count in _PANELS), key=lambda width: (-(-rows // width) * width, -width))
 
 
 def in_blocks(plain: str, block: int) -> str:

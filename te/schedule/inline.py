@@ -144,7 +144,9 @@ def _guarded(
             both = emit(AndIOp(inside, test.results[0]))
             fill(both, read.location)
             inside = both.results[0]
-    assert inside is not None
+    if inside is None:
+        # A tensor without dimensions has one point.
+        return value
     assert read.otherwise is not None
     select = emit(SelectOp(inside, value, constant(read.otherwise, value.type)))
     fill(select, read.location)

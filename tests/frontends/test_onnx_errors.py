@@ -335,7 +335,7 @@ OPERATORS = [
     ),
     (13, "(float[1,3,8,8] x, float[4,3,3,3] w)", "y = Conv <kernel_shape = [5, 5]> (x, w)", "kernel_shape [3, 3]"),
     (13, "(float[1,3,8,8] x)", 'y = MaxPool <kernel_shape = [2, 2], auto_pad = "SOME"> (x)', "auto_pad NOTSET"),
-    (13, "(float[2,3] x, float[2,3] w)", "y = MatMul (x, w)", "a weight of 3 columns"),
+    (13, "(float[2,3] x, float[2,3] w)", "y = MatMul (x, w)", "operands that multiply"),
     (13, "(float[2] x, float[3] w)", "y = Add (x, w)", "relay.add: expected shapes that broadcast"),
     (13, "(float[2] x, double[2] w)", "y = Add (x, w)", "relay.add: expected operand 1 of element type f32"),
     (
@@ -349,17 +349,9 @@ OPERATORS = [
     (13, "(float[2,3] x)", "y = Transpose <perm = [0, 0]> (x)", "axes that permute 2 dimensions"),
     (9, "(float[2,3] x)", "y = Unsqueeze <axes = [1, 1]> (x)", "axes that differ"),
     (9, "(float[2,3] x)", "y = Squeeze <axes = [0]> (x)", "axes of extent 1"),
-    (9, "(float[2,3] x)", 'y = Pad <mode = "reflect", pads = [0, 3, 0, 0]> (x)', "at least 4 for mode reflect"),
     (9, "(float[2,3] x)", "y = Pad <pads = [0, 3]> (x)", "4 pads"),
     (13, "(float[2,3] x)", "i = Constant <value_int = 2> () y = Gather (x, i)", "indices in [-2, 2), got 2 to 2"),
     (13, "(float[2,3] x)", "y = Cast <to = 8> (x)", "expected an element type among"),
-    (
-        9,
-        "(float[1,2,3,3] x, float[2] s)",
-        "y, m, v, a, b = BatchNormalization (x, s, s, s, s)",
-        "inference mode",
-    ),
-    (17, "(float[2,3] x, float[3] s)", "y, m = LayerNormalization (x, s)", "one output"),
     (17, "(float[2,3] x, float[3] s)", "y = LayerNormalization <axis = 2> (x, s)", "axis in [-2, 2), got 2"),
 ]
 

@@ -143,3 +143,12 @@ def test_places(op: str, axis: int, last: int):
     for dtype in ("float32", "int32", "int8"):
         check_node(op, few((3, 6, 5), dtype), opset=13, axis=axis, select_last_index=last)
     check_node(op, few((3, 6, 5), "float32"), opset=11, axis=axis, keepdims=0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_cumulative_sums(dtype: str, exclusive: int, reverse: int):
+    for axis in (0, -1):
+        place = np.array(axis, np.int64)
+        check_node("CumSum", few((3, 6, 5), dtype), place, opset=14, known=[1], exclusive=exclusive, reverse=reverse)

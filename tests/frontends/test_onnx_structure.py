@@ -62,9 +62,17 @@ def test_conv_with_bias_is_conv2d_then_bias_add():
     assert layer_names(main_of(module).block.args[0].location) == ("conv2d.x",)
 
 
-def test_matmul_is_a_transpose_and_a_dense():
+def test_matmul_of_an_input_is_one():
     module = from_onnx(parse("(float[2,3] x, float[3,4] w) => (float[2,4] y) { [matmul] y = MatMul (x, w) }"))
+    assert ops_of(module) == [("nn.matmul", ("matmul",)), ("return", ("matmul",))]
+
+
+def test_matmul_of_a_weight_is_a_transpose_and_a_dense():
+    weight = ", ".join(map(str, range(12)))
+    text = f"(float[2,3] x) => (float[2,4] y) <float[3,4] w = {{{weight}}}> {{ [matmul] y = MatMul (x, w) }}"
+    module = from_onnx(parse(text))
     assert ops_of(module) == [
+        ("constant", ("matmul.w",)),
         ("transpose", ("matmul",)),
         ("nn.dense", ("matmul",)),
         ("return", ("matmul",)),

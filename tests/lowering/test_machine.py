@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper, parser
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.utils.test_value import create_ssa_value
 
 from whence.api import load
 from whence.building import compile_kernels
+from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.dialects.relay.transform import TransposeOp
 from whence.lowering.cache import KernelCache
+from whence.lowering.kernel.printing import printed
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.schedules.tiles import pixel_tile, product_tile
+from whence.lowering.relay_to_te.strategy import schedule_function
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.support.machine import CHANNEL_BLOCK, Machine
 
@@ -62,6 +70,16 @@ def test_tiles_fit_the_registers(bits: int, columns: int, channels: int):
         assert width * blocks * per_block >= machine.vector_registers // 2
     if columns >= 14:
         assert machine.accumulators // 2 <= height * vectors <= machine.accumulators
+
+
+@pytest.mark.parametrize("line", [32, 64, 128])
+def test_tiles_of_a_transposition_are_cache_lines(line: int):
+    transpose = TransposeOp(create_ssa_value(TensorType(f32, [256, 192])), axes=(1, 0))
+    func = FuncOp("f", [transpose.operands[0].type], [transpose.results[0].type])
+    transpose.operands = [func.block.args[0]]
+    func.block.add_ops([transpose, ReturnOp(transpose.results[0])])
+    schedule = schedule_function(lower_function(func), replace(Machine.x86(512), cache_line=line))
+    assert f"schedule.split %ax0 factor {line // 4}" in printed(schedule.sequence)
 
 
 def test_the_pipeline_knows_the_machine():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, islice, product
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -186,27 +186,40 @@ def text(case: Case) -> str:
     return case.name
 
 
-def check(found: Case, level: int, make_net: MakeNet, check_model: Check) -> None:
-    net = make_net(*found.inputs)
-    model = net.finish(net.add(found.kind, *net.inputs, **found.attributes))
-    check_model(model, *found.inputs, levels=(level,))
+def groups() -> Iterator[list[Case]]:
+    """The cases of each operator, 16 at most: kernels of one model, which is faster."""
+
+    def kind(case: Case) -> str:
+        return case.kind.name
+
+    for _, found in groupby(sorted(CASES, key=kind), kind):
+        while several := list(islice(found, 16)):
+            yield several
+
+
+def check(cases: Sequence[Case], level: int, make_net: MakeNet, check_model: Check) -> None:
+    arrays = [array for case in cases for array in case.inputs]
+    net = make_net(*arrays)
+    inputs = iter(net.inputs)
+    results = [net.add(case.kind, *islice(inputs, len(case.inputs)), **case.attributes) for case in cases]
+    check_model(net.finish(*results), *arrays, levels=(level,))
 
 
 WEIGHTED = [found for found in CASES if found.kind in (nn.Conv2DOp, nn.DenseOp)]
 """Level 3 lays the data and weights of these out anew; of the others it makes the kernel that level 0 does."""
 
 
-@pytest.mark.parametrize("found", CASES, ids=text)
-def test_operator(found: Case, make_net: MakeNet, check_model: Check):
-    check(found, 0 if found.kind in (nn.Conv2DOp, nn.DenseOp) else 3, make_net, check_model)
+@pytest.mark.parametrize("group", list(groups()), ids=lambda group: f"{group[0].name}_and_{len(group) - 1}_more")
+def test_operator(group: list[Case], make_net: MakeNet, check_model: Check):
+    check(group, 0 if group[0].kind in (nn.Conv2DOp, nn.DenseOp) else 3, make_net, check_model)
 
 
-@pytest.mark.parametrize("found", WEIGHTED[::5], ids=text)
+@pytest.mark.parametrize("found", WEIGHTED[1::6], ids=text)
 def test_computed_weights_are_packed_at_run_time(found: Case, make_net: MakeNet, check_model: Check):
-    check(found, 3, make_net, check_model)
+    check([found], 3, make_net, check_model)
 
 
-@pytest.mark.parametrize("found", WEIGHTED, ids=text)
+@pytest.mark.parametrize("found", WEIGHTED[::2], ids=text)
 def test_constant_weights_are_packed_at_compile_time(found: Case, make_net: MakeNet, check_model: Check):
     image, weight = found.inputs
     net = make_net(image)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects import te
@@ -42,6 +43,16 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
         enough = next((i for i in range(1, len(outer)) if prod(axis.extent for axis in outer[:i]) >= _ROWS), len(outer))
         outer = outer[:enough]
     work.parallel(stage, outer)
+
+
+def schedule_repeated(work: Scheduling, stage: Stage) -> None:
+    """An element is read once: `for i { a = x[i]; unrolled for n { y[i * times + n] = a } }`."""
+    times = stage.compute.attributes["times"]
+    assert isinstance(times, StringAttr)
+    *_, last = work.loops(stage)
+    _, inner = stage.split(last, int(times.data))
+    stage.unroll(inner)
+    work.parallel(stage, [axis for axis in stage.leaf if axis is not inner])
 
 
 def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:

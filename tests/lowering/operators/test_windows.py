@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from operator_cases import Cases, Check, MakeNet
 
 from whence.dialects.relay import nn
-from whence.dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp
+from whence.dialects.relay.convolution_transpose import (
+    Conv1DTransposeOp,
+    Conv2DTransposeOp,
+    Conv3DTransposeOp,
+    ConvTranspose,
+)
 from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.window_indices import DeformableConv2DOp, MaxPoolWithArgmaxOp
 
 CASES = Cases()
 CASES.add(nn.Conv1DOp, "2x6x17", "8x6x3", constants=1, padding=(1, 0), strides=(2,))
@@ -48,8 +55,34 @@ for kind in (nn.AdaptiveMaxPool2DOp, nn.AdaptiveAvgPool2DOp):
     CASES.add(kind, "1x2x5x4", output_size=())
 for kind in (nn.AdaptiveMaxPool3DOp, nn.AdaptiveAvgPool3DOp):
     CASES.add(kind, "1x2x5x4x6", output_size=(2, 3, 4))
+for storage_order in (0, 1):
+    CASES.add(
+        MaxPoolWithArgmaxOp,
+        "2x3x7x6",
+        pool_size=(3, 2),
+        strides=(2, 1),
+        dilation=(1, 2),
+        padding=(1, 0, 1, 1),
+        storage_order=storage_order,
+    )
+INT8 = np.full((1, 1, 5), -128, np.int8)
+CASES.add(MaxPoolWithArgmaxOp, INT8, pool_size=(3,), strides=(1,), dilation=(1,), padding=(1, 1))
+CASES.add(
+    DeformableConv2DOp, "1x4x6x5", "1x36x6x5", "6x2x3x3", "1x18x6x5", padding=(1, 1), groups=2, deformable_groups=2
+)
+CASES.add(DeformableConv2DOp, "2x3x7x7", "2x8x3x3", "5x3x2x2", None, strides=(2, 2), dilation=(2, 2))
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
 def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
     CASES.check(kind, make_net, check_model)
+
+
+def test_transposed_convolutions_as_they_are_declared(make_net: MakeNet, check_model: Check):
+    """At opt level 0, which makes no convolutions of them."""
+    cases = [case for kind in CASES.kinds if issubclass(kind, ConvTranspose) for case in CASES.by_kind[kind]]
+    inputs = [array for case in cases for array in case.inputs]
+    net = make_net(*inputs)
+    values = iter(net.inputs)
+    results = [net.add(case.kind, next(values), next(values), **case.attributes) for case in cases]
+    check_model(net.finish(*results), *inputs, levels=(0,))

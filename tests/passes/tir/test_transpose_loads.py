@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from test_contracts import context, kernel, parse
 
+from whence.dialects.tir import prim_funcs
+from whence.passes.tir import transpose_loads
 from whence.passes.tir.transpose_loads import TirTransposeLoadsPass
+from whence.support.machine import WIDEST, Machine
 
 
 def transposed(load: str, *, passes: int = 8, lanes: int = 8, element: str = "f32", out: str = "b") -> str:
@@ -74,3 +78,25 @@ def test_others_stay(load: str, options: dict[str, int | str]):
     text = transposed(load, **options)  # pyright: ignore[reportArgumentType]
     assert "vector.shuffle" not in text
     assert f"in {options.get('passes', 8)} {{" in text
+
+
+@pytest.mark.parametrize(
+    ("machine", "done"),
+    [
+        (WIDEST, True),
+        (replace(WIDEST, cache_line=32), True),
+        # More rows than a line has elements; parts of another size than the squares.
+        (replace(WIDEST, cache_line=16), False),
+        (replace(WIDEST, part=32), False),
+    ],
+)
+def test_the_machine_says_what_pays(machine: Machine, done: bool):
+    body = """
+      tir.for %i in 8 {
+        %0 = tir.load %a[%i] stride 64 : !tir.buffer<4096xf32> -> vector<8xf32>
+        tir.store %0, %b[%i * 8] : vector<8xf32>, !tir.buffer<4096xf32>
+      }"""
+    module = parse(kernel(body, "%a: !tir.buffer<4096xf32>, %b: !tir.buffer<4096xf32>"))
+    (func,) = prim_funcs(module)
+    transpose_loads.run(func, machine)
+    assert ("vector.shuffle" in str(module)) == done

@@ -1,0 +1,159 @@
+"""Sums of products by index letters, determinants, triangles of matrices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
+
+from .attributes import boolean, required_string
+from .numerics import AnyArray, widened
+from .operator import Operator, Signature, Tensor
+from .traits import FLOATS, INJECTIVE, INTEGERS, OPAQUE, OUT_ELEMWISE_FUSABLE
+
+_TERM = re.compile(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*")
+Letters = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Equation:
+    """An einsum for operands of known shapes: each axis has a letter, those of an ellipsis the names ".0", ".1", ..
+
+    Letters of extent 1 broadcast.
+    """
+
+    operands: tuple[Letters, ...]
+    result: Letters
+    extents: dict[str, int]
+
+    @staticmethod
+    def of(text: str, shapes: Sequence[Sequence[int]]) -> Equation:
+        """Raises ValueError, with what was expected and what was found, where text and shapes do not fit."""
+        spelled = text.replace(" ", "")
+        left, arrow, right = spelled.partition("->")
+        terms = left.split(",")
+        if len(terms) != len(shapes) or not all(_TERM.fullmatch(term) for term in [*terms, right]):
+            raise ValueError(f"an equation of {len(shapes)} operands", repr(text))
+        operands = tuple(_letters(term, len(shape)) for term, shape in zip(terms, shapes, strict=True))
+        extents: dict[str, int] = {}
+        for names, shape, term in zip(operands, shapes, terms, strict=True):
+            if len(names) != len(shape):
+                raise ValueError(f"an operand of {len(names)} dimensions for '{term}'", f"shape {list(shape)}")
+            for name, extent in zip(names, shape, strict=True):
+                known = extents.get(name, 1)
+                if 1 not in (known, extent) and known != extent:
+                    raise ValueError(f"one extent of '{name}' in '{text}'", f"{known} and {extent}")
+                extents[name] = extent if known == 1 else known
+        dots = sorted({name for names in operands for name in names if name.startswith(".")}, reverse=True)
+        if arrow:
+            before, ellipsis, after = right.partition("...")
+            result = (*before, *(dots if ellipsis else ()), *after)
+        else:
+            flat = [name for names in operands for name in names]
+            result = (*dots, *sorted(name for name in set(flat) - set(dots) if flat.count(name) == 1))
+        if len(set(result)) != len(result) or not set(result) <= set(extents):
+            raise ValueError("a result of letters of the operands, each once", repr(text))
+        return Equation(operands, result, extents)
+
+    @property
+    def summed(self) -> Letters:
+        """The letters that the result lacks."""
+        return tuple(name for name in self.extents if name not in self.result)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.extents[name] for name in self.result)
+
+
+def _letters(term: str, rank: int) -> Letters:
+    """A name for each axis. Those of an ellipsis are counted from its end, as shapes broadcast from the last axis."""
+    before, ellipsis, after = term.partition("...")
+    count = rank - len(before) - len(after) if ellipsis else 0
+    return (*before, *(f".{place}" for place in reversed(range(count))), *after)
+
+
+@irdl_op_definition
+class EinsumOp(Operator):
+    """numpy's einsum: `equation` names the axes of the operands and, after `->`, of the result.
+
+    An ellipsis stands for axes that broadcast, a letter that one operand has twice for its diagonal.
+    """
+
+    name = "relay.einsum"
+    data = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    equation = required_string()
+    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+
+    @classmethod
+    def parsed(cls, sig: Signature) -> Equation:
+        try:
+            return Equation.of(sig.str("equation"), [sig.shape(i) for i in range(len(sig.types))])
+        except ValueError as error:
+            sig.fail(*error.args)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        return [TensorType(sig.same_element(), cls.parsed(sig).shape)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: tuple[AnyArray, ...]) -> AnyArray:
+        return np.einsum(sig.str("equation"), *map(widened, data), optimize=len(data) > 2)
+
+
+@irdl_op_definition
+class DetOp(Operator):
+    """The determinants of the square matrices in the last two axes."""
+
+    name = "relay.det"
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        sig.of(FLOATS)
+        *batch, rows, columns = sig.shape(0) if len(sig.shape(0)) > 1 else (0, 1)
+        if rows != columns:
+            sig.fail("square matrices", str(sig.types[0]))
+        return [TensorType(sig.types[0].element_type, batch)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
+        return np.asarray(np.linalg.det(widened(data)))
+
+
+@irdl_op_definition
+class TriluOp(Operator):
+    """The upper or lower triangle of matrices in the last two axes; the others are 0.
+
+    `k`, one integer, says which diagonal is the triangle's last one: 0 the main one, above it those greater than 0.
+    """
+
+    name = "relay.trilu"
+    data = operand_def(TensorType)
+    k = operand_def(TensorType)
+    result = result_def(TensorType)
+    upper = boolean(True)
+    traits = traits_def(INJECTIVE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if len(sig.shape(0)) < 2:
+            sig.fail("an operand of at least 2 dimensions", str(sig.types[0]))
+        sig.of(INTEGERS, 1)
+        if prod(sig.shape(1)) != 1:
+            sig.fail("one integer as k", str(sig.types[1]))
+        return [sig.types[0]]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray, k: AnyArray) -> AnyArray:
+        # numpy's triangles know no bfloat16.
+        places: list[AnyArray] = [np.arange(extent) for extent in data.shape[-2:]]
+        above = places[1] - places[0][:, None] - int(k.item())
+        return np.where(above >= 0 if sig.get("upper") else above <= 0, data, np.zeros((), data.dtype))

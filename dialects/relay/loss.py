@@ -1,0 +1,63 @@
+"""Losses of classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+
+from .attributes import integer, string
+from .numerics import AnyArray, along, widened
+from .operator import Operator, Signature, Tensor
+from .traits import INTEGERS, OPAQUE
+
+
+@irdl_op_definition
+class NLLLossOp(Operator):
+    """The negative of the prediction for each target, times the weight of that class; TVM's nll_loss.
+
+    predictions: (batch, classes, ...), mostly logarithms of probabilities; targets: (batch, ...), integers; weights:
+    (classes). Targets of `ignore_index` count as 0; others lie in [0, classes). `reduction` is "none", "sum" or
+    "mean", which divides by the sum of the weights of all targets that count.
+    """
+
+    name = "relay.nn.nll_loss"
+    predictions = operand_def(TensorType)
+    targets = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    result = result_def(TensorType)
+    reduction = string("mean")
+    ignore_index = integer(-100)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        shape = sig.shape(0)
+        if len(shape) < 2 or sig.shape(1) != (shape[0], *shape[2:]):
+            sig.fail("predictions (batch, classes, ...) and targets (batch, ...)", f"{sig.types[0]}, {sig.types[1]}")
+        sig.of(INTEGERS, 1)
+        if sig.shape(2) != (shape[1],) or sig.types[2].element_type != sig.types[0].element_type:
+            sig.fail(f"weights of {shape[1]} classes, as the predictions are", str(sig.types[2]))
+        if (reduction := sig.str("reduction")) not in ("none", "sum", "mean"):
+            sig.fail("reduction none, sum or mean", repr(reduction))
+        return [TensorType(sig.types[0].element_type, sig.shape(1) if reduction == "none" else ())]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, predictions: AnyArray, targets: AnyArray, weights: AnyArray) -> AnyArray:
+        data, weight = widened(predictions), widened(weights)
+        counts = targets != sig.int("ignore_index")
+        inside = np.clip(np.where(counts, targets, 0).astype(np.int64), 0, data.shape[1] - 1)
+        classes: AnyArray = np.arange(data.shape[1])
+        places = np.expand_dims(inside, 1) == along(classes, 1, data.ndim)
+        found = np.sum(np.where(places, data, data.dtype.type(0)), axis=1)
+        weight = np.where(counts, weight[inside], weight.dtype.type(0))
+        loss = -found * weight
+        match sig.str("reduction"):
+            case "none":
+                return loss
+            case "sum":
+                return np.sum(loss)
+            case _:
+                return np.sum(loss) / np.sum(weight)

@@ -1,0 +1,175 @@
+"""Resizing images, and sampling them at points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+
+from ..element_types import DTYPES, numpy_dtype
+from .attributes import boolean, integer, optional_reals, real, required_ints, string
+from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, resized
+from .numerics import AnyArray, is_float
+from .operator import Operator, Signature, Tensor
+from .traits import OPAQUE
+
+
+class Resized(Operator):
+    """Images in another size."""
+
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def axes(cls, sig: Signature) -> tuple[int, ...]:
+        """The axes that are resized."""
+        raise NotImplementedError
+
+    @classmethod
+    def how(cls, sig: Signature) -> list[Resizing]:
+        """How each of them is."""
+        raise NotImplementedError
+
+    @classmethod
+    def extrapolation(cls, sig: Signature) -> float:
+        """What lies outside in mode tf_crop_and_resize."""
+        return 0.0
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        shape = list(sig.shape(0))
+        for axis, one in zip(cls.axes(sig), cls.how(sig), strict=True):
+            shape[axis] = one.size
+        dtype = sig.get("out_dtype")
+        return [TensorType(DTYPES[dtype] if dtype else sig.types[0].element_type, shape)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        how = cls.how(sig)
+        if all(one.method == "nearest_neighbor" and one.mode != "tf_crop_and_resize" for one in how):
+            for axis, one in zip(cls.axes(sig), how, strict=True):
+                x = x.take(one.table()[0][0], axis)
+            return x
+        found = resized(x, cls.axes(sig), how, cls.extrapolation(sig))
+        dtype = numpy_dtype(cls.infer(sig)[0].element_type)
+        return found if is_float(dtype) else np.trunc(found)
+
+
+def spatial(sig: Signature, letters: str) -> tuple[int, ...]:
+    """The axes of `letters` in the attribute `layout`, in their order."""
+    layout = sig.str("layout")
+    if sorted(layout) != sorted("NC" + letters) or len(sig.shape(0)) != len(layout):
+        sig.fail(f"a layout of N, C and {letters} that fits", f"{layout!r} for {sig.types[0]}")
+    return tuple(layout.index(letter) for letter in letters)
+
+
+class Resize(Resized):
+    """To `size`; `scales` are those of ONNX, which coordinates are computed with (sizes by extents without them).
+
+    roi: starts, then ends, of the part that mode tf_crop_and_resize takes, in fractions of the image. antialias: when
+    it gets smaller, the filter gets as much wider. Integers are rounded towards zero.
+    """
+
+    LETTERS: ClassVar[str]
+
+    size = required_ints()
+    roi = optional_reals()
+    layout = string("NCHW")
+    method = string("linear")
+    coordinate_transformation_mode = string("half_pixel")
+    rounding_method = string("")
+    cubic_alpha = real(-0.5)
+    cubic_exclude = integer(0)
+    extrapolation_value = real(0.0)
+    out_dtype = string("")
+    scales = optional_reals()
+    antialias = boolean(False)
+
+    @classmethod
+    def axes(cls, sig: Signature) -> tuple[int, ...]:
+        return spatial(sig, cls.LETTERS)
+
+    @classmethod
+    def extrapolation(cls, sig: Signature) -> float:
+        return sig.get("extrapolation_value")
+
+    @classmethod
+    def how(cls, sig: Signature) -> list[Resizing]:
+        axes, sizes = cls.axes(sig), sig.ints("size")
+        count, extents = len(axes), [sig.shape(0)[axis] for axis in axes]
+        for name, allowed in (
+            ("method", METHODS),
+            ("coordinate_transformation_mode", MODES),
+            ("rounding_method", ROUNDINGS),
+        ):
+            if sig.str(name) not in allowed:
+                sig.fail(f"{name} among {', '.join(filter(None, allowed))}", repr(sig.str(name)))
+        scales = sig.get("scales") or tuple(s / max(1, e) for s, e in zip(sizes, extents, strict=False))
+        roi = sig.get("roi") or (0.0,) * count + (1.0,) * count
+        if len(sizes) != count or len(scales) != count or len(roi) != 2 * count or min(scales) <= 0:
+            sig.fail(f"{count} sizes and positive scales, {2 * count} roi", f"{sizes}, {scales}, {roi}")
+        return [
+            Resizing(
+                extents[i],
+                sizes[i],
+                scales[i],
+                sig.str("method"),
+                sig.str("coordinate_transformation_mode"),
+                sig.str("rounding_method"),
+                sig.get("cubic_alpha"),
+                bool(sig.int("cubic_exclude")),
+                bool(sig.get("antialias")),
+                (roi[i], roi[count + i]),
+            )
+            for i in range(count)
+        ]
+
+
+@irdl_op_definition
+class Resize1DOp(Resize):
+    name = "relay.image.resize1d"
+    LETTERS: ClassVar[str] = "W"
+    layout = string("NCW")
+
+
+@irdl_op_definition
+class Resize2DOp(Resize):
+    name = "relay.image.resize2d"
+    LETTERS: ClassVar[str] = "HW"
+
+
+@irdl_op_definition
+class Resize3DOp(Resize):
+    name = "relay.image.resize3d"
+    LETTERS: ClassVar[str] = "DHW"
+    layout = string("NCDHW")
+
+
+@irdl_op_definition
+class UpsamplingOp(Resized):
+    """`scale_h` x `scale_w` times as large; `method` nearest_neighbor, bilinear or bicubic."""
+
+    name = "relay.nn.upsampling"
+    scale_h = real(1.0)
+    scale_w = real(1.0)
+    layout = string("NCHW")
+    method = string("nearest_neighbor")
+    align_corners = boolean(False)
+
+    @classmethod
+    def axes(cls, sig: Signature) -> tuple[int, ...]:
+        return spatial(sig, "HW")
+
+    @classmethod
+    def how(cls, sig: Signature) -> list[Resizing]:
+        method = sig.str("method").removeprefix("bi")
+        if method not in METHODS:
+            sig.fail("method nearest_neighbor, bilinear or bicubic", repr(sig.str("method")))
+        mode = "align_corners" if sig.get("align_corners") else "asymmetric"
+        extents = [sig.shape(0)[axis] for axis in cls.axes(sig)]
+        sizes = [round(e * sig.get(name)) for e, name in zip(extents, ("scale_h", "scale_w"), strict=True)]
+        return [Resizing(e, s, s / max(1, e), method, mode) for e, s in zip(extents, sizes, strict=True)]

@@ -1,0 +1,232 @@
+"""Attention: products, softmax and what is between them; positions turned by RotaryEmbedding stand beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from onnx import helper
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import AddOp, CastOp, EqualOp, LessOp, TanhOp
+from ...dialects.relay.logic import WhereOp
+from ...dialects.relay.nn import BatchMatmulOp, SoftmaxOp
+from ...dialects.relay.transform import ConcatenateOp, MaxOp, PadOp, ReshapeOp, TransposeOp
+from .context import Context, dtype_of, shape_of
+from .converter import Converter
+from .products import reshaped, scaled, transposed
+
+Heads = tuple[SSAValue, SSAValue, SSAValue]
+"""Query, key and value, (batch, heads, length, size)."""
+
+
+def split_heads(ctx: Context, value: SSAValue, heads: int) -> SSAValue:
+    """(batch, length, heads * size) -> (batch, heads, length, size)."""
+    batch, length, hidden = shape_of(value)
+    if heads < 1 or hidden % heads:
+        ctx.fail(f"a hidden size that {heads} heads share", str(hidden))
+    apart = ctx.emit(ReshapeOp, value, newshape=(batch, length, heads, hidden // heads))
+    return ctx.emit(TransposeOp, apart, axes=(0, 2, 1, 3))
+
+
+def merge_heads(ctx: Context, value: SSAValue) -> SSAValue:
+    """(batch, heads, length, size) -> (batch, length, heads * size)."""
+    batch, heads, length, size = shape_of(value)
+    together = ctx.emit(TransposeOp, value, axes=(0, 2, 1, 3))
+    return ctx.emit(ReshapeOp, together, newshape=(batch, length, heads * size))
+
+
+def cast_to(ctx: Context, value: SSAValue, dtype: np.dtype[np.generic]) -> SSAValue:
+    return value if dtype_of(value) == dtype else ctx.emit(CastOp, value, dtype=dtype.name)
+
+
+def as_wide(ctx: Context, value: SSAValue) -> SSAValue:
+    """Half precision as float32, others as they are."""
+    return cast_to(ctx, value, np.dtype(np.float32)) if dtype_of(value).itemsize < 4 else value
+
+
+def infinite(ctx: Context, like: SSAValue) -> SSAValue:
+    """Minus infinity, a scalar of the element type of `like`."""
+    return ctx.scalar(-np.inf, like)
+
+
+def masked(ctx: Context, allowed: SSAValue, like: SSAValue, outside: SSAValue | None = None) -> SSAValue:
+    """0 where `allowed`, elsewhere `outside`, by default minus infinity: what is added to scores like `like`."""
+    return ctx.emit(WhereOp, allowed, ctx.scalar(0.0, like), infinite(ctx, like) if outside is None else outside)
+
+
+def added(ctx: Context, bias: SSAValue | None, more: SSAValue) -> SSAValue:
+    return more if bias is None else ctx.emit(AddOp, bias, more)
+
+
+@dataclass
+class Scores:
+    """What a query thinks of each key, from the product on to what the values are weighted with."""
+
+    ctx: Context
+    query: SSAValue
+    key: SSAValue
+    scale: float | None = None
+    """1 / sqrt(size) by default."""
+    softcap: float = 0.0
+    bias: SSAValue | None = None
+    """What is added, (.., queries, keys)."""
+    may_be_empty: bool = False
+    """Whether the bias may leave a query without any key, whose result is then 0."""
+    precision: np.dtype[np.generic] | None = None
+    """In which the softmax is computed, if that is more than those of query and key."""
+    steps: list[SSAValue] = field(default_factory=list[SSAValue])
+    """(batch, heads, queries, keys): the product, then after softcap, bias and softmax."""
+
+    def compute(self) -> SSAValue:
+        """The weights of the values."""
+        ctx, own = self.ctx, dtype_of(self.query)
+        scores = self._product()
+        self.steps = [scores]
+        if self.softcap > 0:
+            scores = ctx.emit(TanhOp, scaled(ctx, scores, 1 / self.softcap))
+            scores = scaled(ctx, scores, self.softcap)
+        self.steps.append(scores)
+        scores = scores if self.bias is None else ctx.emit(AddOp, scores, self.bias)
+        self.steps.append(scores)
+        if self.precision is not None and self.precision.itemsize > own.itemsize:
+            scores = ctx.emit(CastOp, scores, dtype=self.precision.name)
+        weights = ctx.emit(SoftmaxOp, scores, axis=-1)
+        if self.may_be_empty and self.bias is not None:
+            highest = ctx.emit(MaxOp, self.bias, axis=(-1,), keepdims=True)
+            empty = ctx.emit(EqualOp, highest, infinite(ctx, highest))
+            weights = ctx.emit(WhereOp, empty, ctx.scalar(0.0, weights), weights)
+        weights = cast_to(ctx, weights, own)
+        self.steps.append(weights)
+        return weights
+
+    def _product(self) -> SSAValue:
+        """Query heads that share a key are rows of one product."""
+        ctx, query, key = self.ctx, self.query, self.key
+        (batch, heads, length, size), (_, key_heads, keys, _) = shape_of(query), shape_of(key)
+        if key_heads < 1 or heads % key_heads:
+            ctx.fail(f"query heads that {key_heads} key heads share", str(heads))
+        scale = 1 / sqrt(size) if self.scale is None else self.scale
+        rows = reshaped(ctx, query, (batch * key_heads, heads // key_heads * length, size))
+        columns = transposed(ctx, reshaped(ctx, key, (batch * key_heads, keys, size)))
+        product = ctx.emit(BatchMatmulOp, rows, columns, transpose_b=False)
+        return scaled(ctx, reshaped(ctx, product, (batch, heads, length, keys)), scale)
+
+
+def weighted(ctx: Context, weights: SSAValue, value: SSAValue) -> SSAValue:
+    """The values (batch, value heads, keys, size), weighted: (batch, heads, queries, size)."""
+    (batch, heads, length, keys), (_, value_heads, _, size) = shape_of(weights), shape_of(value)
+    rows = reshaped(ctx, weights, (batch * value_heads, heads // value_heads * length, keys))
+    columns = reshaped(ctx, value, (batch * value_heads, keys, size))
+    result = ctx.emit(BatchMatmulOp, rows, columns, transpose_b=False)
+    return reshaped(ctx, result, (batch, heads, length, size))
+
+
+def distance(queries: int, keys: int) -> Any:
+    """(queries, keys) int64: how much farther the key is than the query."""
+    return np.arange(keys, dtype=np.int64)[None, :] - np.arange(queries, dtype=np.int64)[:, None]
+
+
+@dataclass
+class _Frontier:
+    """Which keys a query sees by its place: `at_least <= key - query - offset <= at_most`."""
+
+    ctx: Context
+    queries: int
+    keys: int
+    at_least: int | None
+    at_most: int | None
+
+    def fixed(self, offset: int) -> Any:
+        """(queries, keys) bool, for an offset that is known."""
+        far: Any = distance(self.queries, self.keys) - offset
+        allowed = np.ones(far.shape, np.bool_)
+        if self.at_least is not None:
+            allowed &= far >= self.at_least
+        if self.at_most is not None:
+            allowed &= far <= self.at_most
+        return allowed
+
+    def per_batch(self, offset: SSAValue, bias: SSAValue | None, like: SSAValue) -> SSAValue | None:
+        """The bias with that of an int64 offset (batch, 1, 1, 1)."""
+        far: Any = distance(self.queries, self.keys)
+        if self.at_most is not None:
+            # far - offset <= at_most
+            allowed = self.ctx.emit(LessOp, self.ctx.constant(far - self.at_most - 1, "places"), offset)
+            bias = added(self.ctx, bias, masked(self.ctx, allowed, like))
+        if self.at_least is not None:
+            allowed = self.ctx.emit(LessOp, offset, self.ctx.constant(far - self.at_least + 1, "places"))
+            bias = added(self.ctx, bias, masked(self.ctx, allowed, like))
+        return bias
+
+
+def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue | None, bool]:
+    """What is added to the scores, and whether that may leave a query without keys."""
+    queries = shape_of(query)[2]
+    bias, open_ended = None, False
+    if ctx.has(3):
+        bias, open_ended = ctx.value(3), True
+        bias = masked(ctx, bias, query) if dtype_of(bias) == np.bool_ else cast_to(ctx, bias, dtype_of(query))
+        if (missing := keys - shape_of(bias)[-1]) > 0:
+            width = [0] * (2 * len(shape_of(bias)) - 1) + [missing]
+            bias = ctx.emit(PadOp, bias, infinite(ctx, bias), pad_width=width)
+    left, right = ctx.int("left_window_size", -1), ctx.int("right_window_size", -1)
+    ends = [] if right < 0 else [right]
+    if ctx.int("is_causal", 0):
+        ends.append(0)
+    at_least, at_most = None if left < 0 else -left, min(ends, default=None)
+    frontier = _Frontier(ctx, queries, keys, at_least, at_most)
+    if ctx.has(6):
+        batch = shape_of(query)[0]
+        length = reshaped(ctx, ctx.value(6), (batch, 1, 1, 1))
+        length = cast_to(ctx, length, np.dtype(np.int64))
+        offset = ctx.emit(AddOp, length, ctx.constant(np.array(-queries, np.int64), "queries"))
+        bias = frontier.per_batch(offset, bias, query)
+        inside = ctx.emit(LessOp, ctx.constant(np.arange(keys, dtype=np.int64), "places"), length)
+        return added(ctx, bias, masked(ctx, inside, query)), True
+    if at_least is not None or at_most is not None:
+        allowed = frontier.fixed(past)
+        steps = np.where(allowed, 0.0, -np.inf).astype(dtype_of(query))
+        bias = added(ctx, bias, ctx.constant(steps, "frontier"))
+        open_ended = open_ended or not allowed.any(axis=1).all()
+    return bias, open_ended
+
+
+def attention(ctx: Context) -> tuple[SSAValue, ...]:
+    """Y, the keys and values with those of the past, and the scores as `qk_matmul_output_mode` says.
+
+    Modes 1 and 2 are those of the standard as corrected after its release 1.19: after softcap, and after the bias.
+    """
+    flat = len(ctx.shape(0)) == 3
+    query, key, value = (ctx.value(index) for index in range(3))
+    if flat:
+        heads, key_heads = ctx.int("q_num_heads", 0), ctx.int("kv_num_heads", 0)
+        query = split_heads(ctx, query, heads)
+        key, value = split_heads(ctx, key, key_heads), split_heads(ctx, value, key_heads)
+    past = ctx.shape(4)[2] if ctx.has(4) else 0
+    if ctx.has(4):
+        key = ctx.emit(ConcatenateOp, [ctx.value(4), key], axis=2)
+        value = ctx.emit(ConcatenateOp, [ctx.value(5), value], axis=2)
+    own, caches = dtype_of(query), (key, value)
+    # Half precision is computed in float32 from the first product to the last.
+    query, key, value = (as_wide(ctx, one) for one in (query, key, value))
+    bias, may_be_empty = _bias(ctx, query, shape_of(key)[2], past)
+    scale = ctx.float("scale", 0.0) if ctx.has_attribute("scale") else None
+    precision = None
+    if ctx.has_attribute("softmax_precision"):
+        precision = helper.tensor_dtype_to_np_dtype(ctx.int("softmax_precision", 1))
+    scores = Scores(ctx, query, key, scale, ctx.float("softcap", 0.0), bias, may_be_empty, precision)
+    result = weighted(ctx, scores.compute(), value)
+    if flat:
+        result = merge_heads(ctx, result)
+    mode = ctx.int("qk_matmul_output_mode", 0)
+    if not 0 <= mode <= 3:
+        ctx.fail("qk_matmul_output_mode 0, 1, 2 or 3", str(mode))
+    return cast_to(ctx, result, own), *caches, cast_to(ctx, scores.steps[mode], own)
+
+
+TABLE = {
+    "Attention": Converter(attention),
+}

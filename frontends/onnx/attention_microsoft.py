@@ -1,0 +1,244 @@
+"""The attention of com.microsoft, which onnxruntime's transformer optimiser writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import AddOp, EqualOp, LessOp
+from ...dialects.relay.logic import LogicalAndOp, WhereOp
+from ...dialects.relay.nn import LayerNormOp
+from ...dialects.relay.transform import ConcatenateOp, ReshapeOp, SqueezeOp, StridedSliceOp, SumOp, TakeOp, TransposeOp
+from .attention import Heads, Scores, added, as_wide, cast_to, distance, masked, merge_heads, split_heads, weighted
+from .context import Context, dtype_of, shape_of
+from .converter import Converter
+from .products import product, reshaped
+from .rotary import turned
+
+
+def _cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
+    return ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), axes=(axis,))
+
+
+def _at(ctx: Context, value: SSAValue, axis: int, index: int) -> SSAValue:
+    """The part at `index`, the axis gone."""
+    return ctx.emit(SqueezeOp, _cut(ctx, value, axis, index, index + 1), axis=(axis,))
+
+
+def _joined(ctx: Context, past: SSAValue | None, value: SSAValue) -> SSAValue:
+    """Keys or values (batch, heads, length, size) after those of the past."""
+    return value if past is None else ctx.emit(ConcatenateOp, [past, value], axis=2)
+
+
+@dataclass
+class _Mask:
+    """What leaves keys out: `filter`, a large negative number, is added to their scores."""
+
+    ctx: Context
+    query: SSAValue
+    keys: int
+    filter: float
+
+    @property
+    def outside(self) -> SSAValue:
+        return self.ctx.scalar(self.filter, self.query)
+
+    def raw(self, mask: SSAValue) -> SSAValue:
+        """A mask (batch, keys), (batch, queries, keys) or (batch, 1, queries, keys) of what takes part."""
+        ctx, shape = self.ctx, shape_of(mask)
+        wide = {2: (*shape[:1], 1, 1, *shape[1:]), 3: (*shape[:1], 1, *shape[1:])}.get(len(shape), shape)
+        queries = shape_of(self.query)[2]
+        if len(wide) != 4 or wide[2] not in (1, queries) or wide[3] != self.keys:
+            ctx.fail(f"a mask of {self.keys} keys", str(list(shape)))
+        left_out = ctx.emit(EqualOp, mask, ctx.scalar(0, mask))
+        bias = ctx.emit(WhereOp, left_out, self.outside, ctx.scalar(0.0, self.query))
+        return reshaped(ctx, bias, wide)
+
+    def lengths(self, count: SSAValue, start: SSAValue | None = None) -> SSAValue:
+        """Of each sequence the keys before `count` (batch), from `start` on, take part."""
+        ctx, batch = self.ctx, shape_of(count)[0]
+        places = ctx.constant(np.arange(self.keys, dtype=dtype_of(count)), "places")
+        inside = ctx.emit(LessOp, places, reshaped(ctx, count, (batch, 1, 1, 1)))
+        if start is not None:
+            before = ctx.constant(np.arange(self.keys, dtype=dtype_of(count)) + 1, "places")
+            from_start = ctx.emit(LessOp, reshaped(ctx, start, (batch, 1, 1, 1)), before)
+            inside = ctx.emit(LogicalAndOp, inside, from_start)
+        return masked(ctx, inside, self.query, self.outside)
+
+    def index(self, mask: SSAValue) -> SSAValue:
+        """A `mask_index`: raw, or lengths (batch), or ends and then starts (2 * batch)."""
+        shape, batch = shape_of(mask), shape_of(self.query)[0]
+        if len(shape) > 1:
+            return self.raw(mask)
+        if shape == (batch,):
+            return self.lengths(mask)
+        if shape == (2 * batch,):
+            ends, starts = _cut(self.ctx, mask, 0, 0, batch), _cut(self.ctx, mask, 0, batch, 2 * batch)
+            return self.lengths(ends, starts)
+        self.ctx.fail(f"a mask of {batch} sequences", str(list(shape)))
+
+    def causal(self, past: int, window: int = -1) -> SSAValue:
+        """Keys behind the query, or more than `window` before it, are left out."""
+        far = distance(shape_of(self.query)[2], self.keys) - past
+        hidden = far > 0 if window < 0 else (far > 0) | (far <= -window)
+        return self.ctx.constant(np.where(hidden, -np.inf, 0.0).astype(dtype_of(self.query)), "frontier")
+
+
+def _attended(ctx: Context, heads: Heads, bias: SSAValue | None, softcap: float = 0.0) -> tuple[SSAValue, SSAValue]:
+    """The result (batch, length, heads * size), and the product of query and key."""
+    own = dtype_of(heads[0])
+    query, key, value = (as_wide(ctx, one) for one in heads)
+    # Zero says that there is no scale, too.
+    scale = ctx.float("scale", 0.0) or None
+    scores = Scores(ctx, query, key, scale, softcap, bias)
+    result = merge_heads(ctx, weighted(ctx, scores.compute(), value))
+    return cast_to(ctx, result, own), cast_to(ctx, scores.steps[0], own)
+
+
+def attention(ctx: Context) -> tuple[SSAValue, ...]:
+    """The input times the weights of query, key and value at once; present keys and values are one tensor."""
+    if ctx.int("do_rotary", 0):
+        ctx.fail("do_rotary 0", "1")
+    heads, hidden = ctx.int("num_heads", 0), ctx.shape(1)[1]
+    sizes = ctx.ints("qkv_hidden_sizes") or (hidden // 3,) * 3
+    total = product(ctx, ctx.value(0), ctx.value(1))
+    if ctx.has(2):
+        total = ctx.emit(AddOp, total, ctx.value(2))
+    starts = (0, sizes[0], sizes[0] + sizes[1])
+    query, key, value = (
+        split_heads(ctx, _cut(ctx, total, 2, start, start + size), heads)
+        for start, size in zip(starts, sizes, strict=True)
+    )
+    past = ctx.shape(4)[3] if ctx.has(4) else 0
+    if ctx.has(4):
+        key, value = (_joined(ctx, _at(ctx, ctx.value(4), 0, i), one) for i, one in enumerate((key, value)))
+    mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
+    bias = mask.index(ctx.value(3)) if ctx.has(3) else None
+    if ctx.int("unidirectional", 0):
+        bias = added(ctx, bias, mask.causal(past))
+    if ctx.has(5):
+        bias = added(ctx, bias, as_wide(ctx, ctx.value(5)))
+    result, _ = _attended(ctx, (query, key, value), bias)
+    if not any(ctx.node.output[1:]):
+        return (result,)
+    apart = [reshaped(ctx, one, (1, *shape_of(one))) for one in (key, value)]
+    return result, ctx.emit(ConcatenateOp, apart, axis=0)
+
+
+def multi_head_attention(ctx: Context) -> tuple[SSAValue, ...]:
+    """Query, key and value apart or packed, with biases, padding mask, bias and past."""
+    heads = ctx.int("num_heads", 0)
+    parts = _unpacked(ctx, heads)
+    if ctx.has(3):
+        parts = _biased(ctx, parts)
+    query, key, value = (split_heads(ctx, one, heads) if len(shape_of(one)) == 3 else one for one in parts)
+    past = [ctx.value(index) if ctx.has(index) else None for index in (6, 7)]
+    key, value = _joined(ctx, past[0], key), _joined(ctx, past[1], value)
+    before = 0 if past[0] is None else shape_of(past[0])[2]
+    mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
+    bias = mask.index(ctx.value(4)) if ctx.has(4) else None
+    if ctx.int("unidirectional", 0):
+        bias = added(ctx, bias, mask.causal(before))
+    if ctx.has(5):
+        bias = added(ctx, bias, as_wide(ctx, ctx.value(5)))
+    result, scores = _attended(ctx, (query, key, value), bias)
+    return result, key, value, scores
+
+
+def _unpacked(ctx: Context, heads: int) -> list[SSAValue]:
+    """Query, key and value, each (batch, length, hidden), or (batch, heads, length, size) as they are given."""
+    query = ctx.value(0)
+    if len(shape_of(query)) == 5:
+        # (batch, length, heads, 3, size)
+        return [ctx.emit(TransposeOp, _at(ctx, query, 3, part), axes=(0, 2, 1, 3)) for part in range(3)]
+    if not ctx.has(2):
+        # (batch, length, heads, 2, size)
+        packed = ctx.value(1)
+        if len(shape_of(packed)) != 5 or shape_of(packed)[2] != heads:
+            ctx.fail("a value, or keys and values packed", str(list(shape_of(packed))))
+        return [query, *(ctx.emit(TransposeOp, _at(ctx, packed, 3, part), axes=(0, 2, 1, 3)) for part in range(2))]
+    return [query, ctx.value(1), ctx.value(2)]
+
+
+def _biased(ctx: Context, parts: list[SSAValue]) -> list[SSAValue]:
+    """Each with its part of the biases, which follow each other."""
+    start, found = 0, list[SSAValue]()
+    for part in parts:
+        shape = shape_of(part)
+        size = shape[2] if len(shape) == 3 else shape[1] * shape[3]
+        bias = _cut(ctx, ctx.value(3), 0, start, start + size)
+        if len(shape) == 4:
+            bias = reshaped(ctx, bias, (shape[1], 1, shape[3]))
+        found.append(ctx.emit(AddOp, part, bias))
+        start += size
+    return found
+
+
+def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
+    """Of sequences as long as the longest: new keys stand right after the past, and `seqlens_k` + 1 take part."""
+    heads, key_heads = ctx.int("num_heads", 0), ctx.int("kv_num_heads", 0)
+    for name in ("smooth_softmax", "qk_output"):
+        if ctx.int(name, 0) > 0:
+            ctx.fail(f"{name} 0", str(ctx.int(name, 0)))
+    batch, length, _ = ctx.shape(0)
+    parts = [ctx.value(0), *(ctx.value(index) for index in (1, 2) if ctx.has(index))]
+    if len(parts) == 1:
+        size = ctx.shape(0)[2] // (heads + 2 * key_heads)
+        ends = (0, heads * size, (heads + key_heads) * size, (heads + 2 * key_heads) * size)
+        parts = [_cut(ctx, parts[0], 2, begin, end) for begin, end in pairwise(ends)]
+    query, key, value = (split_heads(ctx, one, n) for one, n in zip(parts, (heads, key_heads, key_heads), strict=True))
+    past = ctx.shape(3)[2] if ctx.has(3) else 0
+    if ctx.int("do_rotary", 0):
+        query, key = _rotated(ctx, query, past), _rotated(ctx, key, past)
+    if ctx.has(3):
+        key, value = _joined(ctx, ctx.value(3), key), _joined(ctx, ctx.value(4), value)
+    mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], -np.inf)
+    counted = reshaped(ctx, ctx.value(5), (batch,))
+    more = ctx.emit(AddOp, counted, ctx.scalar(1, counted))
+    bias = added(ctx, mask.lengths(more), mask.causal(past, ctx.int("local_window_size", -1)))
+    if ctx.has(10):
+        bias = added(ctx, bias, as_wide(ctx, ctx.value(10)))
+    result, _ = _attended(ctx, (query, key, value), bias, ctx.float("softcap", 0.0))
+    return reshaped(ctx, result, (batch, length, shape_of(result)[2])), key, value
+
+
+def _rotated(ctx: Context, value: SSAValue, past: int) -> SSAValue:
+    """(batch, heads, length, size), turned by its places after the past, or by those of input 9."""
+    length, size = shape_of(value)[2:]
+    if ctx.has(9):
+        places = ctx.value(9)
+    else:
+        places = ctx.constant(np.arange(past, past + length, dtype=np.int64).reshape(1, length), "places")
+    angles = [ctx.emit(TakeOp, ctx.value(index), places, axis=0) for index in (7, 8)]
+    turn = 2 * shape_of(angles[0])[-1]
+    angles = [ctx.emit(ReshapeOp, one, newshape=(shape_of(one)[0], 1, length, turn // 2)) for one in angles]
+    return turned(ctx, value, angles, bool(ctx.int("rotary_interleaved", 0)), min(turn, size))
+
+
+def embed_layer_norm(ctx: Context) -> tuple[SSAValue, ...]:
+    """The sum of the embeddings of word, position and segment, normalised; how many of each mask's elements are set."""
+    ids = ctx.value(0)
+    batch, length = shape_of(ids)
+    if ctx.has(8):
+        positions = ctx.emit(TakeOp, ctx.value(3), ctx.value(8), axis=0)
+    else:
+        positions = _cut(ctx, ctx.value(3), 0, 0, length)
+    total = ctx.emit(AddOp, ctx.emit(TakeOp, ctx.value(2), ids, axis=0), positions)
+    if ctx.has(1) and ctx.has(4):
+        total = ctx.emit(AddOp, total, ctx.emit(TakeOp, ctx.value(4), ctx.value(1), axis=0))
+    result = ctx.emit(LayerNormOp, total, ctx.value(5), ctx.value(6), epsilon=ctx.float("epsilon", 1e-12))
+    counts = ctx.constant(np.zeros(batch, np.int32), "zeros")
+    if ctx.has(7):
+        counts = cast_to(ctx, ctx.emit(SumOp, ctx.value(7), axis=(1,)), np.dtype(np.int32))
+    return result, counts, total
+
+
+MICROSOFT = {
+    "Attention": Converter(attention),
+    "EmbedLayerNormalization": Converter(embed_layer_norm),
+    "GroupQueryAttention": Converter(group_query_attention),
+    "MultiHeadAttention": Converter(multi_head_attention),
+}

@@ -1,0 +1,31 @@
+"""Sums and products of all that comes before."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.cumulative import CumprodOp, CumsumOp
+from ...dialects.relay.operator import Operator
+from .context import Context
+from .converter import Converter
+
+
+def cumulative(op: type[Operator]) -> Converter:
+    """The converter of a sum or product along an axis, which is an input."""
+
+    def convert(ctx: Context) -> SSAValue:
+        axis = ctx.array(1, "an axis")
+        if axis.size != 1 or axis.dtype.kind not in "iu":
+            ctx.fail("an axis as one integer", f"{axis.dtype}{list(axis.shape)}")
+        return ctx.emit(
+            op,
+            ctx.value(0),
+            axis=int(axis.item()),
+            exclusive=bool(ctx.int("exclusive", 0)),
+            reverse=bool(ctx.int("reverse", 0)),
+        )
+
+    return Converter(convert)
+
+
+TABLE = {"CumProd": cumulative(CumprodOp), "CumSum": cumulative(CumsumOp)}

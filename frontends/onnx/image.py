@@ -1,0 +1,151 @@
+"""Resize and Upsample."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import CopyOp
+from ...dialects.relay.interpolation import Resizing
+from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
+from ...dialects.relay.transform import ReshapeOp
+from .context import Context, shape_of
+from .converter import Converter
+from .shaping import axis_of
+
+_METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
+_OPERATORS: dict[int, tuple[type[Resize], str]] = {
+    1: (Resize1DOp, "W"),
+    2: (Resize2DOp, "HW"),
+    3: (Resize3DOp, "DHW"),
+}
+
+
+def _method(ctx: Context) -> str:
+    mode = ctx.str("mode", "nearest")
+    if mode not in _METHODS:
+        ctx.fail(f"mode among {', '.join(_METHODS)}", repr(mode))
+    return _METHODS[mode]
+
+
+def _floats(ctx: Context, index: int, what: str) -> list[float] | None:
+    """The numbers of an optional input, which may be empty; None if it is not given."""
+    if not ctx.has(index) or 0 in ctx.shape(index):
+        return None
+    return [float(number) for number in ctx.array(index, what).reshape(-1).tolist()]
+
+
+def upsample(ctx: Context) -> SSAValue:
+    """Also Resize of opset 10: coordinates divided by the scales."""
+    scales = list(ctx.floats("scales") or ()) if ctx.opset < 9 else _floats(ctx, 1, "scales")
+    shape = ctx.shape(0)
+    if scales is None or len(scales) != len(shape) or min(scales) <= 0:
+        ctx.fail(f"{len(shape)} positive scales", str(scales))
+    sizes = [int(scale * extent) for scale, extent in zip(scales, shape, strict=True)]
+    how = [
+        Resizing(extent, size, scale, _method(ctx), "asymmetric", "floor")
+        for extent, size, scale in zip(shape, sizes, scales, strict=True)
+    ]
+    return _resize(ctx, list(range(len(shape))), how, 0.0)
+
+
+def resize(ctx: Context) -> SSAValue:
+    if ctx.opset < 11:
+        return upsample(ctx)
+    shape = ctx.shape(0)
+    given = ctx.ints("axes")
+    axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if given is None else given)]
+    scales, sizes = _sizes(ctx, [shape[axis] for axis in axes])
+    count = len(axes)
+    mode = ctx.str("coordinate_transformation_mode", "half_pixel")
+    roi = _floats(ctx, 1, "roi") if mode == "tf_crop_and_resize" else None
+    roi = [0.0] * count + [1.0] * count if roi is None else roi
+    if len(scales) != count or len(roi) != 2 * count or len(set(axes)) != count or min(scales, default=1) <= 0:
+        ctx.fail(f"{count} axes, positive scales or sizes, and {2 * count} roi", f"{axes}, {scales} and {roi}")
+    how = [
+        Resizing(
+            shape[axis],
+            sizes[i],
+            scales[i],
+            _method(ctx),
+            mode,
+            ctx.str("nearest_mode", "round_prefer_floor"),
+            ctx.float("cubic_coeff_a", -0.75),
+            bool(ctx.int("exclude_outside", 0)),
+            bool(ctx.int("antialias", 0)),
+            (roi[i], roi[count + i]),
+        )
+        for i, axis in enumerate(axes)
+    ]
+    return _resize(ctx, axes, how, ctx.float("extrapolation_value", 0.0))
+
+
+def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float], list[int]]:
+    """Scales and sizes of axes of `extents`; one of the two is given."""
+    scales, wanted = _floats(ctx, 2, "scales"), _floats(ctx, 3, "sizes")
+    if wanted is None:
+        if scales is None:
+            ctx.fail("scales or sizes", "none")
+        # As numbers of float32, which they are, times whole numbers.
+        return scales, [int(scale * extent) for scale, extent in zip(scales, extents, strict=False)]
+    if len(wanted) != len(extents) or 0 in extents:
+        ctx.fail(f"{len(extents)} sizes of axes that have elements", f"{wanted} for {extents}")
+    scales = [size / extent for size, extent in zip(wanted, extents, strict=True)]
+    policy = ctx.str("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        return scales, [int(size) for size in wanted]
+    if policy not in ("not_larger", "not_smaller"):
+        ctx.fail("keep_aspect_ratio_policy stretch, not_larger or not_smaller", repr(policy))
+    scale = min(scales) if policy == "not_larger" else max(scales)
+    return [scale] * len(extents), [int(scale * extent + 0.5) for extent in extents]
+
+
+def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: float) -> SSAValue:
+    """image.resize1d to 3d of an image with a batch and channels; else one axis after the other."""
+    data, rank = ctx.value(0), len(ctx.shape(0))
+    changed = sorted((axis, one) for axis, one in zip(axes, how, strict=True) if not one.identical)
+    if not changed:
+        return ctx.emit(CopyOp, data)
+    if len(changed) in _OPERATORS and rank == len(changed) + 2:
+        op, letters = _OPERATORS[len(changed)]
+        named = dict(zip((axis for axis, _ in changed), letters, strict=True))
+        rest = iter("NC")
+        layout = "".join(named.get(axis) or next(rest) for axis in range(rank))
+        return _emit(ctx, op, data, layout, [one for _, one in changed], extrapolation)
+    # The innermost axis first, of fewer rows when the others grow.
+    for axis, one in reversed(changed):
+        shape = shape_of(data)
+        flat = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+        rows = ctx.emit(ReshapeOp, data, newshape=flat, allowzero=int(0 in flat))
+        rows = _emit(ctx, Resize1DOp, rows, "NWC", [one], extrapolation)
+        new = (*shape[:axis], one.size, *shape[axis + 1 :])
+        data = ctx.emit(ReshapeOp, rows, newshape=new, allowzero=int(0 in new))
+    return data
+
+
+def _emit(
+    ctx: Context, op: type[Resize], data: SSAValue, layout: str, how: list[Resizing], extrapolation: float
+) -> SSAValue:
+    first = how[0]
+    return ctx.emit(
+        op,
+        data,
+        size=[one.size for one in how],
+        roi=[one.roi[0] for one in how] + [one.roi[1] for one in how] if first.mode == "tf_crop_and_resize" else None,
+        layout=layout,
+        method=first.method,
+        coordinate_transformation_mode=first.mode,
+        rounding_method=first.rounding,
+        cubic_alpha=first.alpha,
+        cubic_exclude=int(first.exclude),
+        extrapolation_value=extrapolation,
+        scales=[float(one.scale) for one in how],
+        antialias=first.antialias,
+    )
+
+
+TABLE = {
+    "Resize": Converter(resize),
+    "Upsample": Converter(upsample),
+}

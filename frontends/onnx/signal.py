@@ -1,0 +1,113 @@
+"""DFT and STFT. Signals have real, or real and imaginary, parts along the last axis."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import MultiplyOp
+from ...dialects.relay.rearrange import StackOp
+from ...dialects.relay.signal import DftOp, StftOp
+from ...dialects.relay.transform import PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
+from .context import Context, dtype_of, shape_of
+from .converter import Converter
+from .indexing import emit_all
+from .shaping import axis_of
+
+
+def _parts(ctx: Context, data: SSAValue) -> list[SSAValue]:
+    """Real and, where there is one, imaginary part."""
+    last = len(shape_of(data)) - 1
+    count = shape_of(data)[last]
+    if count not in (1, 2):
+        ctx.fail("1 or 2 parts along the last axis", str(count))
+    cut = [
+        ctx.emit(StridedSliceOp, data, begin=(at,), end=(at + 1,), strides=(1,), axes=(last,)) for at in range(count)
+    ]
+    return [ctx.emit(SqueezeOp, part, axis=(last,)) for part in cut]
+
+
+def _zeros(ctx: Context, like: SSAValue) -> SSAValue:
+    return ctx.constant(np.broadcast_to(np.zeros((), dtype_of(like)), shape_of(like)), "zeros")
+
+
+def _fitted(ctx: Context, part: SSAValue, length: int) -> SSAValue:
+    """The first elements along the last axis, or zeros behind."""
+    shape = shape_of(part)
+    if length < shape[-1]:
+        return ctx.emit(StridedSliceOp, part, begin=(0,), end=(length,), strides=(1,), axes=(len(shape) - 1,))
+    if length == shape[-1]:
+        return part
+    width = [0] * (2 * len(shape) - 1) + [length - shape[-1]]
+    return ctx.emit(PadOp, part, ctx.scalar(0, part), pad_width=width)
+
+
+def dft(ctx: Context) -> SSAValue:
+    """dft along the last axis, to which the axis is brought; of one side, the other is that of a real signal."""
+    rank = len(ctx.shape(0))
+    if ctx.opset >= 20:
+        axis = axis_of(ctx, int(ctx.array(2, "an axis").reshape(())) if ctx.has(2) else -2, rank)
+    else:
+        axis = axis_of(ctx, ctx.int("axis", 1), rank)
+    if axis == rank - 1:
+        ctx.fail("an axis before the last", str(axis))
+    inverse, onesided = bool(ctx.int("inverse", 0)), bool(ctx.int("onesided", 0))
+    extent = ctx.shape(0)[axis]
+    length = 2 * (extent - 1) if inverse and onesided else extent
+    if ctx.has(1):
+        length = int(ctx.array(1, "a length").reshape(()))
+    order = (*(at for at in range(rank - 1) if at != axis), axis)
+    back = [order.index(at) for at in range(rank - 1)]
+    given = length // 2 + 1 if inverse and onesided else length
+    parts = [_fitted(ctx, ctx.emit(TransposeOp, part, axes=order), given) for part in _parts(ctx, ctx.value(0))]
+    if len(parts) == 1:
+        parts.append(_zeros(ctx, parts[0]))
+    if inverse and onesided:
+        parts = _two_sided(ctx, parts, length)
+    found = emit_all(ctx, DftOp, *parts, inverse=inverse)
+    if onesided:
+        found = found[:1] if inverse else [_fitted(ctx, part, length // 2 + 1) for part in found]
+    return ctx.emit(StackOp, *(ctx.emit(TransposeOp, part, axes=back) for part in found), axis=-1)
+
+
+def _two_sided(ctx: Context, parts: list[SSAValue], length: int) -> list[SSAValue]:
+    """The other half of a spectrum whose signal is real: conjugates, in reverse order."""
+    places = np.arange(length)
+    mirrored = places > length // 2
+    where = ctx.constant(np.where(mirrored, length - places, places), "mirrored")
+    whole = [ctx.emit(TakeOp, part, where, axis=len(shape_of(part)) - 1) for part in parts]
+    # What is not conjugated has no imaginary part.
+    alone = (places == 0) | (2 * places == length)
+    sign = np.where(alone, 0, np.where(mirrored, -1, 1)).astype(dtype_of(parts[0]))
+    return [whole[0], ctx.emit(MultiplyOp, whole[1], ctx.constant(sign, "sign"))]
+
+
+def stft(ctx: Context) -> SSAValue:
+    """stft of a real signal; of a complex one, dft of its frames."""
+    step = int(ctx.array(1, "a frame step").reshape(()))
+    length = ctx.shape(2)[0] if ctx.has(2) else ctx.shape(0)[1]
+    if ctx.has(3):
+        length = int(ctx.array(3, "a frame length").reshape(()))
+    data = ctx.value(0)
+    window = ctx.value(2) if ctx.has(2) else ctx.constant(np.ones(length, dtype_of(data)), "window")
+    onesided = bool(ctx.int("onesided", 1))
+    parts = _parts(ctx, data) if len(shape_of(data)) == 3 else [data]
+    if len(parts) == 1:
+        found = ctx.emit(
+            StftOp,
+            parts[0],
+            window,
+            n_fft=length,
+            hop_length=step,
+            win_length=shape_of(window)[0],
+            onesided=onesided,
+        )
+        return ctx.emit(TransposeOp, found, axes=(0, 2, 1, 3))
+    starts = np.arange((shape_of(parts[0])[1] - length) // step + 1) * step
+    where = ctx.constant(starts[:, None] + np.arange(length), "frames")
+    frames = [ctx.emit(MultiplyOp, ctx.emit(TakeOp, part, where, axis=1), window) for part in parts]
+    found = emit_all(ctx, DftOp, *frames)
+    return ctx.emit(StackOp, *(_fitted(ctx, p, length // 2 + 1 if onesided else length) for p in found), axis=-1)
+
+
+TABLE = {"DFT": Converter(dft), "STFT": Converter(stft)}

@@ -1,0 +1,54 @@
+"""Computes of the operators that carry a sum or product along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from ... import te
+from ...dialects.relay import cumulative as relay
+from ...dialects.relay.operator import Operator, shape_of
+from ...te import Expr, Tensor
+from . import cumulative_scripts as scripts
+from .stages import ROWS_APART, compute, dtype_of, label, shape, wide
+from .transform import flat_index, unflatten
+
+
+def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[Operator, Tensor], Tensor]:
+    def lowered(op: Operator, x: Tensor) -> Tensor:
+        sig, extents = op.signature, shape(x)
+        axis = sig.get("axis")
+        whole = (prod(extents),) if axis is None else extents
+        at = (axis or 0) % len(whole)
+        outer, extent, inner = prod(whole[:at]), whole[at], prod(whole[at + 1 :])
+        number = wide(dtype_of(op))
+        first, step = (extent - 1, -1) if sig.get("reverse") else (0, 1)
+
+        def combine(total: Expr, element: Expr) -> Expr:
+            return function(total, element.astype(number))
+
+        def chosen(total: Expr, following: Expr) -> Expr:
+            return total if sig.get("exclusive") else following
+
+        start = te.const(neutral, number)
+        with te.tag_scope(ROWS_APART):
+            if inner == 1:
+                made = scripts.along_rows(x, outer, extent, first, step, number, start, combine, chosen)
+            else:
+                made = scripts.across_rows(x, outer, extent, inner, first, step, number, start, combine, chosen)
+        result = shape_of(op.results[0])
+        if result == shape(made) and number == dtype_of(op):
+            return made
+
+        def element(*i: Expr) -> Expr:
+            return made(*unflatten(flat_index(i, result), shape(made))).astype(dtype_of(op))
+
+        return compute(result, element, label(op))
+
+    return lowered
+
+
+TABLE = {
+    relay.CumsumOp: _carried(lambda total, x: total + x, 0),
+    relay.CumprodOp: _carried(lambda total, x: total * x, 1),
+}

@@ -1,0 +1,41 @@
+"""Computes of the losses of classifiers."""
+
+from __future__ import annotations
+
+from ... import te
+from ...dialects.relay import loss as relay
+from ...dialects.relay.operator import Operator
+from ...te import Expr, Tensor
+from .reduce import reduced_over
+from .stages import compute, label, shape, wide
+
+
+def nll_loss(op: Operator, predictions: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+    sig, dtype = op.signature, predictions.dtype
+    number, classes, extents = wide(dtype), shape(weights)[0], shape(targets)
+
+    def target(i: list[Expr]) -> tuple[Expr, Expr]:
+        """Whether a target counts, and its class, which is one of the classes also where it does not."""
+        given = targets(*i).astype("int64")
+        return given != sig.int("ignore_index"), te.minimum(te.maximum(given, 0), classes - 1)
+
+    def weight(i: list[Expr], position: Expr | int = 0) -> Expr:
+        counts, place = target(i)
+        return te.select(counts, weights(place).astype(number), te.const(0, number))
+
+    def loss(i: list[Expr], position: Expr | int = 0) -> Expr:
+        counts, place = target(i)
+        value = predictions(i[0], place, *i[1:]).astype(number) * weights(place).astype(number)
+        return te.select(counts, -value, te.const(0, number))
+
+    if sig.str("reduction") == "none":
+        return compute(extents, lambda *i: loss(list(i)).astype(dtype), label(op))
+    axes = range(len(extents))
+    total = reduced_over(axes, extents, loss, te.sum, label(op), ())
+    if sig.str("reduction") == "sum":
+        return compute((), lambda: total().astype(dtype), label(op)) if number != dtype else total
+    weighed = reduced_over(axes, extents, weight, te.sum, f"{label(op)}_weight", ())
+    return compute((), lambda: te.div(total(), weighed()).astype(dtype), label(op))
+
+
+TABLE = {relay.NLLLossOp: nll_loss}

@@ -1,0 +1,122 @@
+"""Computes of Fourier transforms: a script that goes through the factors of the length, in float64."""
+# pyright: reportUndefinedVariable=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+# ruff: noqa: F821
+
+from __future__ import annotations
+
+from math import pi, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...dialects.relay import signal as relay
+from ...dialects.relay.operator import Operator, shape_of
+from ...te import Expr, Tensor
+from .constants import table
+from .stages import ROWS_APART, compute, dtype_of, label, shape
+from .transform import flat_index, unflatten
+
+
+@te.hybrid.script
+def _transform(x: Any, cosines: Any, sines: Any, rows: Any, length: Any, factors: Any, steps: Any, rests: Any) -> Any:
+    """The transforms of `x` (rows, 2, length), real and imaginary parts apart.
+
+    At each stage, from one half of a pair of buffers to the other, the length that is left is a factor times `rests`,
+    and results so far lie `steps` apart: Stockham's order, which needs no permutation.
+    """
+    out = output_tensor((rows, 2, length), "float64")
+    pair = allocate((2, rows, 2, length), "float64", "global")
+    for row in range(rows):
+        for i in range(length):
+            pair[0, row, 0, i] = x[row, 0, i]
+            pair[0, row, 1, i] = x[row, 1, i]
+        for stage in const_range(len(factors)):
+            for p in range(rests[stage]):
+                for u in range(factors[stage]):
+                    for q in vectorize(steps[stage]):
+                        pair[(stage + 1) % 2, row, 0, q + steps[stage] * (factors[stage] * p + u)] = 0.0
+                        pair[(stage + 1) % 2, row, 1, q + steps[stage] * (factors[stage] * p + u)] = 0.0
+                    for t in range(factors[stage]):
+                        angle = (int64(u) * steps[stage]) * (p + rests[stage] * t) % length
+                        c = cosines[angle]
+                        s = sines[angle]
+                        for q in vectorize(steps[stage]):
+                            re = pair[stage % 2, row, 0, q + steps[stage] * (p + rests[stage] * t)]
+                            im = pair[stage % 2, row, 1, q + steps[stage] * (p + rests[stage] * t)]
+                            pair[(stage + 1) % 2, row, 0, q + steps[stage] * (factors[stage] * p + u)] += (
+                                re * c - im * s
+                            )
+                            pair[(stage + 1) % 2, row, 1, q + steps[stage] * (factors[stage] * p + u)] += (
+                                re * s + im * c
+                            )
+        for i in range(length):
+            out[row, 0, i] = pair[len(factors) % 2, row, 0, i]
+            out[row, 1, i] = pair[len(factors) % 2, row, 1, i]
+    return out
+
+
+def _factors(length: int) -> list[int]:
+    """Prime factors, but fours in place of twos."""
+    found: list[int] = []
+    for factor in (4, *range(2, length + 1)):
+        while length % factor == 0:
+            found.append(factor)
+            length //= factor
+    return found
+
+
+def transform(parts: Tensor, inverse: bool) -> Tensor:
+    """The transforms of `parts` (rows, 2, length) of float64; of the inverse, not divided by the length."""
+    rows, _, length = shape(parts)
+    factors = _factors(length)
+    steps = [prod(factors[:stage]) for stage in range(len(factors))]
+    rests = [length // step // factor for step, factor in zip(steps, factors, strict=True)]
+    angles = np.linspace(0, 2 * pi, length, endpoint=False) * (1 if inverse else -1)
+    cosines, sines = table(np.cos(angles), "cosines"), table(np.sin(angles), "sines")
+    with te.tag_scope(ROWS_APART):
+        return _transform(parts, cosines, sines, rows, length, tuple(factors), tuple(steps), tuple(rests))
+
+
+def dft(op: Operator, re: Tensor, im: Tensor) -> tuple[Tensor, Tensor]:
+    extents, dtype, inverse = shape(re), dtype_of(op), bool(op.signature.get("inverse"))
+    *outer, length = extents
+    whole = (prod(outer), 2, length)
+
+    def part(*i: Expr) -> Expr:
+        point = (*unflatten(i[0], outer), i[2])
+        return te.select(i[1] < 1, re(*point), im(*point)).astype("float64")
+
+    found = transform(compute(whole, part, "parts", keep=True), inverse)
+    scale = 1 / length if inverse else 1.0
+
+    def result(which: int) -> Tensor:
+        def element(*i: Expr) -> Expr:
+            return (found(flat_index(i[:-1], outer), which, i[-1]) * scale).astype(dtype)
+
+        return compute(extents, element, f"{label(op)}_{which}")
+
+    return result(0), result(1)
+
+
+def stft(op: Operator, data: Tensor, window: Tensor) -> Tensor:
+    sig, dtype = op.signature, dtype_of(op)
+    batch, frames = shape(data)[0], relay.StftOp.frames(sig)
+    n_fft, hop, left = sig.int("n_fft"), sig.int("hop_length"), (sig.int("n_fft") - sig.int("win_length")) // 2
+    scale = 1 / sqrt(n_fft) if sig.get("normalized") else 1.0
+
+    def part(*i: Expr) -> Expr:
+        sample = data(i[0] // frames, i[0] % frames * hop + i[2]).astype("float64")
+        value = sample * window(i[2] - left, otherwise=0).astype("float64")
+        return te.select(i[1] < 1, value, te.const(0, "float64"))
+
+    found = transform(compute((batch * frames, 2, n_fft), part, "frames", keep=True), False)
+
+    def element(*i: Expr) -> Expr:
+        return (found(i[0] * frames + i[2], i[3], i[1]) * scale).astype(dtype)
+
+    return compute(shape_of(op.results[0]), element, label(op))
+
+
+TABLE = {relay.DftOp: dft, relay.StftOp: stft}

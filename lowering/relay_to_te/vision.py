@@ -1,0 +1,103 @@
+"""Computes of the operators of detectors."""
+
+from __future__ import annotations
+
+from ... import te
+from ...dialects.relay import vision as relay
+from ...dialects.relay.operator import Operator
+from ...te import Expr, Tensor
+from . import vision_scripts as scripts
+from .sorting import descending
+from .stages import ROWS_APART, compute, dtype_of, shape, wide
+
+
+def _in(number: str, x: Tensor, name: str) -> Tensor:
+    """A tensor in numbers of another dtype."""
+    return x if x.dtype == number else compute(shape(x), lambda *i: x(*i).astype(number), name, keep=True)
+
+
+def _number(x: Tensor, dtype: str) -> Tensor:
+    """A scalar, or tensor of one number, as a vector of it."""
+    return compute((1,), lambda *i: x(*[0] * len(shape(x))).astype(dtype), x.op.name, keep=True)
+
+
+def _back(op: Operator, x: Tensor) -> Tensor:
+    dtype = dtype_of(op)
+    return x if x.dtype == dtype else compute(shape(x), lambda *i: x(*i).astype(dtype), "rounded")
+
+
+def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
+    sig = op.signature
+    aligned, ratio = bool(sig.get("aligned")), max(0, sig.int("sample_ratio"))
+    images, regions = _in("float32", data, "data"), _in("float32", rois, "rois")
+    with te.tag_scope(ROWS_APART):
+        found = scripts.roi_align(
+            images,
+            regions,
+            sig.spatial("pooled_size", 2),
+            ratio,
+            sig.get("spatial_scale"),
+            0.5 if aligned else 0.0,
+            -1e30 if aligned else 1.0,
+            sig.str("mode") == "avg",
+        )
+    return _back(op, found)
+
+
+def roi_pool(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
+    sig = op.signature
+    images, regions = _in("float32", data, "data"), _in("float32", rois, "rois")
+    with te.tag_scope(ROWS_APART):
+        found = scripts.roi_pool(images, regions, sig.spatial("pooled_size", 2), sig.get("spatial_scale"))
+    return _back(op, found)
+
+
+def all_class_non_max_suppression(
+    op: Operator, boxes: Tensor, scores: Tensor, most: Tensor, iou: Tensor, least: Tensor
+) -> tuple[Tensor, ...]:
+    sig = op.signature
+    batch, count, _ = shape(boxes)
+    number = wide(boxes.dtype)
+    centred = bool(sig.get("center_point_box"))
+
+    def corner(b: Expr, side: Expr | int, at: int, box: Expr) -> Expr:
+        """The lower (0) or upper (1) end of a box along an axis."""
+        first, second = boxes(b, box, at).astype(number), boxes(b, box, at + 2).astype(number)
+        if centred:
+            return first - second / 2 if side == 0 else first + second / 2
+        return te.minimum(first, second) if side == 0 else te.maximum(first, second)
+
+    def element(*i: Expr) -> Expr:
+        b, what, box = i
+        ends = [corner(b, side, at, box) for side in (0, 1) for at in (0, 1)]
+        value = (ends[2] - ends[0]) * (ends[3] - ends[1])
+        for place, end in enumerate(ends):
+            value = te.select(what.equal(place), end, value)
+        return value
+
+    def overlaps(shared: Expr, union: Expr, limit: Expr) -> Expr:
+        return te.all(shared > 0, union > 0, shared / union > limit)
+
+    corners = compute((batch, 5, count), element, "corners", keep=True)
+    marks = _in(wide(scores.dtype), scores, "scores")
+    with te.tag_scope(ROWS_APART):
+        order = descending(marks, 2)
+        kept, counts = scripts.suppress(
+            corners,
+            marks,
+            order,
+            _number(most, "int64"),
+            _number(iou, number),
+            _number(least, marks.dtype),
+            relay.AllClassNonMaxSuppressionOp.bound(sig),
+            overlaps,
+        )
+    points, number_of = scripts.gathered(kept, counts, shape(scores)[1])
+    return points, number_of
+
+
+TABLE = {
+    relay.RoiAlignOp: roi_align,
+    relay.RoiPoolOp: roi_pool,
+    relay.AllClassNonMaxSuppressionOp: all_class_non_max_suppression,
+}

@@ -1,0 +1,163 @@
+"""Loops over regions and boxes, as hybrid scripts. The outermost loop of each may run in parallel."""
+# pyright: reportUndefinedVariable=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+# ruff: noqa: F821
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import te
+
+
+@te.hybrid.script
+def roi_align(data: Any, rois: Any, sizes: Any, ratio: Any, scale: Any, half: Any, narrowest: Any, average: Any) -> Any:
+    """sizes: of the bins; ratio: samples per axis, 0 for one per pixel; half: 0.5 if pixels are centred there."""
+    out = output_tensor((rois.shape[0], data.shape[1], sizes[0], sizes[1]), data.dtype)
+    for r in range(rois.shape[0]):
+        image = min(max(int64(rois[r, 0]), 0), data.shape[0] - 1)
+        left = rois[r, 1] * scale - half
+        top = rois[r, 2] * scale - half
+        width = max(rois[r, 3] * scale - half - left, narrowest) / sizes[1]
+        height = max(rois[r, 4] * scale - half - top, narrowest) / sizes[0]
+        rows = int64(ratio)
+        columns = int64(ratio)
+        if rows < 1:
+            rows = int64(ceil(max(height, 0.0)))
+            columns = int64(ceil(max(width, 0.0)))
+        for c in range(data.shape[1]):
+            for i in range(sizes[0]):
+                for j in range(sizes[1]):
+                    total = float32(0.0)
+                    seen = int64(0)
+                    a = int64(0)
+                    while a < rows:
+                        y = top + height * (float32(a) + 0.5) / float32(rows) + height * float32(i)
+                        inside = y >= -1.0 and y <= data.shape[2] * 1.0
+                        y = min(max(y, 0.0), (data.shape[2] - 1) * 1.0)
+                        y0 = int64(y)
+                        fy = y - float32(y0)
+                        y1 = min(y0 + 1, data.shape[2] - 1)
+                        b = int64(0)
+                        while b < columns:
+                            x = left + width * (float32(b) + 0.5) / float32(columns) + width * float32(j)
+                            here = inside and x >= -1.0 and x <= data.shape[3] * 1.0
+                            x = min(max(x, 0.0), (data.shape[3] - 1) * 1.0)
+                            x0 = int64(x)
+                            fx = x - float32(x0)
+                            x1 = min(x0 + 1, data.shape[3] - 1)
+                            p = data[image, c, y0, x0] * (1.0 - fy) * (1.0 - fx)
+                            q = data[image, c, y0, x1] * (1.0 - fy) * fx
+                            s = data[image, c, y1, x0] * fy * (1.0 - fx)
+                            t = data[image, c, y1, x1] * fy * fx
+                            value = p + q + s + t if average else max(max(p, q), max(s, t))
+                            if not here:
+                                value = value * 0.0
+                            if average:
+                                total = total + value
+                            else:
+                                total = value if seen == 0 else max(total, value)
+                            seen += 1
+                            b += 1
+                        a += 1
+                    if average:
+                        total = total / float32(max(seen, 1))
+                    out[r, c, i, j] = total
+    return out
+
+
+@te.hybrid.script
+def roi_pool(data: Any, rois: Any, sizes: Any, scale: Any) -> Any:
+    out = output_tensor((rois.shape[0], data.shape[1], sizes[0], sizes[1]), data.dtype)
+    for r in range(rois.shape[0]):
+        image = min(max(int64(rois[r, 0]), 0), data.shape[0] - 1)
+        left = int64(floor(rois[r, 1] * scale + 0.5))
+        top = int64(floor(rois[r, 2] * scale + 0.5))
+        width = float32(max(int64(floor(rois[r, 3] * scale + 0.5)) - left + 1, 1)) / sizes[1]
+        height = float32(max(int64(floor(rois[r, 4] * scale + 0.5)) - top + 1, 1)) / sizes[0]
+        for c in range(data.shape[1]):
+            for i in range(sizes[0]):
+                first = min(max(int64(floor(height * float32(i))) + top, 0), data.shape[2])
+                last = min(max(int64(ceil(height * float32(i + 1))) + top, 0), data.shape[2])
+                for j in range(sizes[1]):
+                    begin = min(max(int64(floor(width * float32(j))) + left, 0), data.shape[3])
+                    end = min(max(int64(ceil(width * float32(j + 1))) + left, 0), data.shape[3])
+                    best = data[image, c, min(first, data.shape[2] - 1), min(begin, data.shape[3] - 1)]
+                    if first >= last or begin >= end:
+                        best = best * 0.0
+                    y = first
+                    while y < last:
+                        x = begin
+                        while x < end:
+                            best = max(best, data[image, c, y, x])
+                            x += 1
+                        y += 1
+                    out[r, c, i, j] = best
+    return out
+
+
+@te.hybrid.script
+def suppress(corners: Any, scores: Any, order: Any, most: Any, iou: Any, least: Any, bound: Any, overlaps: Any) -> Any:
+    """The boxes that are kept of each class, (batch * classes, bound), and how many.
+
+    corners (batch, 5, boxes): lower and upper corner, area. `overlaps(shared, union, iou)`: whether that is too much.
+    """
+    kept = output_tensor((scores.shape[0] * scores.shape[1], bound), "int64")
+    counts = output_tensor((scores.shape[0] * scores.shape[1],), "int64")
+    for row in range(scores.shape[0] * scores.shape[1]):
+        batch = row // scores.shape[1]
+        found = int64(0)
+        limit = min(max(most[0], 0), bound)
+        i = int64(0)
+        while i < scores.shape[2] and found < limit:
+            box = order[row, min(i, scores.shape[2] - 1)]
+            i += 1
+            if scores[batch, row % scores.shape[1], box] > least[0]:
+                y0 = corners[batch, 0, box]
+                x0 = corners[batch, 1, box]
+                y1 = corners[batch, 2, box]
+                x1 = corners[batch, 3, box]
+                area = corners[batch, 4, box]
+                j = int64(0)
+                while j < found:
+                    other = kept[row, j]
+                    height = min(y1, corners[batch, 2, other]) - max(y0, corners[batch, 0, other])
+                    width = min(x1, corners[batch, 3, other]) - max(x0, corners[batch, 1, other])
+                    shared = max(height, 0.0) * max(width, 0.0)
+                    # Far behind all others, so that the loop ends: it is covered.
+                    j = (
+                        int64(bound + 1)
+                        if overlaps(shared, area + corners[batch, 4, other] - shared, iou[0])
+                        else j + 1
+                    )
+                if j == found:
+                    kept[row, found] = box
+                    found += 1
+            else:
+                # The scores descend.
+                i = int64(scores.shape[2])
+        counts[row] = found
+    return kept, counts
+
+
+@te.hybrid.script
+def gathered(kept: Any, counts: Any, classes: Any) -> Any:
+    """The points (batch, class, box) of all that are kept, one after the other, and how many."""
+    points = output_tensor((kept.shape[0] * kept.shape[1], 3), "int64")
+    number = output_tensor((), "int64")
+    found = int64(0)
+    for row in range(kept.shape[0]):
+        i = int64(0)
+        while i < counts[row]:
+            points[found, 0] = row // classes
+            points[found, 1] = row % classes
+            points[found, 2] = kept[row, i]
+            found += 1
+            i += 1
+    number[()] = found
+    while found < kept.shape[0] * kept.shape[1]:
+        points[found, 0] = 0
+        points[found, 1] = 0
+        points[found, 2] = 0
+        found += 1
+    return points, number

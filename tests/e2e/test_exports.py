@@ -1,0 +1,81 @@
+"""Small networks as today's exporters write them (tests/exports/make.py), against onnxruntime."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+
+import whence
+
+Array = NDArray[Any]
+ort: Any = import_module("onnxruntime")
+FILES = sorted((Path(__file__).parent.parent / "exports").glob("*.onnx"))
+SIZES = ({"default": 2, "seq": 7}, {"default": 1, "seq": 4})
+"""Of open extents, by a part of their names; the second time the same program meets others."""
+
+
+def inputs_of(model: onnx.ModelProto, sizes: dict[str, int], seed: int) -> dict[str, Array]:
+    """Random inputs: ids below 64, masks of ones, normally distributed numbers."""
+    rng = np.random.default_rng(seed)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    found: dict[str, Array] = {}
+    for value in model.graph.input:
+        if value.name in constants:
+            continue
+        tensor = value.type.tensor_type
+        shape = [
+            dim.dim_value or next((n for part, n in sizes.items() if part in dim.dim_param), sizes["default"])
+            for dim in tensor.shape.dim
+        ]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        if dtype.kind in "iu":
+            numbers = np.ones(shape) if "mask" in value.name or value.name == "x1" else rng.integers(0, 64, shape)
+        else:
+            numbers = rng.standard_normal(shape)
+        found[value.name] = numbers.astype(dtype)
+    return found
+
+
+def is_open(model: onnx.ModelProto) -> bool:
+    return any(dim.dim_param for value in model.graph.input for dim in value.type.tensor_type.shape.dim)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_exported_networks(path: Path):
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    if is_quantised(path.stem):
+        # Where the machine multiplies bytes in pairs without room for the sum, the optimised form saturates.
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        executable = whence.compile(path, threads=1, audit=True)
+    for seed, sizes in enumerate(SIZES[: 2 if is_open(model) else 1]):
+        inputs = inputs_of(model, sizes, seed)
+        found = executable.run(inputs)
+        for (name, mine), theirs in zip(found.items(), session.run(None, inputs), strict=True):
+            assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype), name
+            span = float(np.ptp(theirs.astype(np.float64))) if theirs.size else 1.0
+            error = np.abs(mine.astype(np.float64) - theirs.astype(np.float64)).max(initial=0)
+            assert error <= tolerance(path.stem, theirs) * max(span, 1e-3), (name, error, span)
+
+
+def is_quantised(name: str) -> bool:
+    return name.endswith((".qdq", ".qop"))
+
+
+def tolerance(name: str, reference: Array) -> float:
+    """Of the range of an output: two steps of int8, the rounding of half precision, 1e-4 else."""
+    if is_quantised(name):
+        return 2 / 127
+    return 2e-2 if reference.dtype == np.float16 else 1e-4
