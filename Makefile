@@ -1,7 +1,7 @@
 # make run    compile and run the example model      make test   every check and every test
 # make check  static checks only                     make bench  every benchmark
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
-# make conformance   the ONNX standard's own node tests
+# make conformance   the ONNX standard's own node tests     make trained   networks out of packages
 PYTHON ?= python3
 SEED ?= 0
 VENV ?= .venv
@@ -17,7 +17,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite test-all check bench fuzz conformance clean
+.PHONY: run test suite test-all check bench fuzz conformance trained clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -48,6 +48,9 @@ fuzz: $(INSTALLED)
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py
+
+trained: $(INSTALLED)
+	$(BIN)/python tests/trained.py
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
