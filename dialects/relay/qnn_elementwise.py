@@ -209,7 +209,7 @@ class AvgPool2DOp(pooling.WindowedPool):
     input_zero_point = operand_def(TensorType)
     output_scale = operand_def(TensorType)
     output_zero_point = operand_def(TensorType)
-    SPATIAL: ClassVar[str] = "HW"
+    SPATIAL: ClassVar[str] = pooling.SPATIAL[2]
     REAL: ClassVar[type[pooling.AvgPool]] = pooling.AvgPool2DOp
     count_include_pad = boolean(False)
     pool_size = ints(1, 1)

@@ -75,8 +75,6 @@ TABLE: dict[type[Operator], Lowering] = {
     **convolution_transpose.TABLE,
     **nn.TABLE,
     **normalization.TABLE,
-    **qnn.TABLE,
-    **qnn_products.TABLE,
     **pooling.TABLE,
     **sorting.TABLE,
     **recurrent.TABLE,

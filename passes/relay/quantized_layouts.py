@@ -24,12 +24,9 @@ from ...dialects.relay.qnn_products import (
 )
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
-from .blocking import blocked_source, in_blocks, panel_width, product_block, vector_block
+from .blocking import PLAIN, blocked_source, in_blocks, largest_divisor, panel_width, product_block, vector_block
 from .constant_operands import constant_value
 from .sink_transforms import SMALLEST_BLOCK
-
-PLAIN = "NCHW"
-
 
 _FEW = 3
 """Channels, of an image, that are packed along its rows."""
@@ -97,9 +94,9 @@ class BlockQuantizedConv2D(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv2DOp, rewriter: PatternRewriter, /):
-        layouts = (op.data_layout.data, op.kernel_layout.data, op.out_layout.data or PLAIN)
+        layouts = (op.data_layout.data, op.kernel_layout.data, op.out_layout.data or PLAIN[4])
         constant = all(isinstance(value.owner, ConstantOp) for value in (op.weight, op.kernel_zero_point))
-        if layouts != (PLAIN, "OIHW", PLAIN) or not constant:
+        if layouts != (PLAIN[4], "OIHW", PLAIN[4]) or not constant:
             return
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
@@ -125,7 +122,7 @@ class BlockQuantizedConv2D(RewritePattern):
             words = self._channel_words(work, op.weight, zero_point, block_in)
             layout, kind = f"OIHW{-(-block_in // work.parts)}i{block_out}o", ContribConv2DNCHWcOp
         words = work.add(LayoutTransformOp, words, src_layout="OIHW", dst_layout=layout)
-        data = work.add(LayoutTransformOp, op.data, src_layout=PLAIN, dst_layout=in_blocks(PLAIN, block_in))
+        data = work.add(LayoutTransformOp, op.data, src_layout=PLAIN[4], dst_layout=in_blocks(PLAIN[4], block_in))
         attributes: dict[str, Value] = {
             name: op.signature.get(name) for name in ("strides", "padding", "dilation", "groups")
         } | along
@@ -133,9 +130,8 @@ class BlockQuantizedConv2D(RewritePattern):
         conv = work.add(
             kind, data, words, op.input_zero_point, correction, kernel_size=kernel, parts=work.parts, **attributes
         )
-        work.instead(
-            work.add(LayoutTransformOp, conv, src_layout=in_blocks(PLAIN, block_out), dst_layout=PLAIN), rewriter
-        )
+        blocks = in_blocks(PLAIN[4], block_out)
+        work.instead(work.add(LayoutTransformOp, conv, src_layout=blocks, dst_layout=PLAIN[4]), rewriter)
 
     def _channel_words(self, work: _Blocking, weight: SSAValue, zero_point: SSAValue, block: int) -> SSAValue:
         """Words of the channels of a block of input channels, of which the last may hold one channel only."""
@@ -168,7 +164,10 @@ class PackQuantizedDense(RewritePattern):
             return
         rows = shape_of(op.weight)[0]
         width = panel_width(rows, self.lanes)
-        if width < SMALLEST_BLOCK or rows % width:
+        if rows % width:
+            # No rows of zeros are added, as they cost a pass over the result.
+            width = largest_divisor(rows, width)
+        if width < SMALLEST_BLOCK:
             return
         work = _Blocking(op, _parts(self.bytes, op.weight, op.kernel_zero_point, self.module), self.module)
         words = work.words(op.weight, _per_output(work, op.kernel_zero_point, 2), 1)

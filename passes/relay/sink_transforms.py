@@ -115,8 +115,7 @@ class SinkThroughPool(RewritePattern):
             sinking = Sinking(op)
             data = sinking.take(source, source.block)
             layout = in_blocks(plain, source.block)
-            twin = moved(op, data, *op.operands[1:], layout=layout, out_layout="")
-            sinking.finish(twin, source.block, rewriter)
+            sinking.finish(moved(op, data, *op.operands[1:], layout=layout, out_layout=""), source.block, rewriter)
 
 
 class SinkThroughConcatenate(RewritePattern):

@@ -38,15 +38,14 @@ def test_levels() -> None:
         *("remove-unused-functions", "qnn-canonicalize", "simplify-inference", "legalize", "simplify-expr"),
         *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
-    quantised = ("fake-quantization-to-integer", "qnn-canonicalize")
     assert names(2) == [
-        *("remove-unused-functions", *quantised, "simplify-inference", "legalize", "fold-constant", "simplify-expr"),
-        "fold-constant",
+        *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
+        *("legalize", "fold-constant", "simplify-expr", "fold-constant"),
         *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
     assert names(3) == [
-        *("remove-unused-functions", *quantised, "simplify-inference", "legalize", "eliminate-common-subexpr"),
-        "fold-constant",
+        *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
+        *("legalize", "eliminate-common-subexpr", "fold-constant"),
         *("fold-scale-axis", "simplify-expr", "canonicalize-ops", "alter-op-layout", "fold-constant"),
         *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
