@@ -104,6 +104,11 @@ def integer(default: int) -> IntegerAttr:
     return prop_def(IntegerAttr, default_value=IntegerAttr(default, i64))
 
 
+def required_integer() -> IntegerAttr:
+    """An int that must be given."""
+    return prop_def(IntegerAttr)
+
+
 def optional_integer() -> IntegerAttr | None:
     return opt_prop_def(IntegerAttr)
 

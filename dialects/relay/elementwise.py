@@ -18,7 +18,7 @@ from ..element_types import DTYPES, dtype_name
 from .attributes import real, required_real, required_string, string
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor
-from .small_dtypes import converted
+from .small_dtypes import converted, element_bits, reinterpreted
 from .traits import (
     ANY,
     BOOLEANS,
@@ -323,6 +323,32 @@ class CastOp(Unary):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
         return converted(x, sig.str("dtype"), sig.str("round_mode"))
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return DTYPES[sig.str("dtype")] == sig.types[0].element_type
+
+
+@irdl_op_definition
+class ReinterpretOp(Unary):
+    """The numbers of element type `dtype`, of as many bits, that have the bits of the operand's.
+
+    A bool has 8 bits, of which any makes it true.
+    """
+
+    name = "relay.reinterpret"
+    dtype = required_string()
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        width, dtype = element_bits(dtype_name(sig.types[0].element_type)), sig.str("dtype")
+        if dtype not in DTYPES or element_bits(dtype) != width:
+            sig.fail(f"a dtype of {width} bits", repr(dtype))
+        return [TensorType(DTYPES[dtype], sig.shape(0))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return reinterpreted(x, sig.str("dtype"))
 
     @classmethod
     def leaves_as_is(cls, sig: Signature) -> bool:

@@ -183,7 +183,7 @@ def multiplied(x: AnyArray, multiplier: AnyArray, shift: AnyArray, rounding: str
 
 
 @irdl_op_definition
-class FixedPointMultiplyOp(Operator):
+class FixedPointMultiplyPerAxisOp(Operator):
     """`data * multiplier * 2^(shift - 31)` in 64 bits, rounded once: what `requantize` becomes. Operands broadcast."""
 
     name = "relay.fixed_point_multiply_per_axis"
@@ -205,3 +205,29 @@ class FixedPointMultiplyOp(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, multiplier: AnyArray, shift: AnyArray) -> AnyArray:
         return multiplied(x, multiplier, shift, sig.str("rounding"))
+
+
+@irdl_op_definition
+class FixedPointMultiplyOp(Operator):
+    """`data * multiplier * 2^(shift - 31)` in 64 bits, rounded once, halves up; of int32 numbers."""
+
+    name = "relay.fixed_point_multiply"
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+    multiplier = integer(0)
+    shift = integer(0)
+    traits = traits_def(ELEMWISE, Pointwise())
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if sig.types[0].element_type != i32:
+            sig.fail("an operand of int32", dtype_name(sig.types[0].element_type))
+        multiplier, shift = sig.int("multiplier"), sig.int("shift")
+        if not -(1 << 31) <= multiplier < 1 << 31 or not -31 <= shift <= 31:
+            sig.fail("a multiplier of 32 bits and a shift from -31 to 31", f"{multiplier} and {shift}")
+        return [sig.types[0]]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        multiplier, shift = (np.array(sig.int(name), np.int32) for name in ("multiplier", "shift"))
+        return multiplied(x, multiplier, shift, "UPWARD")

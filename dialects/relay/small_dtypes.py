@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from ...support.dtypes import SMALL, bits, is_float, is_unsigned, numpy_of
+from ...support.dtypes import BOOL, SMALL, bits, is_float, is_unsigned, numpy_of
 from .numerics import AnyArray
 
 _POWERS = "float8_e8m0fnu"
@@ -44,3 +44,18 @@ def _powers(x: AnyArray, mode: str) -> AnyArray:
     code = np.clip(np.where(x == 0, -127, exponent - 1 + up) + 127, 0, 254)
     code = np.where(np.signbit(x) | ~np.isfinite(x), 255, code)
     return code.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
+
+
+def element_bits(dtype: str) -> int:
+    """The bits of an element that mean something; those of a bool are 8."""
+    return 8 if dtype == BOOL else bits(dtype)
+
+
+def reinterpreted(x: AnyArray, dtype: str) -> AnyArray:
+    """The numbers of a dtype that have the bits of `x`, which are as many."""
+    target = numpy_of(dtype)
+    if dtype == BOOL:
+        return x.view(np.uint8) != 0
+    if x.dtype.name not in SMALL or bits(x.dtype.name) == 8:
+        return x.view(target)
+    return (x.view(np.uint8) & np.uint8((1 << bits(dtype)) - 1)).view(target)

@@ -32,6 +32,12 @@ def cast_like(ctx: Context) -> SSAValue:
     return converted(ctx, ctx.value(0), ctx.dtype(1).name)
 
 
+def bit_cast(ctx: Context) -> SSAValue:
+    """The bits of the input as another dtype; of opset 26."""
+    target = dtype_of(ctx.int("to", 0), f"BitCast '{ctx.node.output[0]}'").name
+    return ctx.emit(ew.ReinterpretOp, ctx.value(0), dtype=target)
+
+
 def converted(ctx: Context, value: SSAValue, dtype: str) -> SSAValue:
     """`value` as numbers of a dtype, by the node's attributes `saturate` and `round_mode`."""
     mode = ctx.str("round_mode", "up") if dtype == _POWERS else ""
@@ -52,6 +58,7 @@ def saturated(ctx: Context, value: SSAValue, dtype: str) -> SSAValue:
 
 
 TABLE = {
+    "BitCast": Converter(bit_cast),
     "Cast": Converter(cast),
     "CastLike": Converter(cast_like),
 }

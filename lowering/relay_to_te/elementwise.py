@@ -15,7 +15,7 @@ from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import BroadcastToOp
 from ...support.dtypes import BOOL, bits, is_float, is_unsigned, limits
 from ...te import Expr, Tensor
-from .small_dtypes import cast
+from .small_dtypes import cast, reinterpret
 from .stages import broadcast, compute, label, shape, wide
 
 _Unary = Callable[[Expr], Expr]
@@ -49,6 +49,10 @@ def _clip(op: Operator, x: Expr) -> Expr:
 def _cast(op: Operator, x: Expr) -> Expr:
     source, target = (dtype_name(element_of(value)) for value in (op.operands[0], op.results[0]))
     return cast(x, source, target, op.signature.str("round_mode"))
+
+
+def _reinterpret(op: Operator, x: Expr) -> Expr:
+    return reinterpret(x, *(dtype_name(element_of(value)) for value in (op.operands[0], op.results[0])))
 
 
 def _sign(x: Expr) -> Expr:
@@ -100,6 +104,7 @@ UNARY: dict[type[Operator], _Unary] = {
 ATTRIBUTED: dict[type[Operator], _Attributed] = {
     relay.CastOp: _cast,
     relay.ClipOp: _clip,
+    relay.ReinterpretOp: _reinterpret,
     relay.LeakyReluOp: lambda op, x: te.select(x < 0, x * op.signature.get("alpha"), x),
 }
 """Operator -> its element, of the operator and the operand's element."""

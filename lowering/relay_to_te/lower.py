@@ -14,7 +14,7 @@ from ... import te
 from ...dialects.element_types import dtype_name, is_small
 from ...dialects.relay.constants import literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
-from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp
+from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp, ReinterpretOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.traits import OpPattern, Pointwise
 from ...dialects.te import FuncOp as TeFuncOp
@@ -28,7 +28,9 @@ from . import (
     convolution_transpose,
     creation,
     cumulative,
+    dilation,
     elementwise,
+    fast_math,
     indexing,
     linear_algebra,
     logic,
@@ -46,8 +48,10 @@ from . import (
     resize,
     sampling,
     scatter,
+    shapes,
     signal,
     sorting,
+    sparse,
     transform,
     vision,
     window_indices,
@@ -63,7 +67,9 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 
 TABLE: dict[type[Operator], Lowering] = {
     **cumulative.TABLE,
+    **dilation.TABLE,
     **elementwise.TABLE,
+    **fast_math.TABLE,
     **linear_algebra.TABLE,
     **logic.TABLE,
     **loss.TABLE,
@@ -77,6 +83,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **normalization.TABLE,
     **pooling.TABLE,
     **sorting.TABLE,
+    **sparse.TABLE,
     **recurrent.TABLE,
     **creation.TABLE,
     **indexing.TABLE,
@@ -85,6 +92,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **sampling.TABLE,
     **vision.TABLE,
     **scatter.TABLE,
+    **shapes.TABLE,
     **signal.TABLE,
     **sorting.TABLE,
     **windows.TABLE,
@@ -95,7 +103,7 @@ TABLE: dict[type[Operator], Lowering] = {
 """Operator -> what it computes."""
 
 
-CASTS = (CastLikeOp, CastOp, CopyOp)
+CASTS = (CastLikeOp, CastOp, CopyOp, ReinterpretOp)
 """Besides what only moves elements, the operators that read and make small ones."""
 
 

@@ -8,27 +8,37 @@ from dataclasses import dataclass
 from ... import te
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.qnn import FixedPointMultiplyOp
+from ...dialects.relay.qnn import FixedPointMultiplyOp, FixedPointMultiplyPerAxisOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...support.dtypes import limits
 from ...te import Expr, Tensor
 from .stages import broadcast, compute, label, shape
 
 
-def fixed_point_multiply(op: Operator, x: Tensor, multiplier: Tensor, shift: Tensor) -> Tensor:
+def fixed_point_multiply(op: Operator, x: Tensor) -> Tensor:
+    multiplier, shift = (te.const(op.signature.int(name), "int64") for name in ("multiplier", "shift"))
+    return compute(shape(x), lambda *i: _multiplied(x(*i), multiplier, shift, False), label(op))
+
+
+def fixed_point_multiply_per_axis(op: Operator, x: Tensor, multiplier: Tensor, shift: Tensor) -> Tensor:
     nearest = op.signature.str("rounding") == "TONEAREST"
 
     def element(*i: Expr) -> Expr:
-        at = broadcast(shift, i).astype("int64")
-        left = te.shift_left(x(*i).astype("int64"), te.maximum(at, te.const(0, "int64")))
-        product = left * broadcast(multiplier, i).astype("int64")
-        dropped = te.const(31, "int64") - te.minimum(at, te.const(0, "int64"))
-        half = te.shift_left(te.const(1, "int64"), dropped - 1)
-        if nearest:
-            half = te.select(product < 0, half - 1, half)
-        return te.shift_right(product + half, dropped).astype("int32")
+        factor, at = (broadcast(number, i).astype("int64") for number in (multiplier, shift))
+        return _multiplied(x(*i), factor, at, nearest)
 
     return compute(shape(x), element, label(op))
+
+
+def _multiplied(x: Expr, multiplier: Expr, shift: Expr, nearest: bool) -> Expr:
+    """`x * multiplier * 2^(shift - 31)`, the factors int64; halves go up, or away from 0 to the `nearest`."""
+    zero = te.const(0, "int64")
+    product = te.shift_left(x.astype("int64"), te.maximum(shift, zero)) * multiplier
+    dropped = te.const(31, "int64") - te.minimum(shift, zero)
+    half = te.shift_left(te.const(1, "int64"), dropped - 1)
+    if nearest:
+        half = te.select(product < 0, half - 1, half)
+    return te.shift_right(product + half, dropped).astype("int32")
 
 
 @dataclass(frozen=True)
@@ -99,5 +109,6 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
 
 TABLE = {
     FixedPointMultiplyOp: fixed_point_multiply,
+    FixedPointMultiplyPerAxisOp: fixed_point_multiply_per_axis,
     AvgPool2DOp: avg_pool2d,
 }

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import te
-from ...dialects.relay.small_dtypes import THROUGH
-from ...support.dtypes import BOOL, SMALL, bits, is_float, is_unsigned, numpy_of
+from ...dialects.relay.small_dtypes import THROUGH, element_bits
+from ...support.dtypes import BOOL, SMALL, bits, is_float, is_unsigned, numpy_of, storage
 from ...te import Expr
 
 _MANTISSA, _BIAS = 23, 127
@@ -122,6 +122,17 @@ def cast(x: Expr, source: str, target: str, mode: str = "") -> Expr:
     if target in SMALL:
         return byte_of(number, target, mode)
     return (number.astype(THROUGH[target]) if is_float(number.dtype) and target in THROUGH else number).astype(target)
+
+
+def reinterpret(x: Expr, source: str, target: str) -> Expr:
+    """An element of the dtype `source`, as it lies in memory, as the one of `target` that has its bits."""
+    if target == BOOL:
+        return x.astype(BOOL)
+    if source == BOOL:
+        x = x.astype("uint8")
+    if element_bits(source) < 8:
+        x = te.bitwise_and(x, te.const((1 << bits(source)) - 1, x.dtype))
+    return te.reinterpret(storage(target), x)
 
 
 def stored(value: float, dtype: str) -> float:

@@ -141,7 +141,7 @@ class Requantize(RewritePattern):
         multiplier, shift = qnn.fixed_point(scales[0].astype(np.float64) / scales[1].astype(np.float64))
         factors = [work.spread(work.constant(array), axis, rank) for array in (multiplier, shift)]
         rounding = "TONEAREST" if sig.str("rounding") == "TONEAREST" else "UPWARD"
-        moved = work.add(qnn.FixedPointMultiplyOp, data, *factors, rounding=rounding)
+        moved = work.add(qnn.FixedPointMultiplyPerAxisOp, data, *factors, rounding=rounding)
         if not is_zero(op.output_zero_point, self.module):
             moved = work.add(ew.AddOp, moved, work.spread(op.output_zero_point, axis, rank))
         low, high = limits(dtype)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from against_onnxruntime import Array, check_node, one_node
+from onnx import helper
 
 from whence.frontends.onnx import from_onnx
+from whence.passes.relay.evaluate import evaluate_module
 from whence.support.errors import FrontendError
 
 _RANDOM = np.random.default_rng(11)
@@ -174,3 +176,17 @@ def test_what_is_refused(op: str, inputs: tuple[Array, ...], known: tuple[int, .
     model, _ = one_node(op, inputs, known=known, outputs=(True,) * (1 + (op == "TopK")))
     with pytest.raises(FrontendError, match=text):
         from_onnx(model)
+
+
+@pytest.mark.filterwarnings("ignore::whence.support.errors.FrontendWarning")
+@pytest.mark.parametrize("dtype", ["uint32", "float64", "int8"])
+def test_bit_cast(dtype: str) -> None:
+    """Of opset 26, which onnxruntime does not have: against numpy's view of the bits."""
+    x = _floats(3, 5)
+    model, _ = one_node("BitCast", [x], opset=26, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+    if dtype != "uint32":
+        with pytest.raises(FrontendError, match="expected a dtype of 32 bits, got"):
+            from_onnx(model)
+        return
+    (found,) = evaluate_module(from_onnx(model), [x])
+    np.testing.assert_array_equal(found, x.view(dtype))

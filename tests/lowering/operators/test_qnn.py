@@ -32,7 +32,12 @@ for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32"}):
     CASES.add(qnn.RequantizeOp, SUMS, F(0.5), Z(0), F(64), Z(3), constants=4, **attributes)
     scales = np.array([0.5, 0.001, 2.5], F)
     CASES.add(qnn.RequantizeOp, SUMS, scales, Z(0), F(16), Z(100), constants=4, out_dtype="uint8", **attributes)
-CASES.add(qnn.FixedPointMultiplyOp, "4x3 int32", zeros(1 << 30, 2**31 - 1, 12345), zeros(0, 1, -9), constants=2)
+FACTORS = (zeros(1 << 30, 2**31 - 1, 12345), zeros(0, 1, -9))
+for rounding in ("UPWARD", "TONEAREST"):
+    CASES.add(qnn.FixedPointMultiplyPerAxisOp, "4x3 int32", *FACTORS, constants=2, rounding=rounding)
+for multiplier, shift in ((1 << 30, 0), (2**31 - 1, 3), (-12345, -9), (1 << 30, -31)):
+    CASES.add(qnn.FixedPointMultiplyOp, "5x7 int32", multiplier=multiplier, shift=shift)
+CASES.add(qnn.FixedPointMultiplyOp, np.arange(-6, 7, dtype=np.int32), multiplier=1 << 30, shift=-1)
 for kind in (qnn_elementwise.AddOp, qnn_elementwise.SubtractOp, qnn_elementwise.MulOp):
     CASES.add(kind, "2x3x5 int8", "3x1 int8", *PARAMETERS, F(0.05), Z(9), constants=6)
 for kind in (

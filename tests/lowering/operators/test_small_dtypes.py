@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from operator_cases import Cases, Check, MakeNet
 
-from whence.dialects.relay.elementwise import CastOp
+from whence.dialects.relay.elementwise import CastOp, ReinterpretOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.small_dtypes import converted
 from whence.dialects.relay.transform import ConcatenateOp, StridedSliceOp, TransposeOp
@@ -41,9 +41,24 @@ for dtype in SMALL:
             CASES.add(CastOp, _numbers(dtype), dtype=dtype, round_mode=mode)
     else:
         CASES.add(CastOp, _numbers(dtype), dtype=dtype)
+    CASES.add(ReinterpretOp, stored, dtype="int8" if bits(dtype) == 8 else f"uint{bits(dtype)}")
     CASES.add(TransposeOp, stored[:4].reshape(2, 2))
     CASES.add(ConcatenateOp, stored[:3], stored[1:4], axis=0)
     CASES.add(StridedSliceOp, stored[:4], begin=(1,), end=(3,), strides=(1,))
+for source, target in (("int4", "float4_e2m1fn"), ("uint2", "int2"), ("int8", "float8_e5m2")):
+    CASES.add(ReinterpretOp, EVERY_BYTE[: 1 << bits(source)].view(numpy_of(source)), dtype=target)
+for source, target in (
+    *(
+        ("float32", "int32"),
+        ("uint32", "float32"),
+        ("float64", "uint64"),
+        ("int64", "float64"),
+        ("float16", "bfloat16"),
+    ),
+    *(("bfloat16", "int16"), ("uint16", "float16"), ("int8", "uint8"), ("bool", "int8"), ("uint8", "bool")),
+):
+    CASES.add(ReinterpretOp, f"3x19 {source}", dtype=target)
+CASES.add(ReinterpretOp, "scalar", dtype="uint32")
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
