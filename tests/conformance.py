@@ -3,7 +3,7 @@
     python tests/conformance.py [REGEX] [--folder FOLDER] [--jobs N] [--limit SECONDS]
 
 Prints a line for each test that fails, a table of operators, and the sum. Exits with 1 when a test fails for which
-`REASONS` has no reason. FOLDER: the cases of an older onnx package, which keeps them in `onnx/backend/test/data/node`.
+`standard_cases.REASONS` has none. FOLDER: the cases of an older onnx package, which keeps them in `onnx/backend/test/data/node`.
 """
 
 from __future__ import annotations
@@ -23,26 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
-from standard_cases import Case, cases, check, stored
-
-REASONS = {
-    r"ai_onnx_ml|test_tfidfvectorizer|test_(array_feature|binarizer|label_encoder|tree_ensemble)": "trees and text",
-    r"test_string|test_.*_string|test_regex": "strings",
-    r"test_(adam|adagrad|momentum|gradient|nesterov)": "training",
-    r"test_image_decoder": "files of images",
-    r"test_(training_dropout|bernoulli)": "random numbers, whose generator the standard leaves open",
-    r"test_attention_.*_qk_matmul_(bias|softcap)(_[34]d_mask)?(_causal)?$": "corrected after onnx 1.19: softcap comes"
-    " before the bias, modes 1 and 2 of qk_matmul_output are exchanged, and keys of the past are never masked as later",
-    r"test_attention_.*_bf16": "bfloat16, where the order of sums decides more than the suite's tolerance",
-    r"test_l2normalization_axis_0": "0 / 0, which later versions of the standard and onnxruntime make 0",
-    r"test_qlinearmatmul_.*_int8_": "numbers of onnx 1.19 that wrap, corrected since to saturated ones",
-    r"test_dft_inverse": "numbers near 0, which the suite has in float32's noise",
-}
-"""What a test that need not pass is about, by its name."""
-
-
-def reason(name: str) -> str:
-    return next((text for pattern, text in REASONS.items() if re.search(pattern, name)), "")
+from standard_cases import Case, cases, check, reason, stored
 
 
 def _work(pipe: Connection) -> None:

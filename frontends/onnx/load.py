@@ -240,8 +240,11 @@ def _check_standard(model: ModelProto, file: str) -> None:
         TensorProto(name=tensor.name, data_type=tensor.data_type, dims=[0])
         for tensor in (*given.initializer, *(sparse.values for sparse in given.sparse_initializer))
     )
+    for value in graph.output:
+        if not value.type.WhichOneof("value"):
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
     for value in [*graph.input, *graph.output]:
-        # Shapes may be missing: those of inputs the user can give, those of outputs are inferred.
+        # Shapes may be missing: those of inputs the user can give; shapes and types of outputs are inferred.
         if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
             value.type.tensor_type.shape.SetInParent()
     try:

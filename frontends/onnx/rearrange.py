@@ -9,10 +9,10 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
-from ...dialects.relay.transform import ExpandDimsOp, PadOp, StridedSliceOp
+from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
 from ...support.dtypes import Array
-from .context import Context
+from .context import Context, shape_of
 from .converter import Converter
 from .shaping import axis_of
 
@@ -28,7 +28,17 @@ def tile(ctx: Context) -> SSAValue:
 
 
 def space_to_depth(ctx: Context) -> SSAValue:
-    return ctx.emit(SpaceToDepthOp, ctx.value(0), block_size=ctx.int("blocksize", 0))
+    """In mode CRD the channel counts slower than the places of a block: they change places after the operator."""
+    block, mode = ctx.int("blocksize", 0), ctx.str("mode", "DCR")
+    if mode not in ("DCR", "CRD"):
+        ctx.fail("mode DCR or CRD", repr(mode))
+    found = ctx.emit(SpaceToDepthOp, ctx.value(0), block_size=block)
+    if mode == "DCR":
+        return found
+    shape = shape_of(found)
+    n, channels, height, width = shape
+    parts = ctx.emit(ReshapeOp, found, newshape=(n, block**2, channels // block**2, height, width))
+    return ctx.emit(ReshapeOp, ctx.emit(TransposeOp, parts, axes=(0, 2, 1, 3, 4)), newshape=shape)
 
 
 def depth_to_space(ctx: Context) -> SSAValue:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from standard_cases import cases, check, modules
+from standard_cases import cases, check, modules, reason
 
 import whence
 from whence import onnx_backend
 
-SAMPLE = modules()[::9]
+SAMPLE = [name for name in modules() if "ai_onnx_ml" not in name][::9]
 """Modules of cases; most are about one operator."""
 
 
@@ -25,6 +25,8 @@ def test_node_tests(module: str):
         warnings.simplefilter("ignore")
         found = list(cases([module]))
     for case in found:
+        if reason(case.name):
+            continue
         try:
             check(case, whence.compile)
         except Exception as error:

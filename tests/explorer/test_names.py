@@ -37,5 +37,5 @@ def test_answers_and_errors():
     model.graph.node[0].op_type = "Reshape"
     model.graph.node[0].input.append("x")
     with pytest.raises(FrontendError) as error:
-        whence.compile(helper.make_model(model.graph, opset_imports=model.opset_import))
+        whence.compile(helper.make_model(model.graph, opset_imports=model.opset_import))(np.ones(4, np.float32))
     assert SAFE in str(error.value)
