@@ -42,7 +42,8 @@ def test_the_backend_interface():
     assert not backend.supports_device("CUDA:0")
     np.testing.assert_array_equal(backend.run_node(node, [a, b])[0], a * b)
     values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in "abc"]
-    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", values[:2], values[2:]))
+    graph = onnx.helper.make_graph([node], "g", values[:2], values[2:])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
     ready: Any = onnx_backend.prepare(model)
     assert ready.run({"a": a, "b": b}).c.tolist() == [0, 2, 4]
     assert onnx_backend.run_model(model, [a, b])[0].tolist() == [0, 2, 4]
