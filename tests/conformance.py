@@ -3,7 +3,8 @@
     python tests/conformance.py [REGEX] [--folder FOLDER] [--jobs N] [--limit SECONDS]
 
 Prints a line for each test that fails, a table of operators, and the sum. Exits with 1 when a test fails for which
-`standard_cases` has no reason. FOLDER: the cases of an older onnx package, which keeps them in `onnx/backend/test/data/node`.
+`standard_cases` has no reason. FOLDER: the cases of an older onnx package, which keeps them in
+`onnx/backend/test/data/node`.
 """
 
 from __future__ import annotations
