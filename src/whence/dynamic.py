@@ -58,9 +58,7 @@ class DynamicExecutable(Executable):
     @property
     def artifact(self) -> Artifact:
         """Of what the last call ran, the stretch with most kernels; raises PipelineError before the first call."""
-        if not self.last:
-            raise PipelineError("a model of open shapes: expected a call before questions about its code, got none")
-        return max(self.last, key=lambda part: len(part.kernels)).artifact
+        return self.part().artifact
 
     @property
     def inputs(self) -> tuple[OpenSpec, ...]:
@@ -122,20 +120,28 @@ class DynamicExecutable(Executable):
         values = [found[name] for name in self._source.region.outputs]
         return values[0] if len(values) == 1 else tuple(values)
 
+    def part(self, name: str | int | None = None) -> Executable:
+        """The stretch, of the last call if it is there, that has a kernel or a layer of a name; without, the largest.
+
+        Raises FrontendError when none has it, PipelineError before the first call.
+        """
+        if not self.last:
+            raise PipelineError("a model of open shapes: expected a call before questions about its code, got none")
+        if not isinstance(name, str):
+            return max(self.last, key=lambda part: len(part.kernels))
+        for part in (*self.last, *self.specializations):
+            if name in part.kernels or name in part.layers:
+                return part
+        known = f"a kernel ({', '.join(self.kernels[:3])}) or a layer of what is compiled"
+        raise FrontendError(f"expected {known}, got {name!r}")
+
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """The layers, passes and stages behind a kernel of what is compiled; as `Executable.why`."""
-        for part in (*self.last, *self.specializations):
-            if kernel in part.kernels or (isinstance(kernel, int) and part.artifact is self.artifact):
-                return part.why(kernel, line)
-        known = ", ".join(self.kernels[:8]) or "none yet: call the model first"
-        raise FrontendError(f"why: expected the name of a kernel ({known}), got {kernel!r}")
+        return self.part(kernel).why(kernel, line)
 
     def where(self, layer: str) -> Where:
         """What became of a layer in the first stretch that has it; as `Executable.where`."""
-        for part in (*self.last, *self.specializations):
-            if layer in part.layers:
-                return part.where(layer)
-        raise FrontendError(f"where: expected a layer of what is compiled so far, got {layer!r}")
+        return self.part(layer).where(layer)
 
     def coverage(self) -> dict[str, float]:
         """Level -> the least fraction, over what the last call ran, of ops that name the layers they serve."""

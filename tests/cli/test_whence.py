@@ -175,6 +175,31 @@ def test_input_shapes(whence: Tool, whence_opt: Tool, dynamic: Path):
     assert "tensor<3x5xf32>" in whence_opt(dynamic, *words).out
 
 
+def test_a_model_that_the_call_decides(whence: Tool, tmp_path: Path):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 13]> net (bool c, float[3] x) => (float[3] y) {
+        [before] a = Neg (x)
+        [choice] y = If (c) <
+            then_branch = yes () => (float[3] t) { [up] t = Exp (a) },
+            else_branch = no () => (float[3] e) { [down] e = Abs (a) }
+        >
+    }""")
+    path, inputs, outputs = (tmp_path / name for name in ("choice.onnx", "in.npz", "out.npz"))
+    path.write_bytes(model.SerializeToString())
+    x = np.array([1, -2, 3], np.float32)
+    np.savez(inputs, c=np.asarray(True), x=x)
+    np.savez(outputs, y=np.exp(-x))
+    done = whence("run", path, "--input", inputs, "--check", outputs)
+    assert done.code == 0, done.err
+    assert done.out.startswith(
+        "choice.onnx: 4 layers; the call decides: 2 stretches, 2 kernel calls\n\n2 of at most 64"
+    )
+    assert "checked y: max error" in done.out
+    # Questions are about a call with the inputs that a model gets when none are given: c is False.
+    assert "choice/down" in whence("where", path, "--layer", "choice/down").out
+    assert "choice/down" in whence("why", path, "--kernel", "fused_abs").out
+    assert "got 'choice/up'" in whence("where", path, "--layer", "choice/up").err
+
+
 def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
     other = ("--target", "llvm -mcpu=x86-64 -mattr=+nosuch")
     assert whence("where", tiny, *other, "--layer", "act").code == 0

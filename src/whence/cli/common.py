@@ -147,3 +147,18 @@ def compile_model(
     finally:
         progress.end()
     return compiled, time.perf_counter() - start
+
+
+def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
+    """What answers about a kernel or layer of a name: the model; of one that a call decides, the stretch that has it.
+
+    Such a model is called first, with the inputs that it gets when none are given.
+    """
+    from whence.cli.arrays import default_inputs
+    from whence.dynamic import DynamicExecutable
+
+    compiled, _ = compile_model(args)
+    if not isinstance(compiled, DynamicExecutable):
+        return compiled
+    compiled.run(default_inputs(compiled.inputs))
+    return compiled.part(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,12 @@ from whence.cli.common import Subparsers, add_memory, add_model, compile_model, 
 from whence.models import model_path
 
 if TYPE_CHECKING:
+    from whence.cli.checks import Check
+    from whence.dynamic import DynamicExecutable
     from whence.executable import Executable
     from whence.explorer.times import Times
     from whence.planning.artifact import Artifact
+    from whence.support.dtypes import Array
 
 _TOP = 10
 
@@ -37,6 +41,7 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.arrays import default_inputs, named, random_inputs, read_arrays
     from whence.cli.checks import check, reference
     from whence.cli.timing import call_times, run_times
+    from whence.dynamic import DynamicExecutable
     from whence.explorer.report import count, seconds
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.loading import check_runs_here
@@ -62,6 +67,8 @@ def _run(args: argparse.Namespace) -> int:
         inputs = default_inputs(compiled.inputs)
     expected = reference(compiled.outputs, path, args.check, given is None and args.seed is None)
 
+    if isinstance(compiled, DynamicExecutable):
+        return _run_open(compiled, path, inputs, expected, took)
     artifact = compiled.artifact
     kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
     print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
@@ -71,12 +78,47 @@ def _run(args: argparse.Namespace) -> int:
     print(f"\ncompiled in {seconds(took)}")
     print(f"memory: {compiled.memory}")
     print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
+    _print_checks(checks)
+    if artifact.calls:
+        print(f"\n{_times(artifact, call_times(compiled, inputs, median(times)), args.profile)}")
+    return 0 if all(one.right for one in checks) else 1
+
+
+def _print_checks(checks: Sequence[Check]) -> None:
+    from whence.support.names import shown
+
     for one in checks:
         print(f"checked {shown(str(one))}")
     if not checks:
         print("not checked: no reference (--check FILE)")
-    if artifact.calls:
-        print(f"\n{_times(artifact, call_times(compiled, inputs, median(times)), args.profile)}")
+
+
+def _run_open(
+    compiled: DynamicExecutable, path: Path, inputs: Mapping[str, Array], expected: Mapping[str, Array], took: float
+) -> int:
+    """A model that the call decides: what it was specialised for."""
+    import time
+    from statistics import median
+
+    from whence.cli.checks import check
+    from whence.cli.timing import run_times
+    from whence.explorer.report import count, seconds
+    from whence.support.names import shown
+
+    start = time.perf_counter()
+    compiled.run(inputs)
+    first = time.perf_counter() - start
+    outputs, times = run_times(compiled, inputs)
+    checks = check(outputs, expected)
+    ran = (
+        f"{len(compiled.last)} stretch{'es' * (len(compiled.last) != 1)}, {count(len(compiled.kernels), 'kernel call')}"
+    )
+    print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}; the call decides: {ran}\n")
+    for line in compiled.report().splitlines():
+        print(shown(line))
+    print(f"\nimported in {seconds(took)}, compiled within the first call, {seconds(first)}")
+    print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
+    _print_checks(checks)
     return 0 if all(one.right for one in checks) else 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whence.cli.common import Subparsers, add_call, add_model, compile_model, print_calls
+from whence.cli.common import Subparsers, add_call, add_model, print_calls, questioned
 
 
 def add(commands: Subparsers) -> None:
@@ -20,7 +20,7 @@ def add(commands: Subparsers) -> None:
 def _tir(args: argparse.Namespace) -> int:
     from whence.explorer.loops import loops
 
-    compiled, _ = compile_model(args)
+    compiled = questioned(args, args.kernel)
     if args.kernel is None:
         print_calls(compiled.artifact)
     else:

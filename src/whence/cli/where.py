@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whence.cli.common import Subparsers, add_model, add_times, compile_model
+from whence.cli.common import Subparsers, add_model, add_times, questioned
 from whence.support.errors import PipelineError
 
 
@@ -28,7 +28,7 @@ def _where(args: argparse.Namespace) -> int:
 
     if args.all and args.layer is not None:
         raise PipelineError("--all: expected no --layer beside it, got both")
-    compiled, _ = compile_model(args)
+    compiled = questioned(args, args.layer)
     artifact = compiled.artifact
     times = measure(compiled) if args.times else None
     if args.layer is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whence.cli.common import Subparsers, add_call, add_model, add_times, compile_model, print_calls
+from whence.cli.common import Subparsers, add_call, add_model, add_times, print_calls, questioned
 from whence.support.errors import PipelineError
 
 
@@ -27,7 +27,7 @@ def _why(args: argparse.Namespace) -> int:
 
     if args.times and args.line is not None:
         raise PipelineError("--times: expected no --line beside it, as what is measured is a kernel")
-    compiled, _ = compile_model(args)
+    compiled = questioned(args, args.kernel)
     times = measure(compiled) if args.times else None
     if args.kernel is None:
         print_calls(compiled.artifact, times)
