@@ -176,7 +176,9 @@ def test_input_shapes(whence: Tool, whence_opt: Tool, dynamic: Path):
 
 
 def test_a_model_that_the_call_decides(whence: Tool, tmp_path: Path):
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 13]> net (bool c, float[3] x) => (float[3] y) {
+    model = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["": 13]>
+    net (bool c, float[3] x) => (float[3] y) {
         [before] a = Neg (x)
         [choice] y = If (c) <
             then_branch = yes () => (float[3] t) { [up] t = Exp (a) },
