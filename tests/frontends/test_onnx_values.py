@@ -181,3 +181,11 @@ def test_no_kernel_is_made_for_tensors_without_elements():
     run_passes(module, relay_pipeline(0))
     (main,) = (op for op in module.ops if isinstance(op, FuncOp))
     assert [type(op) for op in main.block.ops][:-1] == [ConstantOp]
+
+
+@pytest.mark.parametrize("attributes", [{"alpha": 0.3}, {}])
+def test_an_attribute_is_what_its_32_bits_are_where_it_meets_float64(attributes: dict[str, Any]):
+    x = np.linspace(-4, 4, 9)
+    (mine,) = evaluate_module(from_onnx(model("LeakyRelu", [x], [np.float64], opset=16, **attributes)), [x])
+    alpha = np.float64(np.float32(attributes.get("alpha", 0.01)))
+    np.testing.assert_array_equal(mine, np.where(x < 0, x * alpha, x))

@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnx.reference
+import onnx.shape_inference
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 from reference_runtime import onnxruntime_outputs
@@ -235,15 +236,18 @@ class Program:
         gain: float = 2.0,
         steps: float = 8.0,
         finite: bool = True,
-        **attributes: Any,
+        evaluator: bool = False,
+        attributes: Mapping[str, Any] | None = None,
+        **more: Any,
     ) -> list[Value]:
         """A node, and the values of its wanted outputs.
 
         exact: it moves elements and rounds none. gain: how much larger than those of its inputs its errors may be;
-        steps: its own, in roundings. Attributes that are None, or that the opset does not have, are left out.
+        steps: its own, in roundings. evaluator: onnxruntime is not asked. Attributes, those by `attributes` and `more`,
+        are left out when they are None or the opset does not have them.
         """
         known = self.schema(op).attributes
-        named = {k: v for k, v in attributes.items() if v is not None and k in known}
+        named = {k: v for k, v in {**(attributes or {}), **more}.items() if v is not None and k in known}
         outputs = [self.name("y") if there else "" for there in wanted]
         names = [value.name if value is not None else "" for value in inputs]
         while names and not names[-1]:
@@ -251,7 +255,7 @@ class Program:
         layer = self.name(op.lower()) if self.chance(0.5) else ""
         node = helper.make_node(op, names, outputs, layer, **named)
         present = [value for value in inputs if value is not None]
-        return self.add([node], present, [name for name in outputs if name], exact, gain, steps, finite)
+        return self.add([node], present, [name for name in outputs if name], exact, gain, steps, finite, evaluator)
 
     def add(
         self,
@@ -262,9 +266,10 @@ class Program:
         gain: float = 2.0,
         steps: float = 8.0,
         finite: bool = True,
+        evaluator: bool = False,
     ) -> list[Value]:
         """Nodes that belong together, which read these values; as `emit`."""
-        arrays = run(nodes, {value.name: value.array for value in reads}, outputs, self.opset)
+        arrays = run(nodes, {value.name: value.array for value in reads}, outputs, self.opset, evaluator)
         inexact = max((value.error for value in reads), default=0.0)
         values: list[Value] = []
         for name, array in zip(outputs, arrays, strict=True):
@@ -329,21 +334,29 @@ _BOXED = frozenset(
 """Dtypes that onnxruntime does not take from numpy."""
 
 
-def run(nodes: Sequence[NodeProto], given: Mapping[str, Array], outputs: Sequence[str], opset: int) -> list[Array]:
+def run(
+    nodes: Sequence[NodeProto], given: Mapping[str, Array], outputs: Sequence[str], opset: int, evaluator: bool = False
+) -> list[Array]:
     """What a reference gives for nodes. Raises Redraw when none runs them."""
     inputs = [_declared(Value(name, array, 0.0), list(array.shape)) for name, array in given.items()]
     open_outputs = [onnx.ValueInfoProto(name=name) for name in outputs]
     model = _model(helper.make_graph(list(nodes), "node", inputs, open_outputs), opset)
-    if not any(array.dtype in _BOXED for array in given.values()):
+    refused: Exception | None = None
+    if not evaluator and not any(array.dtype in _BOXED for array in given.values()):
         try:
             return [np.asarray(array) for array in onnxruntime_outputs(model, given, quiet=True)]
         except Exception as error:
             refused = error
-    else:
-        refused = None
     try:
         with np.errstate(all="ignore"):
-            found = onnx.reference.ReferenceEvaluator(model).run(None, dict(given))
-            return [np.asarray(array) for array in cast("list[Any]", found)]
+            found: Any = cast(Any, onnx.reference.ReferenceEvaluator(model)).run(None, dict(given))
+            arrays = [np.asarray(array) for array in found]
     except Exception as error:
         raise Redraw from refused or error
+    # Some results that are not of the standard's dtype come from numpy.
+    typed = onnx.shape_inference.infer_shapes(model).graph.output
+    for array, value in zip(arrays, typed, strict=True):
+        kind = value.type.tensor_type.elem_type
+        if kind and helper.tensor_dtype_to_np_dtype(kind) != array.dtype:
+            raise Redraw
+    return arrays

@@ -15,7 +15,7 @@ from random_onnx import Program, Value, is_float
 Recipe = Callable[[Program], Any]
 Dtype = np.dtype[Any]
 
-_EVERYWHERE = ("Abs Neg Relu Sigmoid Atan Tanh Identity Softsign Softplus Mish HardSwish Sin Cos Selu").split()
+_EVERYWHERE = ("Abs Neg Relu Sigmoid Atan Tanh Identity Softsign Softplus Mish Sin Cos Selu").split()
 _BETWEEN: dict[str, tuple[float, float]] = {
     "Sqrt": (0.1, 100),
     "Exp": (-5, 5),
@@ -30,6 +30,8 @@ _BETWEEN: dict[str, tuple[float, float]] = {
     "Acosh": (1.1, 50),
     "Atanh": (-0.9, 0.9),
 }
+_MOVES = ("Abs", "Neg", "Relu", "Identity", "Ceil", "Floor", "Round", "Sign")
+"""Which round nothing."""
 _STEPS = ("Ceil", "Floor", "Round", "Sign")
 """Where a rounding may decide: of exact numbers only."""
 _WITH: dict[str, dict[str, tuple[float, float]]] = {
@@ -42,14 +44,13 @@ _WITH: dict[str, dict[str, tuple[float, float]]] = {
 
 
 def _unary(op: str, p: Program, low: float | None = None, high: float | None = None, exact: bool = False) -> None:
-    x = p.tensor(
-        p.dtype(op, "X" if op in ("HardSwish", "Mish") and not _has(p, op, "T") else "T"), low, high, exact=exact
-    )
-    p.emit(op, x, exact=op in ("Abs", "Neg", "Relu", "Identity", *_STEPS), **_attributes(p, op))
+    x = p.tensor(p.dtype(op, "X" if op == "Mish" and not _has(p, op, "T") else "T"), low, high, exact=exact)
+    p.emit(op, x, exact=op in _MOVES, attributes=_attributes(p, op))
 
 
-def erf(p: Program) -> None:
-    p.emit("Erf", p.tensor(p.dtype("Erf", among=_narrow)))
+def _but_float64(op: str, p: Program) -> None:
+    """References compute it in float32."""
+    p.emit(op, p.tensor(p.dtype(op, among=_narrow)))
 
 
 def _has(p: Program, op: str, param: str) -> bool:
@@ -61,7 +62,7 @@ def _attributes(p: Program, op: str) -> dict[str, float]:
 
 
 def gelu(p: Program) -> None:
-    p.emit("Gelu", p.tensor(p.dtype("Gelu")), approximate=p.choice((None, "none", "tanh")))
+    p.emit("Gelu", p.tensor(p.dtype("Gelu", among=_narrow)), approximate=p.choice((None, "none", "tanh")))
 
 
 def thresholded(p: Program) -> None:
@@ -203,7 +204,7 @@ def _scale(p: Program, shape: tuple[int, ...], like: Value, low: float = -2, hig
 
 
 def layer_norm(p: Program) -> None:
-    x = p.fresh(p.shape(1, 4, False), p.dtype("LayerNormalization", among=_plain))
+    x = p.fresh(p.shape(1, 4, False), np.float32)
     axis = p.axis(x.rank)
     kept = x.shape[axis:]
     bias = _scale(p, kept, x) if p.chance(0.5) else None
@@ -213,7 +214,7 @@ def layer_norm(p: Program) -> None:
 
 
 def _plain(dtype: Dtype) -> bool:
-    return dtype in (np.float32, np.float64)
+    return dtype.name in ("float32", "float64")
 
 
 def batch_norm(p: Program) -> None:
@@ -231,7 +232,7 @@ def instance_norm(p: Program) -> None:
 
 def group_norm(p: Program) -> None:
     groups = p.size(3)
-    x = p.fresh((p.size(3), groups * p.size(3), *p.shape(1, 2, False)), p.dtype("GroupNormalization", among=_plain))
+    x = p.fresh((p.size(3), groups * p.size(3), *p.shape(1, 2, False)), np.float32)
     c = (x.shape[1] if p.opset >= 21 else groups,)
     more = (_scale(p, c, x), _scale(p, c, x))
     p.emit("GroupNormalization", x, *more, num_groups=groups, epsilon=0.01, steps=60)
@@ -293,7 +294,7 @@ RECIPES: dict[str, Recipe] = {
     **{op: partial(_arg, op) for op in ("ArgMax", "ArgMin")},
     **{op: partial(_softmax, op) for op in ("Softmax", "LogSoftmax", "Hardmax")},
     **{op: partial(unary_bits, op) for op in ("Not", "BitwiseNot")},
-    "Erf": erf,
+    **{op: partial(_but_float64, op) for op in ("Erf", "HardSwish")},
     "Gelu": gelu,
     "ThresholdedRelu": thresholded,
     "Shrink": shrink,

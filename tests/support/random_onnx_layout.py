@@ -86,7 +86,7 @@ def split(p: Program) -> None:
         for n in (1, 2, 3, 4)
         if x.shape[axis] % n == 0 or (p.opset >= 18 and -(-x.shape[axis] // n) * (n - 1) < x.shape[axis])
     ]
-    count = p.choice(options)
+    count: int = p.choice(options)
     p.emit("Split", x, wanted=(True,) * count, axis=axis, num_outputs=count, exact=True)
 
 
@@ -96,11 +96,14 @@ def slice_(p: Program) -> None:
     plain = p.chance(0.1)
     axes = list(range(len(axes))) if plain else axes
     starts = [p.dice.randint(-x.shape[a] - 2, x.shape[a] + 2) for a in axes]
-    far = (np.iinfo(np.int64).max, np.iinfo(np.int64).min + 1)
-    ends = [p.choice((*far, *range(-x.shape[a] - 2, x.shape[a] + 3))) for a in axes]
     steps = [p.choice((1, 1, 2, 3, -1, -2)) for _ in axes]
+    far = {1: 2**63 - 1, -1: -(2**63) + 1}
+    ends = [
+        far[1 if step > 0 else -1] if p.chance(0.2) else p.dice.randint(-x.shape[a] - 2, x.shape[a] + 2)
+        for a, step in zip(axes, steps, strict=True)
+    ]
     axes = [a - x.rank if p.chance(0.3) else a for a in axes]
-    more = [None if plain else p.known(axes), None if plain and p.chance(0.5) else p.known(steps)]
+    more = [] if plain and min(steps) > 0 and p.chance(0.5) else [None if plain else p.known(axes), p.known(steps)]
     p.emit("Slice", x, p.known(starts), p.known(ends), *more, exact=True)
 
 
@@ -164,7 +167,7 @@ def trilu(p: Program) -> None:
 
 def reverse_sequence(p: Program) -> None:
     x = any_tensor(p, "ReverseSequence", rank=(2, 4), empty=False)
-    time = p.choice((0, 1))
+    time: int = p.choice((0, 1))
     lengths = [p.dice.randint(1, x.shape[time]) for _ in range(x.shape[1 - time])]
     p.emit(
         "ReverseSequence", x, p.given(np.asarray(lengths, np.int64)), time_axis=time, batch_axis=1 - time, exact=True
@@ -278,24 +281,28 @@ def one_hot(p: Program) -> None:
         p.fresh((2,), dtype),
         axis=p.choice((None, p.dice.randint(-indices.rank - 1, indices.rank))),
         exact=True,
+        # onnxruntime adds the difference of the two values, which rounds.
+        evaluator=True,
     )
 
 
 def compress(p: Program) -> None:
     x = any_tensor(p, "Compress", rank=(1, 3))
-    axis = p.choice((None, p.axis(x.rank)))
-    most = x.array.size if axis is None else x.shape[axis]
+    axis: int | None = p.choice((None, p.axis(x.rank)))
+    most: int = x.array.size if axis is None else x.shape[axis]
     p.emit("Compress", x, p.fresh((p.dice.randint(0, most),), bool), axis=axis, exact=True)
 
 
 def non_zero(p: Program) -> None:
     dtype = p.dtype("NonZero")
     x = p.tensor(dtype, rank=(1, 3), exact=True)
-    p.emit("NonZero", p.given(x.array * (p.array(x.shape, bool))) if p.chance(0.5) else x)
+    p.emit("NonZero", p.given(np.asarray(x.array * p.array(x.shape, bool), dtype)) if p.chance(0.5) else x)
 
 
 def unique(p: Program) -> None:
-    x = any_tensor(p, "Unique", rank=(1, 3), exact=True, empty=False)
+    # Those that onnxruntime has: the reference evaluator always sorts.
+    dtype = p.dtype("Unique", among=lambda d: d.name in ("float32", "float64", "int64", "int8"))
+    x = p.tensor(dtype, rank=(1, 3), exact=True, empty=False)
     axis = p.choice((None, p.axis(x.rank)))
     wanted = p.choice(((True,), (True, False, True), (True, True, True, True)))
     p.emit("Unique", x, wanted=wanted, axis=axis, sorted=p.choice((None, 0, 1)), exact=True)

@@ -85,7 +85,7 @@ def difference(wanted: Value, got: Any) -> str:
         found, expected, near, same = got, array, 0, got == array
     if same.all():
         return ""
-    at = tuple(int(i[0]) for i in np.nonzero(~same))
+    at = tuple(int(i) for i in np.argwhere(~same)[0])
     return f"{(~same).sum()} of {same.size} differ by more than {near:.1e}, at {at}: {found[at]}, wanted {expected[at]}"
 
 
