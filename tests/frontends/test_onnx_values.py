@@ -189,3 +189,10 @@ def test_an_attribute_is_what_its_32_bits_are_where_it_meets_float64(attributes:
     (mine,) = evaluate_module(from_onnx(model("LeakyRelu", [x], [np.float64], opset=16, **attributes)), [x])
     alpha = np.float64(np.float32(attributes.get("alpha", 0.01)))
     np.testing.assert_array_equal(mine, np.where(x < 0, x * alpha, x))
+
+
+def test_one_block_of_one_element():
+    x, scale, zero = np.array([9], np.uint8), np.array([0.5], np.float32), np.array([4], np.uint8)
+    attributes: dict[str, Any] = {"axis": 0, "block_size": 1}
+    back = model("DequantizeLinear", [x, scale, zero], [np.float32], opset=21, **attributes)
+    np.testing.assert_array_equal(evaluate_module(from_onnx(back), [x, scale, zero])[0], np.array([2.5], np.float32))
