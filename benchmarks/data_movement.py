@@ -26,6 +26,7 @@ SAMPLES = 30
 SAMPLE_SECONDS = 1e-3
 """Calls that are shorter are timed several at once."""
 Array = np.ndarray[Any, Any]
+RUNTIME: Any = onnxruntime
 RANDOM = np.random.default_rng(0)
 
 
@@ -130,10 +131,10 @@ def _seconds(call: Any, count: int) -> float:
 
 def _row(case: Case) -> None:
     model = case.model()
-    options = onnxruntime.SessionOptions()
+    options = RUNTIME.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = RUNTIME.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     compiled = whence.compile(model, threads=1)
     feeds = {f"X{i}": x for i, x in enumerate(case.inputs)}
     pair = (lambda: compiled(*case.inputs), lambda: session.run(None, feeds))

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
 from statistics import geometric_mean, median
 from time import thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import whence
+
+runtime: Any = import_module("onnxruntime")
 
 SAMPLES = 40
 SAMPLE_SECONDS = 1e-3
@@ -44,7 +47,7 @@ class Case(NamedTuple):
         outputs = self.weight[0] if conv else self.weight[1]
         product = "Conv" if conv else "MatMul"
         if bytes_:
-            constants: dict[str, Array] = {
+            constants: dict[str, Any] = {
                 "xs": np.float32(0.02),
                 "xz": np.uint8(128),
                 "w": random.integers(-64, 64, self.weight).astype(np.int8),
@@ -111,7 +114,7 @@ def seconds(calls: list[Callable[[], object]]) -> list[float]:
 
 
 def main(words: list[str]) -> None:
-    options = onnxruntime.SessionOptions()
+    options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     ratios: list[tuple[float, float]] = []
@@ -124,21 +127,19 @@ def main(words: list[str]) -> None:
         x = random.standard_normal(case.data).astype(np.float32)
         q = random.integers(0, 256, case.data).astype(np.uint8)
         ours = [whence.compile(model, threads=1) for model in (floats, quantised)]
-        session = onnxruntime.InferenceSession(quantised.SerializeToString(), options)
+        session = runtime.InferenceSession(quantised.SerializeToString(), options)
         calls: list[Callable[[], object]] = [
-            lambda: ours[0](x),
-            lambda: ours[1](q),
-            lambda: session.run(None, {"x": q}),
+            partial(ours[0], x),
+            partial(ours[1], q),
+            partial(session.run, None, {"x": q}),
         ]
         found = [1e6 * taken for taken in seconds(calls)]
         ratios.append((found[0] / found[1], found[2] / found[1]))
-        print(
-            f"{case.name:44} {found[0]:9.1f} {found[1]:9.1f} {found[2]:9.1f}   {ratios[-1][0]:12.2f} {ratios[-1][1]:13.2f}",
-            flush=True,
-        )
-    print(
-        f"{'geometric mean':44} {'':29}   {geometric_mean(r[0] for r in ratios):12.2f} {geometric_mean(r[1] for r in ratios):13.2f}"
-    )
+        times = " ".join(f"{number:9.1f}" for number in found)
+        quotients = " ".join(f"{number:12.2f}" for number in ratios[-1])
+        print(f"{case.name:44} {times}   {quotients}", flush=True)
+    means = " ".join(f"{geometric_mean(column):12.2f}" for column in zip(*ratios, strict=True))
+    print(f"{'geometric mean':44} {'':29}   {means}")
 
 
 if __name__ == "__main__":

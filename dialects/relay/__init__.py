@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from . import (
     activation,
+    collapse,
     convolution,
     convolution_transpose,
     creation,
@@ -42,6 +43,7 @@ from .operator import operators_of
 
 OPERATORS = operators_of(
     activation,
+    collapse,
     convolution,
     convolution_transpose,
     creation,
@@ -57,11 +59,10 @@ OPERATORS = operators_of(
     normalization,
     norms,
     pooling,
-    random,
-    rearrange,
     qnn,
     qnn_elementwise,
     qnn_products,
+    random,
     rearrange,
     recurrent,
     reduce,

@@ -14,12 +14,24 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..element_types import DTYPES
+from ..element_types import DTYPES, dtype_name
 from .attributes import real, required_real, required_string, string
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor
 from .small_dtypes import converted
-from .traits import ANY, BOOLEANS, BROADCAST, ELEMWISE, FLOATS, INTEGERS, Kind, Neutral, Pointwise, ScaleEquivariant
+from .traits import (
+    ANY,
+    BOOLEANS,
+    BROADCAST,
+    ELEMWISE,
+    FLOATS,
+    INTEGERS,
+    OPAQUE,
+    Kind,
+    Neutral,
+    Pointwise,
+    ScaleEquivariant,
+)
 
 
 class Unary(Operator):
@@ -315,3 +327,27 @@ class CastOp(Unary):
     @classmethod
     def leaves_as_is(cls, sig: Signature) -> bool:
         return DTYPES[sig.str("dtype")] == sig.types[0].element_type
+
+
+@irdl_op_definition
+class CastLikeOp(Operator):
+    """To the element type of `dtype_like`, of which nothing else counts; as `cast` does it."""
+
+    name = "relay.cast_like"
+    data = operand_def(TensorType)
+    dtype_like = operand_def(TensorType)
+    result = result_def(TensorType)
+    # Not to take what makes `dtype_like`, which may have any shape, into a kernel.
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        return [TensorType(sig.types[1].element_type, sig.shape(0))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray, dtype_like: AnyArray) -> AnyArray:
+        return converted(data, dtype_name(sig.types[1].element_type))
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return sig.types[0].element_type == sig.types[1].element_type

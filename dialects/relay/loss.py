@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from .attributes import integer, string
 from .numerics import AnyArray, along, widened
 from .operator import Operator, Signature, Tensor
-from .traits import INTEGERS, OPAQUE
+from .traits import FLOATS, INTEGERS, OPAQUE
 
 
 @irdl_op_definition
@@ -49,7 +49,7 @@ class NLLLossOp(Operator):
         data, weight = widened(predictions), widened(weights)
         counts = targets != sig.int("ignore_index")
         inside = np.clip(np.where(counts, targets, 0).astype(np.int64), 0, data.shape[1] - 1)
-        classes: AnyArray = np.arange(data.shape[1])
+        classes = np.arange(data.shape[1], dtype=np.int64)
         places = np.expand_dims(inside, 1) == along(classes, 1, data.ndim)
         found = np.sum(np.where(places, data, data.dtype.type(0)), axis=1)
         weight = np.where(counts, weight[inside], weight.dtype.type(0))
@@ -61,3 +61,45 @@ class NLLLossOp(Operator):
                 return np.sum(loss)
             case _:
                 return np.sum(loss) / np.sum(weight)
+
+
+class _CrossEntropy(Operator):
+    """Of two matrices (batch, classes), the second of probabilities: one number, the mean over the batch."""
+
+    predictions = operand_def(TensorType)
+    targets = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        sig.of(FLOATS)
+        if sig.rank(0, 2) != sig.rank(1, 2):
+            sig.fail(f"targets of shape {list(sig.shape(0))}", str(sig.types[1]))
+        return [TensorType(sig.same_element(), ())]
+
+    @classmethod
+    def mean(cls, logarithms: AnyArray, targets: AnyArray) -> AnyArray:
+        return -np.sum(logarithms * targets) / logarithms.dtype.type(len(targets))
+
+
+@irdl_op_definition
+class CrossEntropyOp(_CrossEntropy):
+    """`-sum(targets * log(predictions)) / batch`."""
+
+    name = "relay.nn.cross_entropy"
+
+    @classmethod
+    def evaluate(cls, sig: Signature, predictions: AnyArray, targets: AnyArray) -> AnyArray:
+        return cls.mean(np.log(widened(predictions)), widened(targets))
+
+
+@irdl_op_definition
+class CrossEntropyWithLogitsOp(_CrossEntropy):
+    """`-sum(targets * predictions) / batch`, of predictions that are logarithms already."""
+
+    name = "relay.nn.cross_entropy_with_logits"
+
+    @classmethod
+    def evaluate(cls, sig: Signature, predictions: AnyArray, targets: AnyArray) -> AnyArray:
+        return cls.mean(widened(predictions), widened(targets))

@@ -210,6 +210,7 @@ class AvgPool2DOp(pooling.WindowedPool):
     output_scale = operand_def(TensorType)
     output_zero_point = operand_def(TensorType)
     SPATIAL: ClassVar[str] = pooling.SPATIAL[2]
+    REAL: ClassVar[type[pooling.AvgPool]] = pooling.AvgPool2DOp
     count_include_pad = boolean(False)
     pool_size = ints(1, 1)
     strides = ints(1, 1)
@@ -229,4 +230,4 @@ class AvgPool2DOp(pooling.WindowedPool):
     def evaluate(cls, sig: Signature, x: AnyArray, *parameters: AnyArray) -> AnyArray:
         real_sig = Signature(sig.op, (TensorType(f32, sig.shape(0)),), sig.attributes, sig.location, sig.groups)
         number = dequantized(x, *(spread(p, -1, x.ndim) for p in parameters[:2]))
-        return _quantized(sig, pooling.AvgPool2DOp.evaluate(real_sig, number), *parameters[2:])
+        return _quantized(sig, cls.REAL.evaluate(real_sig, number), *parameters[2:])

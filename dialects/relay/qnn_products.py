@@ -223,7 +223,7 @@ class Blocked(Operator):
         n, _, height, width, _ = sig.rank(0, 5)
         outputs, *_, block = sig.rank(1, 6)
         top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
-        (kh, kw), (sh, sw), (dh, dw) = (sig.pair(name) for name in ("kernel_size", "strides", "dilation"))
+        (kh, kw), (sh, sw), (dh, dw) = (sig.spatial(name, 2) for name in ("kernel_size", "strides", "dilation"))
         oh = window_extent(sig, height, kh, sh, dh, top + bottom, False)
         ow = window_extent(sig, width, kw, sw, dw, left + right, False)
         return [TensorType(i32, (n, outputs, oh, ow, block))]
@@ -253,12 +253,23 @@ class Blocked(Operator):
 
 @irdl_op_definition
 class ContribConv2DNCHWcOp(Blocked):
-    """2-d convolution; the weight is OIHW[x/p]i[y]o, words of p input channels."""
+    """2-d convolution; the weight is OIHW[x/p]i[y]o, words of p input channels.
+
+    along: "C" for that; "W" for words of 2 neighbours in a row, of blocks of one channel, OIHW1i[y]o.
+    """
 
     name = "relay.qnn.contrib_conv2d_NCHWc"
+    # Own operands and attributes come before those of a base.
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    input_zero_point = operand_def(TensorType)
+    correction = opt_operand_def(TensorType)
+    along = string("C")
 
     @classmethod
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
+        if sig.str("along") == "W":
+            return ContribDepthwiseConv2DNCHWcOp.kernel(sig, words)
         block = sig.shape(0)[-1]
         w = unpacked(words, sig.int("parts"), 4, block)
         o, i, kh, kw, _, ob = w.shape
@@ -273,7 +284,7 @@ class ContribDepthwiseConv2DNCHWcOp(Blocked):
 
     @classmethod
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
-        w = unpacked(words, 2, 3, sig.pair("kernel_size")[1])
+        w = unpacked(words, 2, 3, sig.ints("kernel_size")[1])
         o, i, kh, kw, _, ob = w.shape
         return w.transpose(0, 5, 1, 4, 2, 3).reshape(o * ob, i, kh, kw)
 

@@ -262,6 +262,36 @@ class BroadcastToLikeOp(Like):
         return np.broadcast_to(x, like.shape)
 
 
+@irdl_op_definition
+class MirrorPadOp(Injective):
+    """`pad_width`: before and after of each axis in turn; reflected at the edges, in mode "SYMMETRIC" edges too."""
+
+    name = "relay.nn.mirror_pad"
+    mode = string("SYMMETRIC")
+    pad_width = required_ints()
+
+    @classmethod
+    def pairs(cls, sig: Signature) -> list[tuple[int, int]]:
+        """Before and after of each axis."""
+        width, old = sig.ints("pad_width"), sig.shape(0)
+        pairs = list(zip(width[::2], width[1::2], strict=False))
+        symmetric = sig.str("mode") == "SYMMETRIC"
+        if sig.str("mode") not in ("SYMMETRIC", "REFLECT"):
+            sig.fail("mode SYMMETRIC or REFLECT", repr(sig.str("mode")))
+        fits = len(width) == 2 * len(old) and min(width, default=0) >= 0
+        if not fits or any(max(pair) > extent - (not symmetric) for pair, extent in zip(pairs, old, strict=True)):
+            sig.fail("widths of at most the extents", str(list(width)))
+        return pairs
+
+    @classmethod
+    def shape(cls, sig: Signature) -> Sequence[int]:
+        return [a + extent + b for (a, b), extent in zip(cls.pairs(sig), sig.shape(0), strict=True)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return np.pad(x, cls.pairs(sig), mode="symmetric" if sig.str("mode") == "SYMMETRIC" else "reflect")
+
+
 class Blocks(Injective):
     """Between blocks of `block_size` x `block_size` pixels and channels, of images in `layout` NCHW or NHWC."""
 

@@ -200,3 +200,40 @@ def _overlap(a: AnyArray, b: AnyArray) -> Any:
     shared = np.prod(np.maximum(sides, 0))
     whole = np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared
     return shared / whole if shared > 0 and whole > 0 else 0
+
+
+@irdl_op_definition
+class GetValidCountsOp(Operator):
+    """Of boxes (b, n, k) those with a score above `score_threshold`, in order, first: how many there are of each batch,
+    the boxes, and the numbers they had; -1 behind. With `id_index` >= 0, a class below 0 is left out, too.
+    """
+
+    name = "relay.vision.get_valid_counts"
+    data = operand_def(TensorType)
+    count = result_def(TensorType)
+    boxes = result_def(TensorType)
+    indices = result_def(TensorType)
+    score_threshold = real(0.0)
+    id_index = integer(0)
+    score_index = integer(1)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        batch, boxes, width = sig.rank(0, 3)
+        sig.of(FLOATS)
+        if not 0 <= sig.int("score_index") < width or sig.int("id_index") >= width:
+            sig.fail(f"indices of {width} numbers", f"{sig.int('id_index')} and {sig.int('score_index')}")
+        int32 = DTYPES["int32"]
+        return [TensorType(int32, (batch,)), sig.types[0], TensorType(int32, (batch, boxes))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
+        valid = x[:, :, sig.int("score_index")] > x.dtype.type(sig.get("score_threshold"))
+        if sig.int("id_index") >= 0:
+            valid &= x[:, :, sig.int("id_index")] >= 0
+        boxes, indices = np.full_like(x, -1), np.full(x.shape[:2], -1)
+        for b, row in enumerate(valid):
+            (places,) = np.nonzero(row)
+            boxes[b, : places.size], indices[b, : places.size] = x[b, places], places
+        return valid.sum(axis=1), boxes, indices

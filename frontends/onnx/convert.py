@@ -73,11 +73,14 @@ MICROSOFT: dict[str, Converter] = {
     **activations.MICROSOFT,
     **attention_microsoft.MICROSOFT,
     **convolution.MICROSOFT,
+    **indexing.MICROSOFT,
     **matmul_nbits.MICROSOFT,
     **normalization.MICROSOFT,
     **products.MICROSOFT,
     **quantized_contrib.TABLE,
+    **rearrange.MICROSOFT,
     **rotary.MICROSOFT,
+    **sorting.MICROSOFT,
     **vision.MICROSOFT,
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""

@@ -113,8 +113,9 @@ def emit_all(ctx: Context, op: type[Operator], *operands: SSAValue, **attributes
 
 
 def nonzero(ctx: Context) -> Narrowed:
-    """The points, one in each column."""
-    points, number = emit_all(ctx, ArgwhereOp, ctx.value(0))
+    """The points, one in each column; a scalar counts as a vector."""
+    data = ctx.value(0) if ctx.shape(0) else ctx.emit(ReshapeOp, ctx.value(0), newshape=(1,))
+    points, number = emit_all(ctx, ArgwhereOp, data)
     return Narrowed(ctx.emit(TransposeOp, points, axes=(1, 0)), number, axis=1)
 
 
@@ -146,3 +147,4 @@ TABLE = {
     "ScatterND": Converter(scatter_nd),
     "TensorScatter": Converter(tensor_scatter),
 }
+MICROSOFT = {"GatherND": Converter(gather_nd)}

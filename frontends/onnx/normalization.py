@@ -171,23 +171,28 @@ def skip_rms_norm(ctx: Context) -> tuple[Result, ...]:
     return _results(ctx, _rms_norm(total, row, term(ctx, 2), epsilon), inverse, inverse, total)
 
 
-def _flat_image(ctx: Context) -> Term:
-    """The data with their axes after the second as one."""
+_VECTOR = 8
+"""Elements that most machines' vectors hold, or fewer."""
+
+
+def _image(ctx: Context) -> Term:
+    """The data; their axes after the second as one, if they are no whole number of vectors together."""
     data, shape = term(ctx, 0), ctx.shape(0)
     if len(shape) < 2:
         ctx.fail("data of at least 2 dimensions", f"shape {list(shape)}")
-    return data.reshape(*shape[:2], prod(shape[2:]))
+    extent = prod(shape[2:])
+    return data if extent % _VECTOR == 0 and len(shape) > 2 else data.reshape(*shape[:2], extent)
 
 
 def instance_norm(ctx: Context) -> SSAValue:
-    data = _flat_image(ctx)
+    data = _image(ctx)
     result = data.apply(InstanceNormOp, term(ctx, 1), term(ctx, 2), epsilon=_epsilon(ctx))
     return result.reshape(*ctx.shape(0)).value
 
 
 def group_norm(ctx: Context) -> SSAValue:
     """nn.group_norm; before opset 21 scale and bias are those of a group."""
-    data, groups = _flat_image(ctx), ctx.int("num_groups", 0)
+    data, groups = _image(ctx), ctx.int("num_groups", 0)
     channels = data.shape[1]
     if groups < 1 or channels % groups:
         ctx.fail(f"num_groups that divide {channels} channels", str(groups))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import qnn_elementwise as qe
 from ...dialects.relay.attributes import Value
+from ...dialects.relay.logic import WhereOp
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from .context import Context, shape_of
-from .converter import Converter
+from .context import Context, Tensor, shape_of
+from .converter import Converter, Result
 from .quantization import (
     dequantize_linear,
     dynamic_quantize,
@@ -24,6 +27,7 @@ from .quantization import (
     zero_point_of,
 )
 from .quantized_windows import window
+from .recurrent import TABLE as RECURRENT
 
 Attributes = Callable[[Context], dict[str, Value]]
 
@@ -138,8 +142,38 @@ def dynamic_quantize_matmul(ctx: Context) -> SSAValue:
     return _as_floats(ctx, total, ctx.emit(ew.MultiplyOp, scale, scale_of(ctx, 2)), 4)
 
 
+def where(ctx: Context) -> SSAValue:
+    """Condition, X, its scale and zero point, Y, its own, those of the result: chosen among the real numbers."""
+    reals = [ctx.emit(DequantizeOp, ctx.value(i), *_parameters(ctx, i + 1)) for i in (1, 4)]
+    chosen = ctx.emit(WhereOp, ctx.value(0), *reals)
+    return ctx.emit(QuantizeOp, chosen, *_parameters(ctx, 7), out_dtype=ctx.dtype(1).name)
+
+
+def _recurrent_weights(ctx: Context, index: int, scale: int) -> Tensor:
+    """Weights (directions, features, gates) as floats, features last; scales are of each direction or gate."""
+
+    def spread(value: SSAValue) -> SSAValue:
+        own = shape_of(value)
+        return ctx.emit(ReshapeOp, value, newshape=(own[0], 1, own[1] if len(own) == 2 else 1))
+
+    parameters = (spread(scale_of(ctx, scale)), spread(zero_point_of(ctx, scale + 1)))
+    real = ctx.emit(DequantizeOp, ctx.value(index), *parameters)
+    return Tensor(ctx.tensor(index).name, value=ctx.emit(TransposeOp, real, axes=(0, 2, 1)))
+
+
+def dynamic_quantize_lstm(ctx: Context) -> tuple[Result, ...] | Result:
+    """LSTM on the real numbers that the weights stand for; the input is quantised for its range, as the standard way
+    to run it is, and states, which that quantises step by step, stay floats."""
+    data, scale, start = dynamic_quantize(ctx, ctx.value(0))
+    inputs: list[Tensor | None] = [*ctx.inputs[:8]]
+    inputs[0] = Tensor(ctx.tensor(0).name, value=ctx.emit(DequantizeOp, data, scale, start))
+    inputs[1], inputs[2] = _recurrent_weights(ctx, 1, 8), _recurrent_weights(ctx, 2, 10)
+    return RECURRENT["LSTM"].convert(replace(ctx, inputs=inputs))
+
+
 TABLE = {
     "DequantizeLinear": Converter(dequantize_linear),
+    "DynamicQuantizeLSTM": Converter(dynamic_quantize_lstm),
     "DynamicQuantizeMatMul": Converter(dynamic_quantize_matmul),
     "MatMulIntegerToFloat": Converter(matmul_integer_to_float),
     "QGemm": Converter(qgemm),
@@ -151,5 +185,6 @@ TABLE = {
     "QLinearMul": binary(qe.MulOp),
     "QLinearSigmoid": unary(qe.SigmoidOp),
     "QLinearSoftmax": unary(qe.SoftmaxOp, _softmax),
+    "QLinearWhere": Converter(where),
     "QuantizeLinear": Converter(quantize_linear),
 }

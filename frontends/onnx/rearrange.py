@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
-from ...dialects.relay.transform import PadOp, StridedSliceOp
+from ...dialects.relay.transform import ExpandDimsOp, PadOp, StridedSliceOp
 from ...dialects.relay.windows import Col2ImOp
 from ...support.dtypes import Array
 from .context import Context
@@ -92,6 +92,11 @@ def col2im(ctx: Context) -> SSAValue:
     )
 
 
+def expand_dims(ctx: Context) -> SSAValue:
+    """com.microsoft's: the axis is an input."""
+    return ctx.emit(ExpandDimsOp, ctx.value(0), axis=int(ctx.array(1, "an axis").reshape(())))
+
+
 TABLE = {
     "CenterCropPad": Converter(center_crop_pad),
     "Col2Im": Converter(col2im),
@@ -100,3 +105,4 @@ TABLE = {
     "SpaceToDepth": Converter(space_to_depth),
     "Tile": Converter(tile),
 }
+MICROSOFT = {"ExpandDims": Converter(expand_dims), "Range": Converter(range_of)}

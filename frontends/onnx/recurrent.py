@@ -15,6 +15,7 @@ from ...dialects.relay.recurrent import NUMPY, GRUOp, LSTMOp, RNNOp
 from ...dialects.relay.transform import (
     ConcatenateOp,
     ExpandDimsOp,
+    PadOp,
     ReshapeOp,
     SqueezeOp,
     StridedSliceOp,
@@ -25,6 +26,16 @@ from .converter import Converter
 
 _BLOCK = 16
 """Units that a panel of weights has at most."""
+_NARROW = 8
+"""Units that a panel has at least; of the last panel some may be too many."""
+_MANY = 64
+"""From so many units on, a panel is a whole block."""
+
+
+def _padded_units(units: int) -> int:
+    """The units that weights are packed for: panels of other widths are slower than some units too many."""
+    width = _BLOCK if units >= _MANY else _NARROW
+    return -(-units // width) * width
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,7 @@ class _Node:
         wanted = (len(self.reversed), self.layer.gates * self.hidden, self.hidden)
         if weight != wanted or ctx.int("hidden_size", self.hidden) != self.hidden:
             ctx.fail(f"recurrent weights of shape {list(wanted)}", str(list(weight)))
+        self.units = _padded_units(self.hidden)
         rows = self.layer.gates * self.hidden
         if (found := ctx.shape(1)) != (len(self.reversed), rows, ctx.shape(0)[2]):
             ctx.fail(f"weights of shape {[len(self.reversed), rows, ctx.shape(0)[2]]}", str(list(found)))
@@ -76,6 +88,22 @@ class _Node:
 
     def cut(self, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
         return self.ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), axes=(axis,))
+
+    def grown(self, value: SSAValue, parts: int = 1, axes: Sequence[int] = (0,)) -> SSAValue:
+        """Zeros for the units too many: along `axes`, of which the first has the units of `parts` gates."""
+        if self.units == self.hidden:
+            return value
+        shape = list(shape_of(value))
+        first = axes[0]
+        apart = [*shape[:first], parts, self.hidden, *shape[first + 1 :]]
+        width = [0] * (2 * len(apart))
+        for axis in axes:
+            width[2 * (axis + 1) + 1] = self.units - self.hidden
+            shape[axis] = self.units
+        shape[first] = parts * self.units
+        value = self.ctx.emit(ReshapeOp, value, newshape=apart)
+        value = self.ctx.emit(PadOp, value, self.ctx.scalar(0.0, value), pad_width=width)
+        return self.ctx.emit(ReshapeOp, value, newshape=shape)
 
     def activations(self, direction: int) -> str:
         """The functions of a direction, with alpha and beta, as the operators spell them."""
@@ -108,10 +136,11 @@ class _Node:
         """The products of all steps' input, with the biases."""
         time, batch, features = shape_of(data)
         rows = self.ctx.emit(ReshapeOp, data, newshape=(time * batch, features))
-        product = self.ctx.emit(DenseOp, rows, self.of(1, direction))
+        gates = self.layer.gates
+        product = self.ctx.emit(DenseOp, rows, self.grown(self.of(1, direction), gates))
         if bias is not None:
-            product = self.ctx.emit(BiasAddOp, product, bias)
-        return self.ctx.emit(ReshapeOp, product, newshape=(time, batch, self.layer.gates * self.hidden))
+            product = self.ctx.emit(BiasAddOp, product, self.grown(bias, gates))
+        return self.ctx.emit(ReshapeOp, product, newshape=(time, batch, gates * self.units))
 
     def biases(self, direction: int) -> tuple[SSAValue, SSAValue] | None:
         """Those of the input's product and of the state's."""
@@ -122,17 +151,18 @@ class _Node:
 
     def packed(self, direction: int) -> SSAValue:
         """The recurrent weights (gates * hidden, hidden) in panels (hidden / block, hidden, gates, block)."""
-        hidden, gates = self.hidden, self.layer.gates
-        block = next(size for size in range(min(_BLOCK, hidden), 0, -1) if hidden % size == 0)
-        split = self.ctx.emit(ReshapeOp, self.of(2, direction), newshape=(gates, hidden // block, block, hidden))
+        units, gates = self.units, self.layer.gates
+        block = _BLOCK if units % _BLOCK == 0 else _NARROW
+        rows = self.grown(self.of(2, direction), gates, (0, 1))
+        split = self.ctx.emit(ReshapeOp, rows, newshape=(gates, units // block, block, units))
         return self.ctx.emit(TransposeOp, split, axes=(1, 3, 0, 2))
 
     def initial(self, index: int, direction: int) -> SSAValue:
         """The first state (batch, hidden); zeros if it is not given."""
         if self.ctx.has(index):
-            return self.of(index, direction, axis=1 if self.batch_first else 0)
+            return self.grown(self.of(index, direction, axis=1 if self.batch_first else 0), axes=(1,))
         batch = self.ctx.shape(0)[0 if self.batch_first else 1]
-        return self.ctx.constant(np.zeros((batch, self.hidden), self.ctx.dtype(0)), "zeros")
+        return self.ctx.constant(np.zeros((batch, self.units), self.ctx.dtype(0)), "zeros")
 
     def lengths(self) -> SSAValue | None:
         """The lengths of the sequences, unless all are whole."""
@@ -150,7 +180,10 @@ class _Node:
         }
 
     def emit(self, *operands: SSAValue | None, **attributes: bool | str | float) -> tuple[SSAValue, ...]:
-        return self.ctx.emit_all(self.layer.op, *operands, **attributes)
+        results = self.ctx.emit_all(self.layer.op, *operands, **attributes)
+        if self.units == self.hidden:
+            return results
+        return tuple(self.cut(one, len(shape_of(one)) - 1, 0, self.hidden) for one in results)
 
     def together(self, directions: Sequence[tuple[SSAValue, ...]]) -> tuple[SSAValue, ...]:
         """The outputs of the node: directions after time, or first, or last but one if the batch is first."""
@@ -186,11 +219,11 @@ def gru(ctx: Context) -> tuple[SSAValue, ...]:
     for direction in range(len(node.reversed)):
         biases, bias = node.biases(direction), None
         if biases is None:
-            own = ctx.constant(np.zeros(hidden, ctx.dtype(0)), "zeros")
+            own = ctx.constant(np.zeros(node.units, ctx.dtype(0)), "zeros")
         else:
             # The hidden gate's bias of the state's product is not added before the reset gate is known.
             of_input, of_state = biases
-            own = node.cut(of_state, 0, 2 * hidden, 3 * hidden)
+            own = node.grown(node.cut(of_state, 0, 2 * hidden, 3 * hidden))
             gates = ctx.emit(AddOp, node.cut(of_input, 0, 0, 2 * hidden), node.cut(of_state, 0, 0, 2 * hidden))
             bias = ctx.emit(ConcatenateOp, [gates, node.cut(of_input, 0, 2 * hidden, 3 * hidden)], axis=0)
         operands = node.projected(data, direction, bias), node.packed(direction), node.initial(5, direction), own
@@ -208,7 +241,7 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
         operands = node.projected(data, direction, bias), node.packed(direction), node.initial(5, direction)
         peephole = None
         if ctx.has(7):
-            peephole = ctx.emit(ReshapeOp, node.of(7, direction), newshape=(3, node.hidden))
+            peephole = node.grown(ctx.emit(ReshapeOp, node.of(7, direction), newshape=(3, node.hidden)), axes=(1,))
         coupled = bool(ctx.int("input_forget", 0))
         results.append(
             node.emit(

@@ -52,7 +52,14 @@ def unique(ctx: Context) -> tuple[Narrowed | SSAValue, ...]:
     return Narrowed(values, number, axis), Narrowed(indices, number), inverse, Narrowed(counts, number)
 
 
+def unique_of_microsoft(ctx: Context) -> tuple[Narrowed | SSAValue, ...]:
+    """Of a vector, in order of appearance: elements, which of them each one is, counts."""
+    values, _, inverse, counts, number = emit_all(ctx, UniqueOp, ctx.value(0), sorted=False)
+    return Narrowed(values, number), inverse, Narrowed(counts, number)
+
+
 TABLE = {
     "TopK": Converter(topk),
     "Unique": Converter(unique),
 }
+MICROSOFT = {"Unique": Converter(unique_of_microsoft)}

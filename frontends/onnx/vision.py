@@ -68,7 +68,7 @@ _METHODS = {"linear": "bilinear", "cubic": "bicubic"}
 def grid_sample(ctx: Context) -> SSAValue:
     """image.grid_sample, whose grid has the coordinates in front."""
     data, rank = ctx.value(0), len(ctx.shape(0))
-    mode = ctx.str("mode", "linear")
+    mode = ctx.str("mode", "bilinear")
     grid = ctx.emit(TransposeOp, ctx.value(1), axes=(0, rank - 1, *range(1, rank - 1)))
     return ctx.emit(
         GridSampleOp,
@@ -110,4 +110,4 @@ TABLE = {
     "NonMaxSuppression": Converter(non_max_suppression),
     "RoiAlign": Converter(roi_align),
 }
-MICROSOFT = {"CropAndResize": Converter(crop_and_resize)}
+MICROSOFT = {"CropAndResize": Converter(crop_and_resize), "GridSample": Converter(grid_sample)}

@@ -27,6 +27,9 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
         def combine(total: Expr, element: Expr) -> Expr:
             return function(total, element.astype(number))
 
+        def begin(element: Expr) -> Expr:
+            return start if sig.get("exclusive") else element.astype(number)
+
         def chosen(total: Expr, following: Expr) -> Expr:
             return total if sig.get("exclusive") else following
 
@@ -35,7 +38,8 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
             if inner == 1:
                 made = scripts.along_rows(x, outer, extent, first, step, number, start, combine, chosen)
             else:
-                made = scripts.across_rows(x, outer, extent, inner, first, step, number, start, combine, chosen)
+                late = int(sig.get("exclusive"))
+                made = scripts.across_rows(x, outer, extent, inner, first, step, number, late, begin, combine)
         result = shape_of(op.results[0])
         if result == shape(made) and number == dtype_of(op):
             return made

@@ -2,8 +2,7 @@
 
 The outermost loop of each may run in parallel.
 
-The element at step i is that at `first + step * i`. `combine(total, element)` is the next total; `chosen(total, next)`
-what is written.
+The element at step i is that at `first + step * i`, and `combine(total, element)` the next total.
 """
 # pyright: reportUndefinedVariable=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false
@@ -20,7 +19,7 @@ from ... import te
 def along_rows(
     x: Any, outer: Any, extent: Any, first: Any, step: Any, dtype: Any, start: Any, combine: Any, chosen: Any
 ) -> Any:
-    """Along the last axis of a view (outer, extent)."""
+    """Along the last axis of a view (outer, extent). What is written is `chosen(total, next)`."""
     y = output_tensor((outer, extent), dtype)
     data = view(x, (outer, extent))
     for row in range(outer):
@@ -34,28 +33,21 @@ def along_rows(
 
 @te.hybrid.script
 def across_rows(
-    x: Any,
-    outer: Any,
-    extent: Any,
-    inner: Any,
-    first: Any,
-    step: Any,
-    dtype: Any,
-    start: Any,
-    combine: Any,
-    chosen: Any,
+    x: Any, outer: Any, extent: Any, inner: Any, first: Any, step: Any, dtype: Any, late: Any, begin: Any, combine: Any
 ) -> Any:
-    """Along the middle axis of a view (outer, extent, inner), for vectors of the last one."""
+    """Along the middle axis of a view (outer, extent, inner), for vectors of the last one.
+
+    What is written is that of the step before, combined with the element of `late` steps before, 0 or 1; at first
+    `begin(element)`.
+    """
     y = output_tensor((outer, extent, inner), dtype)
-    totals = allocate((outer, inner), dtype, "global")
     data = view(x, (outer, extent, inner))
     for row in range(outer):
         for k in vectorize(inner):
-            totals[row, k] = start
-        for i in range(extent):
+            y[row, first, k] = begin(data[row, first, k])
+        for i in range(1, extent):
             for k in vectorize(inner):
-                y[row, first + step * i, k] = chosen(
-                    totals[row, k], combine(totals[row, k], data[row, first + step * i, k])
+                y[row, first + step * i, k] = combine(
+                    y[row, first + step * (i - 1), k], data[row, first + step * (i - late), k]
                 )
-                totals[row, k] = combine(totals[row, k], data[row, first + step * i, k])
     return y

@@ -170,6 +170,11 @@ def of_elements(table: Mapping[type[Operator], Callable[..., Expr]]) -> dict[typ
     return {kind: partial(_compute, element) for kind, element in table.items()}
 
 
+def cast_like(op: Operator, x: Tensor, like: Tensor) -> Tensor:
+    source, target = (dtype_name(element_of(value)) for value in (op.operands[0], op.results[0]))
+    return compute(shape(x), lambda *i: cast(x(*i), source, target), label(op))
+
+
 def bias_add(op: Operator, x: Tensor, bias: Tensor) -> Tensor:
     axis = op.signature.int("axis") % len(shape(x))
     return compute(shape(x), lambda *i: x(*i) + bias(i[axis]), label(op))
@@ -183,4 +188,5 @@ TABLE = {
     **dict.fromkeys([*UNARY, *ATTRIBUTED, *BINARY], pointwise),
     BiasAddOp: bias_add,
     BroadcastToOp: broadcast_to,
+    relay.CastLikeOp: cast_like,
 }

@@ -66,7 +66,7 @@ def adv_index(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
 
 
 def argwhere(op: Operator, condition: Tensor) -> tuple[Tensor, Tensor]:
-    extents = shape(condition)
+    extents = shape(condition) or (1,)
     places, number = scripts.nonzero(condition, prod(extents))
 
     def element(*i: Expr) -> Expr:

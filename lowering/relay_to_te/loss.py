@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ... import te
 from ...dialects.relay import loss as relay
 from ...dialects.relay.operator import Operator
@@ -38,4 +40,21 @@ def nll_loss(op: Operator, predictions: Tensor, targets: Tensor, weights: Tensor
     return compute((), lambda: te.div(total(), weighed()).astype(dtype), label(op))
 
 
-TABLE = {relay.NLLLossOp: nll_loss}
+def _cross_entropy(logarithm: Callable[[Expr], Expr]) -> Callable[[Operator, Tensor, Tensor], Tensor]:
+    def lowered(op: Operator, predictions: Tensor, targets: Tensor) -> Tensor:
+        number, extents = wide(predictions.dtype), shape(predictions)
+
+        def term(point: list[Expr], position: Expr | int) -> Expr:
+            return logarithm(predictions(*point).astype(number)) * targets(*point).astype(number)
+
+        total = reduced_over((0, 1), extents, term, te.sum, label(op), ())
+        return compute((), lambda: te.div(-total(), extents[0]).astype(predictions.dtype), label(op))
+
+    return lowered
+
+
+TABLE = {
+    relay.CrossEntropyOp: _cross_entropy(te.log),
+    relay.CrossEntropyWithLogitsOp: _cross_entropy(lambda x: x),
+    relay.NLLLossOp: nll_loss,
+}

@@ -14,7 +14,7 @@ from ... import te
 from ...dialects.element_types import dtype_name, is_small
 from ...dialects.relay.constants import literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
-from ...dialects.relay.elementwise import CastOp, CopyOp
+from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.traits import OpPattern, Pointwise
 from ...dialects.te import FuncOp as TeFuncOp
@@ -95,7 +95,7 @@ TABLE: dict[type[Operator], Lowering] = {
 """Operator -> what it computes."""
 
 
-CASTS = (CastOp, CopyOp)
+CASTS = (CastLikeOp, CastOp, CopyOp)
 """Besides what only moves elements, the operators that read and make small ones."""
 
 

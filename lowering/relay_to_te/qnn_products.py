@@ -182,7 +182,7 @@ def _image_words(
     return _words(data, zero_point, (batch, chunks, *need, lanes), place, "data_words", parts)
 
 
-def _need(sig: Signature, data: Tensor, result: Sequence[int], kernel: tuple[int, int]) -> tuple[int, int]:
+def _need(sig: Signature, result: Sequence[int], kernel: tuple[int, int]) -> tuple[int, int]:
     """The rows and columns of the padded image that are read."""
     return (
         (result[2] - 1) * sig.ints("strides")[0] + (kernel[0] - 1) * sig.ints("dilation")[0] + 1,
@@ -191,15 +191,26 @@ def _need(sig: Signature, data: Tensor, result: Sequence[int], kernel: tuple[int
 
 
 def _convolution(
-    sig: Signature, name: str, data: Tensor, weight: Tensor, zero_point: Tensor, result: tuple[int, ...], parts: int
+    sig: Signature,
+    name: str,
+    data: Tensor,
+    weight: Tensor,
+    zero_point: Tensor,
+    result: tuple[int, ...],
+    parts: int,
+    rows: bool = False,
 ) -> Tensor:
-    """NCHW[x]c data and a weight of words, OIHW[x/p]i[y]o -> NCHW[y]c of int32, of shape `result`."""
+    """NCHW[x]c data and a weight of words, OIHW[x/p]i[y]o -> NCHW[y]c of int32, of shape `result`.
+
+    rows: words hold two neighbours in a row, not channels.
+    """
     chunks, per_chunk, kh, kw, lanes, _ = shape(weight)
-    need = _need(sig, data, result, (kh, kw))
-    image = _image_words(sig, data, zero_point, need, parts)
+    (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
+    need = _need(sig, result, (kh, 2 * kw - 1 if rows else kw))
+    image = _image_words(sig, data, zero_point, need, parts, dw if rows else 0)
+    step = 2 * dw if rows else dw
     groups = sig.int("groups")
     per_group = chunks // groups
-    (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
     product = _product(parts)
     ic, ky, kx, il = (
         te.reduce_axis((0, extent), name) for extent, name in ((per_chunk, "ic"), (kh, "ky"), (kw, "kx"), (lanes, "il"))
@@ -207,7 +218,7 @@ def _convolution(
 
     def element(n: Expr, oc: Expr, y: Expr, x: Expr, ol: Expr) -> Expr:
         chunk = ic if groups == 1 else oc // per_group * per_chunk + ic
-        word = image(n, chunk, y * sh + ky * dh, x * sw + kx * dw, il)
+        word = image(n, chunk, y * sh + ky * dh, x * sw + kx * step, il)
         return te.sum(product(word, weight(oc, ic, ky, kx, il, ol)), axis=[ic, ky, kx, il])
 
     return te.compute(result, element, name=name, tag="conv2d_NCHWc")
@@ -216,7 +227,8 @@ def _convolution(
 def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None) -> Tensor:
     sig = op.signature
     extents = shape_of(op.results[0])
-    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"))
+    rows = sig.str("along") == "W"
+    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"), rows)
     if correction is None:
         return total
     return compute(extents, lambda *i: total(*i) - correction(i[1], i[4]), "corrected")
@@ -270,7 +282,7 @@ def depthwise_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tens
     extents = shape_of(op.results[0])
     kh, pairs = shape(weight)[2:4]
     (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
-    need = _need(sig, data, extents, (kh, 2 * pairs - 1))
+    need = _need(sig, extents, (kh, 2 * pairs - 1))
     image = _image_words(sig, data, zero_point, need, 2, depthwise=dw)
     ky, kx = te.reduce_axis((0, kh), "ky"), te.reduce_axis((0, pairs), "kx")
 

@@ -77,6 +77,18 @@ def meshgrid(op: Operator, vectors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(grid(number, vector) for number, vector in enumerate(vectors))
 
 
+def mirror_pad(op: Operator, x: Tensor) -> Tensor:
+    edge = int(op.signature.str("mode") == "SYMMETRIC")
+    widths = relay.MirrorPadOp.pairs(op.signature)
+
+    def mirrored(index: Expr, extent: int, width: tuple[int, int]) -> Expr:
+        at = index - width[0]
+        before = te.select(at < 0, at * -1 - edge, at) if width[0] else at
+        return te.select(before >= extent, 2 * extent - 2 + edge - before, before) if width[1] else before
+
+    return _moved(op, x, lambda *i: [mirrored(*along) for along in zip(i, shape(x), widths, strict=True)])
+
+
 def slice_like(op: Operator, x: Tensor, like: Tensor) -> Tensor:
     return _moved(op, x, lambda *i: i)
 
@@ -165,6 +177,7 @@ TABLE = {
     relay.StackOp: stack,
     relay.SplitOp: split,
     relay.MeshgridOp: meshgrid,
+    relay.MirrorPadOp: mirror_pad,
     relay.SliceLikeOp: slice_like,
     relay.ReshapeLikeOp: reshape_like,
     relay.BroadcastToLikeOp: broadcast_to_like,

@@ -7,6 +7,7 @@ from math import prod
 
 from ... import te
 from ...dialects.relay import reduce as relay
+from ...dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
 from .stages import broadcast, compute, divided, dtype_of, label, rounded, shape, wide
@@ -97,7 +98,24 @@ def _arg(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
     return lowered
 
 
+def collapse_sum(op: Operator, x: Tensor, *like: Tensor) -> Tensor:
+    kind = type(op)
+    assert issubclass(kind, CollapseSumToOp | CollapseSumLikeOp)
+    axes, extents, number = kind.axes(op.signature), shape(x), wide(x.dtype)
+    result = shape_of(op.results[0])
+    before = len(extents) - len(result)
+    k = {axis: te.reduce_axis((0, extents[axis]), name=f"k{n}") for n, axis in enumerate(axes)}
+
+    def element(*i: Expr) -> Expr:
+        value = x(*(k[axis] if axis in k else i[axis - before] for axis in range(len(extents)))).astype(number)
+        return te.sum(value, axis=list(k.values())) if k else value
+
+    return rounded(compute(result, element, label(op), tag="comm_reduce" if k else ""), dtype_of(op))
+
+
 TABLE = {
+    CollapseSumLikeOp: collapse_sum,
+    CollapseSumToOp: collapse_sum,
     relay.AllOp: _reduction(te.min),
     relay.AnyOp: _reduction(te.max),
     relay.ArgMaxOp: _arg(te.max),

@@ -43,13 +43,13 @@ def _transform(x: Any, cosines: Any, sines: Any, rows: Any, length: Any, factors
                         c = cosines[angle]
                         s = sines[angle]
                         for q in vectorize(steps[stage]):
-                            re = pair[stage % 2, row, 0, q + steps[stage] * (p + rests[stage] * t)]
-                            im = pair[stage % 2, row, 1, q + steps[stage] * (p + rests[stage] * t)]
                             pair[(stage + 1) % 2, row, 0, q + steps[stage] * (factors[stage] * p + u)] += (
-                                re * c - im * s
+                                pair[stage % 2, row, 0, q + steps[stage] * (p + rests[stage] * t)] * c
+                                - pair[stage % 2, row, 1, q + steps[stage] * (p + rests[stage] * t)] * s
                             )
                             pair[(stage + 1) % 2, row, 1, q + steps[stage] * (factors[stage] * p + u)] += (
-                                re * s + im * c
+                                pair[stage % 2, row, 0, q + steps[stage] * (p + rests[stage] * t)] * s
+                                + pair[stage % 2, row, 1, q + steps[stage] * (p + rests[stage] * t)] * c
                             )
         for i in range(length):
             out[row, 0, i] = pair[len(factors) % 2, row, 0, i]

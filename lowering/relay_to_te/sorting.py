@@ -27,7 +27,8 @@ def _before(dtype: str, ascend: bool) -> Callable[[Expr, Expr], Expr]:
     """Whether one number comes before another; NaN, which equals itself here, is the greatest."""
 
     def less(a: Expr, b: Expr) -> Expr:
-        return te.any(a < b, te.all(te.isnan(b), te.logical_not(te.isnan(a)))) if is_float(dtype) else a < b
+        # What is not greater or equal is less, or one of the two is NaN.
+        return te.all(te.logical_not(a >= b), a.equal(a)) if is_float(dtype) else a < b
 
     # A function statement each: a script takes functions, not partial ones.
     def greater(a: Expr, b: Expr) -> Expr:

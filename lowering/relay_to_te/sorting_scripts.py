@@ -16,52 +16,53 @@ from ... import te
 
 @te.hybrid.script
 def merge_sort(x: Any, outer: Any, extent: Any, inner: Any, dtype: Any, key: Any, before: Any) -> Any:
-    """The indices that sort each row: runs of 1, 2, 4, .. are merged, from one half of a pair of buffers to the other.
-
-    The half that a row ends in is the first, as the passes are twos.
-    """
+    """The indices that sort each row: runs of 1, 2, 4, .. are merged, from one half of the buffers to the other."""
     order = output_tensor((outer * inner, extent), "int64")
-    keys = allocate((2, outer * inner, extent), dtype, "global")
-    places = allocate((2, outer * inner, extent), "int64", "global")
+    keys = allocate((2 * outer * inner * extent,), dtype, "global")
+    places = allocate((2 * outer * inner * extent,), "int64", "global")
     data = view(x, (outer, extent, inner))
     for row in range(outer * inner):
         for i in range(extent):
-            keys[0, row, i] = key(data[row // inner, i, row % inner])
-            places[0, row, i] = i
+            keys[row * extent + i] = key(data[row // inner, i, row % inner])
+            places[row * extent + i] = i
         width = int64(1)
-        side = int64(0)
+        # Where the row begins in the half that is read, and in the one that is written.
+        source = int64(row) * extent
+        target = source + outer * inner * extent
         while width < extent:
             low = int64(0)
             while low < extent:
-                middle = min(low + width, extent)
-                high = min(low + width * 2, extent)
-                left = low + 0
-                right = middle + 0
-                to = low + 0
+                to = target + low
+                left = source + low
+                middle = source + min(low + width, extent)
+                right = middle
+                high = source + min(low + width * 2, extent)
                 while left < middle and right < high:
-                    a = keys[side, row, left]
-                    b = keys[side, row, right]
-                    swap = before(b, a)
-                    keys[1 - side, row, to] = b if swap else a
-                    places[1 - side, row, to] = places[side, row, right if swap else left]
+                    swap = before(keys[right], keys[left])
+                    # By its place, which is chosen without a branch.
+                    chosen = right if swap else left
+                    keys[to] = keys[chosen]
+                    places[to] = places[chosen]
                     right += int64(swap)
                     left += 1 - int64(swap)
                     to += 1
                 while left < middle:
-                    keys[1 - side, row, to] = keys[side, row, left]
-                    places[1 - side, row, to] = places[side, row, left]
+                    keys[to] = keys[left]
+                    places[to] = places[left]
                     left += 1
                     to += 1
                 while right < high:
-                    keys[1 - side, row, to] = keys[side, row, right]
-                    places[1 - side, row, to] = places[side, row, right]
+                    keys[to] = keys[right]
+                    places[to] = places[right]
                     right += 1
                     to += 1
                 low += width * 2
             width = width * 2
-            side = 1 - side
+            other = source
+            source = target
+            target = other
         for i in range(extent):
-            order[row, i] = places[side, row, i]
+            order[row, i] = places[source + i]
     return order
 
 

@@ -21,6 +21,15 @@ def _number(x: Tensor, dtype: str) -> Tensor:
     return compute((1,), lambda *i: x(*[0] * len(shape(x))).astype(dtype), x.op.name, keep=True)
 
 
+def _lesser(a: Expr, b: Expr) -> Expr:
+    """The minimum of what is not NaN, in one instruction."""
+    return te.select(a < b, a, b)
+
+
+def _greater(a: Expr, b: Expr) -> Expr:
+    return te.select(a > b, a, b)
+
+
 def _back(op: Operator, x: Tensor) -> Tensor:
     dtype = dtype_of(op)
     return x if x.dtype == dtype else compute(shape(x), lambda *i: x(*i).astype(dtype), "rounded")
@@ -57,6 +66,10 @@ def all_class_non_max_suppression(
 ) -> tuple[Tensor, ...]:
     sig = op.signature
     batch, count, _ = shape(boxes)
+    bound = relay.AllClassNonMaxSuppressionOp.bound(sig)
+    if not bound * shape(scores)[1] * batch:
+        none = te.const(0, "int64")
+        return compute((0, 3), lambda *i: none, "points"), compute((), lambda *i: none, "number")
     number = wide(boxes.dtype)
     centred = bool(sig.get("center_point_box"))
 
@@ -75,8 +88,14 @@ def all_class_non_max_suppression(
             value = te.select(what.equal(place), end, value)
         return value
 
-    def overlaps(shared: Expr, union: Expr, limit: Expr) -> Expr:
-        return te.all(shared > 0, union > 0, shared / union > limit)
+    def overlaps(own: Tensor, chosen: Tensor, row: Expr, at: Expr, limit: Tensor) -> Expr:
+        a, b = [own(k) for k in range(5)], [chosen(row, k, at) for k in range(5)]
+        zero = te.const(0, number)
+        sides = [_lesser(a[2 + k], b[2 + k]) - _greater(a[k], b[k]) for k in (0, 1)]
+        shared = _greater(sides[0], zero) * _greater(sides[1], zero)
+        union = a[4] + b[4] - shared
+        much = te.all(shared > 0, union > 0, shared / union > limit(0))
+        return te.select(much, te.const(1, "float32"), te.const(0, "float32"))
 
     corners = compute((batch, 5, count), element, "corners", keep=True)
     marks = _in(wide(scores.dtype), scores, "scores")
@@ -89,15 +108,29 @@ def all_class_non_max_suppression(
             _number(most, "int64"),
             _number(iou, number),
             _number(least, marks.dtype),
-            relay.AllClassNonMaxSuppressionOp.bound(sig),
+            bound,
             overlaps,
         )
     points, number_of = scripts.gathered(kept, counts, shape(scores)[1])
     return points, number_of
 
 
+def get_valid_counts(op: Operator, data: Tensor) -> tuple[Tensor, ...]:
+    sig = op.signature
+    kind, score = sig.int("id_index"), sig.int("score_index")
+    threshold = te.const(sig.get("score_threshold"), data.dtype)
+
+    def holds(x: Tensor, b: Expr, n: Expr) -> Expr:
+        above = x(b, n, score) > threshold
+        return te.all(above, x(b, n, kind) >= te.const(0, data.dtype)) if kind >= 0 else above
+
+    with te.tag_scope(ROWS_APART):
+        return tuple(scripts.valid_boxes(data, holds))
+
+
 TABLE = {
     relay.RoiAlignOp: roi_align,
     relay.RoiPoolOp: roi_pool,
+    relay.GetValidCountsOp: get_valid_counts,
     relay.AllClassNonMaxSuppressionOp: all_class_non_max_suppression,
 }

@@ -100,11 +100,21 @@ def roi_pool(data: Any, rois: Any, sizes: Any, scale: Any) -> Any:
 def suppress(corners: Any, scores: Any, order: Any, most: Any, iou: Any, least: Any, bound: Any, overlaps: Any) -> Any:
     """The boxes that are kept of each class, (batch * classes, bound), and how many.
 
-    corners (batch, 5, boxes): lower and upper corner, area. `overlaps(shared, union, iou)`: whether that is too much.
+    corners (batch, 5, boxes): lower and upper corner, area. `overlaps(box, kept, iou)`: 1 where that is too much, of
+    the five numbers of each. A box meets eight kept ones at a time; where there are none yet, nothing overlaps.
     """
     kept = output_tensor((scores.shape[0] * scores.shape[1], bound), "int64")
     counts = output_tensor((scores.shape[0] * scores.shape[1],), "int64")
+    chosen = allocate((scores.shape[0] * scores.shape[1], 5, bound + 8), corners.dtype, "global")
     for row in range(scores.shape[0] * scores.shape[1]):
+        hits = allocate((8,), "float32", "local")
+        own = allocate((5,), corners.dtype, "local")
+        for j in range(bound + 8):
+            chosen[row, 0, j] = 1e30
+            chosen[row, 1, j] = 1e30
+            chosen[row, 2, j] = -1e30
+            chosen[row, 3, j] = -1e30
+            chosen[row, 4, j] = 0.0
         batch = row // scores.shape[1]
         found = int64(0)
         limit = min(max(most[0], 0), bound)
@@ -113,24 +123,22 @@ def suppress(corners: Any, scores: Any, order: Any, most: Any, iou: Any, least: 
             box = order[row, min(i, scores.shape[2] - 1)]
             i += 1
             if scores[batch, row % scores.shape[1], box] > least[0]:
-                y0 = corners[batch, 0, box]
-                x0 = corners[batch, 1, box]
-                y1 = corners[batch, 2, box]
-                x1 = corners[batch, 3, box]
-                area = corners[batch, 4, box]
+                for k in range(5):
+                    own[k] = corners[batch, k, box]
                 j = int64(0)
+                free = int64(1)
                 while j < found:
-                    other = kept[row, j]
-                    height = min(y1, corners[batch, 2, other]) - max(y0, corners[batch, 0, other])
-                    width = min(x1, corners[batch, 3, other]) - max(x0, corners[batch, 1, other])
-                    shared = max(height, 0.0) * max(width, 0.0)
-                    # Far behind all others, so that the loop ends: it is covered.
-                    j = (
-                        int64(bound + 1)
-                        if overlaps(shared, area + corners[batch, 4, other] - shared, iou[0])
-                        else j + 1
-                    )
-                if j == found:
+                    for q in vectorize(8):
+                        hits[q] = overlaps(own, chosen, row, j + q, iou)
+                    some = max(max(hits[0], hits[1]), max(hits[2], hits[3]))
+                    some = max(some, max(max(hits[4], hits[5]), max(hits[6], hits[7])))
+                    j += 8
+                    if some > 0.0:
+                        free = int64(0)
+                        j = found
+                if free > 0:
+                    for k in range(5):
+                        chosen[row, k, found] = own[k]
                     kept[row, found] = box
                     found += 1
             else:
@@ -161,3 +169,26 @@ def gathered(kept: Any, counts: Any, classes: Any) -> Any:
         points[found, 2] = 0
         found += 1
     return points, number
+
+
+@te.hybrid.script
+def valid_boxes(data: Any, holds: Any) -> Any:
+    """`holds(data, batch, box)` says which boxes stay."""
+    count = output_tensor((data.shape[0],), "int32")
+    boxes = output_tensor(data.shape, data.dtype)
+    indices = output_tensor((data.shape[0], data.shape[1]), "int32")
+    for b in range(data.shape[0]):
+        found = int64(0)
+        for n in range(data.shape[1]):
+            if holds(data, b, n):
+                for k in range(data.shape[2]):
+                    boxes[b, found, k] = data[b, n, k]
+                indices[b, found] = n
+                found += 1
+        count[b] = found
+        while found < data.shape[1]:
+            for k in range(data.shape[2]):
+                boxes[b, found, k] = -1.0
+            indices[b, found] = -1
+            found += 1
+    return count, boxes, indices

@@ -242,7 +242,7 @@ class AverageIntegers(RewritePattern):
         scales = (op.output_scale, op.output_zero_point)
         if inner is None or any(shape_of(value) not in ((), (1,)) for value in scales):
             return
-        if element_of(inner.data) != element_of(op.result) or pool.layout.data != "NCHW":
+        if element_of(inner.data) != element_of(op.result) or pool.signature.str("layout") != "NCHW":
             return
         attributes: dict[str, Value] = {name: to_python(value) for name, value in pool.properties.items()}
         if isinstance(pool, nn.GlobalAvgPool2DOp):

@@ -24,9 +24,12 @@ from ...dialects.relay.qnn_products import (
 )
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
-from .blocking import PLAIN, blocked_source, in_blocks, panel_width, product_block, vector_block
+from .blocking import PLAIN, blocked_source, in_blocks, largest_divisor, panel_width, product_block, vector_block
 from .constant_operands import constant_value
 from .sink_transforms import SMALLEST_BLOCK
+
+_FEW = 3
+"""Channels, of an image, that are packed along its rows."""
 
 
 @dataclass
@@ -98,14 +101,21 @@ class BlockQuantizedConv2D(RewritePattern):
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
         depthwise = groups == channels == outputs
-        work = _Blocking(
-            op, 2 if depthwise else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module), self.module
-        )
+        few = groups == 1 and channels <= _FEW and kernel[1] > 1
+        parts = 2 if depthwise or few else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        work = _Blocking(op, parts, self.module)
         zero_point = _per_output(work, op.kernel_zero_point, 4)
+        along: dict[str, Value] = {}
         if depthwise:
             block_in = block_out = vector_block(channels, self.lanes)
             words = work.words(op.weight, zero_point, 3)
             layout, kind = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
+        elif few:
+            # Neighbours in a row fill words, and so are packed by vectors.
+            block_in, block_out = 1, product_block(outputs, self.lanes)
+            words = work.words(op.weight, zero_point, 3)
+            layout, kind = f"OIHW1i{block_out}o", ContribConv2DNCHWcOp
+            along["along"] = "W"
         else:
             block_in = self._input_block(op.data, channels // groups)
             block_out = product_block(outputs // groups, self.lanes)
@@ -115,7 +125,7 @@ class BlockQuantizedConv2D(RewritePattern):
         data = work.add(LayoutTransformOp, op.data, src_layout=PLAIN[4], dst_layout=in_blocks(PLAIN[4], block_in))
         attributes: dict[str, Value] = {
             name: op.signature.get(name) for name in ("strides", "padding", "dilation", "groups")
-        }
+        } | along
         correction = work.correction(op.weight, op.data, op.input_zero_point, block_out)
         conv = work.add(
             kind, data, words, op.input_zero_point, correction, kernel_size=kernel, parts=work.parts, **attributes
@@ -154,7 +164,10 @@ class PackQuantizedDense(RewritePattern):
             return
         rows = shape_of(op.weight)[0]
         width = panel_width(rows, self.lanes)
-        if width < SMALLEST_BLOCK or rows % width:
+        if rows % width:
+            # No rows of zeros are added, as they cost a pass over the result.
+            width = largest_divisor(rows, width)
+        if width < SMALLEST_BLOCK:
             return
         work = _Blocking(op, _parts(self.bytes, op.weight, op.kernel_zero_point, self.module), self.module)
         words = work.words(op.weight, _per_output(work, op.kernel_zero_point, 2), 1)

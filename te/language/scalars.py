@@ -174,6 +174,15 @@ class ScalarEmitter:
         """`expr` as an index; what is not affine is computed and becomes an index operand. guarded: as in `value`."""
         if (found := self.affine(expr)) is not None:
             return found
+        if (
+            isinstance(expr, Binary)
+            and expr.op in ("add", "sub")
+            and not expr.over_axes
+            and not is_unsigned(expr.dtype)
+        ):
+            # What of it is affine stays so, for the lanes of a vector.
+            first, second = self.index(expr.a, guarded), self.index(expr.b, guarded)
+            return first + second * (1 if expr.op == "add" else -1)
         value = self._index_number(expr) if expr.over_axes else self.value(expr, guarded)
         if not isinstance(value.type, IndexType):
             if is_unsigned(expr.dtype) and bits(expr.dtype) < 64:

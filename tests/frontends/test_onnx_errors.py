@@ -16,6 +16,7 @@ import pytest
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from whence.frontends.onnx import from_onnx
+from whence.frontends.onnx.convert import CONVERTERS
 from whence.support.context import PassContext
 from whence.support.errors import FrontendError, FrontendWarning
 
@@ -151,7 +152,8 @@ def test_checker_errors():
     fails(parse("(float[2] x) => (float[2] y) { y = Relu (x, x) }"), "has input size 2 not in range")
 
 
-def test_outputs_of_training():
+def test_outputs_that_a_converter_does_not_give(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(CONVERTERS, "MaxPool", CONVERTERS["Relu"])
     text = "(float[1,1,4,4] x) => (int64[1,1,3,3] z) { [pool] y, i = MaxPool <kernel_shape = [2, 2]> (x) z = Neg (i) }"
     fails(parse(text), "Neg (layer 'Neg_0', <memory> node 1): expected outputs that exist at inference, got 'i'")
 

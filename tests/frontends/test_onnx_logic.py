@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from against_onnxruntime import check_node
+from against_onnxruntime import check_node, one_node
 from numpy.typing import NDArray
 from operator_cases import random
+
+from whence.frontends.onnx import from_onnx
+from whence.passes.relay.evaluate import evaluate_module
 
 
 def few(shape: tuple[int, ...], dtype: str, least: int = -4) -> NDArray[Any]:
@@ -120,6 +123,13 @@ def test_reductions(op: str):
     check_node(op, x, opset=18, keepdims=0)
     whole = few((3, 5), "int32", 1)
     check_node(op, whole, opset=11, axes=[1])
+
+
+def test_log_sum_exp_of_extremes():
+    x = np.array([[1000, 999], [-1000, -1001], [-np.inf, -np.inf], [np.inf, 1], [-np.inf, 2]], np.float32)
+    model, free = one_node("ReduceLogSumExp", [x], opset=13, axes=[1], keepdims=0)
+    found: Any = evaluate_module(from_onnx(model), list(free.values()))
+    np.testing.assert_allclose(found[0], np.logaddexp(x[:, 0], x[:, 1]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("op", REDUCTIONS)

@@ -15,29 +15,31 @@ from whence.passes.relay.evaluate import evaluate_module
 
 runtime: Any = import_module("onnxruntime")
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-TIME, BATCH, FEATURES, HIDDEN = 5, 3, 4, 6
+TIME, BATCH, FEATURES = 5, 3, 4
 
 
-def layer(kind: str, both: bool, given: set[str], **attributes: Any) -> tuple[onnx.ModelProto, dict[str, Any]]:
+def layer(
+    kind: str, both: bool, given: set[str], hidden: int, **attributes: Any
+) -> tuple[onnx.ModelProto, dict[str, Any]]:
     """A model of one node with constant weights, and its inputs; `given` are the optional ones."""
     rng = np.random.default_rng(len(given) + GATES[kind])
     directions, gates = 1 + both, GATES[kind]
     shapes = {
-        "W": (directions, gates * HIDDEN, FEATURES),
-        "R": (directions, gates * HIDDEN, HIDDEN),
-        "B": (directions, 2 * gates * HIDDEN),
-        "P": (directions, 3 * HIDDEN),
+        "W": (directions, gates * hidden, FEATURES),
+        "R": (directions, gates * hidden, hidden),
+        "B": (directions, 2 * gates * hidden),
+        "P": (directions, 3 * hidden),
     }
     weights = {name: rng.standard_normal(shape).astype(np.float32) / 2 for name, shape in shapes.items()}
     inputs: dict[str, Any] = {"x": rng.standard_normal((TIME, BATCH, FEATURES)).astype(np.float32)}
     if "lengths" in given:
         inputs["lengths"] = np.array([2, 5, 1], np.int32)
     for state in {"h", "c"} & given:
-        inputs[state] = rng.standard_normal((directions, BATCH, HIDDEN)).astype(np.float32)
+        inputs[state] = rng.standard_normal((directions, BATCH, hidden)).astype(np.float32)
     order = ["x", "W", "R", "B", "lengths", "h", "c", "P"]
     names = [name if name in given | {"x", "W", "R"} else "" for name in order]
     outputs = ["Y", "Y_h", "Y_c"][: 3 if kind == "LSTM" else 2]
-    node = helper.make_node(kind, names[: 8 if kind == "LSTM" else 6], outputs, hidden_size=HIDDEN, **attributes)
+    node = helper.make_node(kind, names[: 8 if kind == "LSTM" else 6], outputs, hidden_size=hidden, **attributes)
     kinds = {"lengths": TensorProto.INT32}
     graph = helper.make_graph(
         [node],
@@ -70,9 +72,10 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("hidden", [6, 17])
 @pytest.mark.parametrize(("kind", "both", "given", "attributes"), CASES)
-def test_recurrent(kind: str, both: bool, given: set[str], attributes: dict[str, Any]):
-    model, inputs = layer(kind, both, given, **attributes)
+def test_recurrent(kind: str, both: bool, given: set[str], attributes: dict[str, Any], hidden: int):
+    model, inputs = layer(kind, both, given, hidden, **attributes)
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1

@@ -14,6 +14,9 @@ from .reduction import along, factor
 _ROW_BYTES = 1 << 16
 """Longer rows stay in memory: a thread's stack has to hold what is kept of one."""
 
+_CACHED_BYTES = 1 << 20
+"""Where nothing is kept of a row, it may be as long as a cache of the second level holds."""
+
 _BESIDE = 16
 """Vectors of rows that are computed beside each other: they hide latency; of 16 registers, too,
 8 are up to 1.1 times slower."""
@@ -22,33 +25,35 @@ _ROWS = 4
 """Rows at once are enough, where they fit, for what one waits for to be hidden behind the others."""
 
 
-def _ending(work: Scheduling, stages: list[Stage]) -> Stage | None:
+def _ending(work: Scheduling, stages: list[Stage]) -> tuple[Stage, int] | None:
     """The elementwise stage that ends the group, if all others are reductions of its rows, or elementwise along them.
 
-    Not if its rows are too long to be kept, or not along the last axis.
+    With it, how many of its axes a row has, which are the last ones but for those of extent 1. Not if its rows are too
+    long to be kept or read again.
     """
     *others, last = stages
     shape = last.compute.shape
-    if last.compute.reducer is not None or not shape:
+    reductions = [stage for stage in others if stage.compute.reducer is not None]
+    if last.compute.reducer is not None or not shape or any(work.schedule.is_output(stage) for stage in others):
         return None
-    if any(work.schedule.is_output(stage) for stage in others):
-        return None
-    column = max((i for i, extent in enumerate(shape) if extent > 1), default=len(shape) - 1)
-    width, rows = shape[column], shape[:column]
+    end = max((i + 1 for i, extent in enumerate(shape) if extent > 1), default=len(shape))
+    columns = len(reductions[0].compute.reduce_shape) if reductions else 1
+    rows, row = shape[: max(0, end - columns)], shape[max(0, end - columns) : end]
+    keeps = len(reductions) < len(others)
     for stage in others:
         mine = stage.compute.shape
         if stage.compute.reducer is None:
-            if mine != shape:
+            if mine != shape or columns > 1:
                 return None
         elif (
-            along(stage) != 1
-            or stage.compute.reduce_shape != (width,)
-            or mine[:column] != rows
-            or prod(mine[column:]) != 1
+            along(stage) != columns
+            or stage.compute.reduce_shape != row
+            or mine[: len(rows)] != rows
+            or prod(mine[len(rows) :]) != 1
         ):
             return None
-    kept = width * element_bytes(last.compute.result.type.element_type)
-    return last if kept <= _ROW_BYTES else None
+    size = prod(row) * element_bytes(last.compute.result.type.element_type)
+    return (last, columns) if size <= (_ROW_BYTES if keeps else _CACHED_BYTES) else None
 
 
 def schedule_rows(work: Scheduling, stage: Stage) -> None:
@@ -59,10 +64,13 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     for parallel row { max of row; exp of row; sum of exp; out row = exp / sum }
     """
     stages = [one for one in work.schedule.stages if not one.inlined]
-    last = _ending(work, stages)
-    if last is None:
+    found = _ending(work, stages)
+    if found is None:
         return
-    *rows, column = work.loops(last)
+    last, columns = found
+    loops = work.loops(last)
+    rows, row_axes = loops[:-columns], loops[-columns:]
+    column = last.fuse(*row_axes) if columns > 1 else row_axes[0]
     size = prod(last.compute.shape) * len(stages)
     work.done.add(last)
     vectors = -(-column.extent // work.lanes(last))

@@ -7,7 +7,7 @@ import pytest
 from operator_cases import Cases, Check, MakeNet, random
 
 from whence.dialects.relay.linear_algebra import DetOp, EinsumOp, Equation, TriluOp
-from whence.dialects.relay.loss import NLLLossOp
+from whence.dialects.relay.loss import CrossEntropyOp, CrossEntropyWithLogitsOp, NLLLossOp
 from whence.dialects.relay.operator import Operator
 
 CASES = Cases()
@@ -40,6 +40,10 @@ for reduction in ("none", "sum", "mean"):
         weights = np.abs(random((5,), dtype))
         CASES.add(NLLLossOp, f"2x5x3 {dtype}", SOME, weights, reduction=reduction, ignore_index=-1)
     CASES.add(NLLLossOp, "4x5", np.array([1, 0, 4, 4], np.int32), "5", reduction=reduction)
+for dtype in ("float32", "float64", "float16"):
+    shares = np.abs(random((4, 7), dtype))
+    CASES.add(CrossEntropyOp, shares + shares.dtype.type(0.1), shares[::-1].copy())
+    CASES.add(CrossEntropyWithLogitsOp, f"4x7 {dtype}", shares)
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)

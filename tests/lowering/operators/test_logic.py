@@ -8,7 +8,7 @@ from operator_cases import EVERY, FLOATS, INTEGERS, NUMBERS, SIGNED, SPECIAL, Ca
 
 from whence.dialects.relay.activation import PReluOp
 from whence.dialects.relay.division import FloorDivideOp, FloorModOp, ModOp, TruncDivideOp, TruncModOp
-from whence.dialects.relay.elementwise import CastOp
+from whence.dialects.relay.elementwise import CastLikeOp, CastOp
 from whence.dialects.relay.logic import (
     BitwiseAndOp,
     BitwiseOrOp,
@@ -68,6 +68,9 @@ CASES.add(PReluOp, "2x3x1", "1", axis=-1)
 for dtype in ("int8", "int16", "uint8", "uint16", "uint32"):
     # Some are beyond the range of the dtype.
     CASES.add(CastOp, np.array([-1.5, -300, 300, 70000, 0.99, 127.5, -40000] * 3, np.float32), dtype=dtype)
+CASES.add(CastLikeOp, "3x4", "2 int8")
+CASES.add(CastLikeOp, "3x4 int32", "scalar float16")
+CASES.add(CastLikeOp, "3x4 bool", "3x4 bool")
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)

@@ -87,6 +87,14 @@ CASES.add(
     kernel_size=(3, 3),
     padding=(1, 1),
 )
+CASES.add(
+    *(qnn_products.ContribConv2DNCHWcOp, "1x3x9x7x1 uint8", words("2x3x3x2x1x8"), Z(7), None),
+    kernel_size=(3, 4),
+    padding=(1, 2),
+    strides=(2, 1),
+    dilation=(1, 2),
+    along="W",
+)
 CASES.add(qnn_products.ContribConv2DNCHWcOp, "1x1x4x4x3 int8", words("1x1x1x1x2x4"), Z(7), None)
 CASES.add(qnn_products.ContribDensePackOp, "5x15 uint8", words("2x8x8"), Z(7), None)
 CASES.add(

@@ -13,6 +13,7 @@ from whence.dialects.relay.rearrange import (
     BroadcastToLikeOp,
     DepthToSpaceOp,
     MeshgridOp,
+    MirrorPadOp,
     RepeatOp,
     ReshapeLikeOp,
     ReverseOp,
@@ -23,6 +24,7 @@ from whence.dialects.relay.rearrange import (
     StackOp,
     TileOp,
 )
+from whence.dialects.relay.transform import PadOp
 from whence.dialects.relay.windows import Col2ImOp
 
 CASES = Cases()
@@ -58,6 +60,10 @@ for dtype in ("float32", "float16"):
         strides=(2, 2),
         dilations=(1, 2),
     )
+for mode in ("wrap", "reflect", "edge"):
+    CASES.add(PadOp, "3x5", np.float32(0), pad_width=(7, 5, 1, 11), pad_mode=mode, constants=1)
+CASES.add(MirrorPadOp, "3x5", pad_width=(2, 3, 1, 5), mode="SYMMETRIC")
+CASES.add(MirrorPadOp, "3x5 int8", pad_width=(2, 2, 0, 4), mode="REFLECT")
 CASES.add(FullOp, np.float32(2.5), shape=(3, 5), dtype="int8")
 CASES.add(FullLikeOp, "3x5", "1")
 for kind in (ZerosOp, OnesOp):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from operator_cases import FLOATS, NUMBERS, Cases, Check, MakeNet, random
 
+from whence.dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MinOp, ProdOp, VarianceOp
 
@@ -38,6 +39,11 @@ for dtype in FLOATS:
     x = random((3, 20, 2), dtype)
     CASES.add(VarianceOp, x, x.astype(np.float64).mean(1, keepdims=True).astype(x.dtype), axis=[1])
 CASES.add(VarianceOp, "3x5", "1x1", unbiased=True, keepdims=True)
+for dtype in ("float32", "float16", "int32"):
+    CASES.add(CollapseSumToOp, f"4x3x5 {dtype}", shape=[3, 1])
+CASES.add(CollapseSumToOp, "2x3", shape=[])
+CASES.add(CollapseSumToOp, "2x3", shape=[2, 3])
+CASES.add(CollapseSumLikeOp, "4x3x5", "1x5")
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)

@@ -8,7 +8,7 @@ from operator_cases import NAN, Cases, Check, MakeNet
 
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.sampling import AffineGridOp, CropAndResizeOp, GridSampleOp
-from whence.dialects.relay.vision import AllClassNonMaxSuppressionOp, RoiAlignOp, RoiPoolOp
+from whence.dialects.relay.vision import AllClassNonMaxSuppressionOp, GetValidCountsOp, RoiAlignOp, RoiPoolOp
 
 CASES = Cases()
 _RANDOM = np.random.default_rng(7)
@@ -63,6 +63,10 @@ CASES.add(
     max_output_size=4,
     center_point_box=True,
 )
+
+CASES.add(AllClassNonMaxSuppressionOp, "1x0x4", "1x2x0", *_LIMITS)
+CASES.add(GetValidCountsOp, "2x9x6", score_threshold=0.1)
+CASES.add(GetValidCountsOp, "1x9x5 float16", id_index=-1, score_index=0)
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)

@@ -32,7 +32,7 @@ relay.func @f(%x: i32) -> () {
 
 // -----
 
-// CHECK: relay.cast: expected a dtype among float16, float32, float64, bfloat16, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, got 'float'
+// CHECK: relay.cast: expected a dtype among float16, float32, float64, bfloat16, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, int4, uint4, int2, uint2, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn, got 'float'
 relay.func @f(%x: tensor<4xf32>) -> () {
   %0 = relay.cast %x {dtype = "float"} : (tensor<4xf32>) -> tensor<4xf32>
   relay.return

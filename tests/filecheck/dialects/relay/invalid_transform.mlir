@@ -168,9 +168,9 @@ relay.func @f(%x: tensor<2x3xf32>, %s: tensor<f32>) -> () {
 
 // -----
 
-// CHECK: relay.nn.pad: expected pad_mode constant, edge or reflect, got 'wrap'
+// CHECK: relay.nn.pad: expected pad_mode constant, edge, reflect or wrap, got 'zeros'
 relay.func @f(%x: tensor<2xf32>, %s: tensor<f32>) -> () {
-  %0 = relay.nn.pad %x, %s {pad_width = [0, 1], pad_mode = "wrap"} : (tensor<2xf32>, tensor<f32>) -> tensor<3xf32>
+  %0 = relay.nn.pad %x, %s {pad_width = [0, 1], pad_mode = "zeros"} : (tensor<2xf32>, tensor<f32>) -> tensor<3xf32>
   relay.return
 }
 

@@ -1,0 +1,13 @@
+// RUN: xdsl-opt %s | xdsl-opt | filecheck %s
+// RUN: xdsl-opt %s --print-op-generic | xdsl-opt | filecheck %s
+
+// CHECK: %{{.*}} = tir.dot2 %{{.*}}, %{{.*}} : i32
+// CHECK: %{{.*}} = tir.dot4 %{{.*}}, %{{.*}} : vector<8xi32>
+tir.prim_func @dots(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>) outputs 1 {
+  %0 = tir.load %a[0] : !tir.buffer<8xi32> -> i32
+  %1 = tir.dot2 %0, %0 : i32
+  tir.store %1, %b[0] : i32, !tir.buffer<8xi32>
+  %2 = tir.load %a[0] : !tir.buffer<8xi32> -> vector<8xi32>
+  %3 = tir.dot4 %2, %2 : vector<8xi32>
+  tir.store %3, %b[0] : vector<8xi32>, !tir.buffer<8xi32>
+}

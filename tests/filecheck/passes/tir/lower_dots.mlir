@@ -1,0 +1,17 @@
+// RUN: whence-opt %s -p "tir-lower-intrin{vnni=true}" --print-debuginfo | filecheck %s
+// RUN: whence-opt %s -p "tir-lower-intrin" | filecheck %s --check-prefix=PLAIN
+
+// CHECK-LABEL: tir.prim_func @dots
+// CHECK:      %[[X:.*]] = vector.bitcast %0 : vector<8xi32> to vector<32xi8> loc(fused["sum", "dot"])
+// CHECK-NEXT: %[[Y:.*]] = vector.bitcast %1 : vector<8xi32> to vector<32xi8> loc(fused["sum", "dot"])
+// CHECK-NEXT: tir.call_extern "llvm.x86.avx512.vpdpbusd.256"(%2, %[[X]], %[[Y]]) {{.*}} loc(fused["sum", "dot"])
+// CHECK-NOT:  tir.dot4
+// PLAIN:      tir.dot4 %0, %1 : vector<8xi32>
+tir.prim_func @dots(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>, %c: !tir.buffer<8xi32>) outputs 1 {
+  %0 = tir.load %a[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("a")
+  %1 = tir.load %b[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("b")
+  %2 = tir.load %c[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("c")
+  %3 = tir.dot4 %0, %1 : vector<8xi32> loc("dot")
+  %4 = arith.addi %2, %3 : vector<8xi32> loc("sum")
+  tir.store %4, %c[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
+} loc("f")

@@ -1,0 +1,49 @@
+"""Products of integers packed in words: their sums, and the instructions that machines have for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import whence
+from whence import te
+
+Array = NDArray[Any]
+
+
+def _words(shape: tuple[int, ...], seed: int) -> Array:
+    return np.random.default_rng(seed).integers(-(2**31), 2**31, shape).astype(np.int32)
+
+
+def _dot(name: str, a: Array, b: Array) -> Array:
+    """The sums along the last axis of `a` and the first of `b`, modulo 2^32."""
+    first, second = (np.int16, np.int16) if name == "dot2" else (np.uint8, np.int8)
+    left = a.view(first).astype(np.int64)
+    right = np.ascontiguousarray(b.T).view(second).astype(np.int64)
+    return (left @ right.T).astype(np.int32)
+
+
+@pytest.mark.parametrize("name", ["dot2", "dot4"])
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+def test_sums_of_words(name: str, lanes: int):
+    a, b = _words((3, 7), 0), _words((7, 16), 1)
+    x, y = te.placeholder(a.shape, "int32"), te.placeholder(b.shape, "int32")
+    k = te.reduce_axis((0, 7), name="k")
+    product = getattr(te, name)
+    total = te.compute((3, 16), lambda i, j: te.sum(product(x[i, k], y[k, j]), axis=k), name="total")
+    schedule = te.create_schedule(total)
+    if lanes > 1:
+        outer, inner = schedule[total].split(total.op.axis[1], lanes)
+        schedule[total].reorder(outer, k, inner)
+        schedule[total].vectorize(inner)
+    found = whence.build_schedule(schedule, threads=1)(a, b)
+    np.testing.assert_array_equal(found, _dot(name, a, b))
+
+
+def test_words_are_int32():
+    x = te.placeholder((4,), "int16")
+    with pytest.raises(whence.support.errors.ScheduleError, match=r"te.dot2: expected words of int32, got int16"):
+        te.compute((4,), lambda i: te.dot2(x[i], x[i]), name="wrong")
