@@ -196,3 +196,20 @@ def test_one_block_of_one_element():
     attributes: dict[str, Any] = {"axis": 0, "block_size": 1}
     back = model("DequantizeLinear", [x, scale, zero], [np.float32], opset=21, **attributes)
     np.testing.assert_array_equal(evaluate_module(from_onnx(back), [x, scale, zero])[0], np.array([2.5], np.float32))
+
+
+@pytest.mark.parametrize(("op", "width"), [("ScatterND", 1), ("ScatterElements", 3)])
+def test_no_updates_leave_what_is_there(op: str, width: int):
+    x = np.random.default_rng(0).random((3, 3), np.float32)
+    indices, updates = np.zeros((0, width), np.int64), np.zeros((0, 3), np.float32)
+    for level in (0, 3):
+        (mine,) = compiled(model(op, [x, indices, updates], [np.float32]), x, indices, updates, level=level)
+        np.testing.assert_array_equal(mine, x)
+
+
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_recurrences_of_no_sequences(op: str, gates: int):
+    data, weight = np.zeros((3, 0, 2), np.float32), np.ones((1, 2 * gates, 2), np.float32)
+    arrays = [data, weight, weight]
+    found = compiled(model(op, arrays, [np.float32, np.float32], opset=14, hidden_size=2), *arrays, level=3)
+    assert [one.shape for one in found] == [(3, 1, 0, 2), (1, 0, 2)]

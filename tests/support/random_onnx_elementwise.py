@@ -250,7 +250,7 @@ def mean_variance(p: Program) -> None:
 
 
 def lrn(p: Program) -> None:
-    x = p.tensor(p.dtype("LRN", among=_plain), -10, 10, rank=(3, 4), empty=False)
+    x = p.tensor(np.float32, -10, 10, rank=(3, 4), empty=False)
     p.emit("LRN", x, size=p.choice((1, 3, 5)), alpha=p.choice((None, 0.5)), bias=p.choice((None, 1.5)), steps=30)
 
 

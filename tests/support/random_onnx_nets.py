@@ -119,7 +119,12 @@ def conv_transpose(p: Program) -> None:
     rank, groups = p.choice((1, 2, 2, 3)), p.choice((1, 1, 2))
     extents, kernel = _spatial(p, rank), [p.size(3) for _ in range(rank)]
     windows = _windows(p, [n + 3 for n in extents], kernel)
-    strides = windows["strides"] or [1] * rank
+    strides, dilations = windows["strides"] or [1] * rank, windows["dilations"] or [1] * rank
+    pads = windows["pads"] or [0] * 2 * rank
+    for n, k, s, d, a, b in zip(extents, kernel, strides, dilations, pads[:rank], pads[rank:], strict=True):
+        # Like onnxruntime we refuse what leaves nothing.
+        if (n - 1) * s + (k - 1) * d + 1 - a - b < 1:
+            raise Redraw
     more = [p.dice.randint(0, s - 1) for s in strides] if p.chance(0.4) and windows["auto_pad"] is None else None
     dtype = p.dtype("ConvTranspose", among=_real)
     x = p.fresh((p.size(2), groups * p.size(3), *extents), dtype)
