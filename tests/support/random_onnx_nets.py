@@ -171,7 +171,7 @@ def recurrent(op: str, p: Program) -> None:
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
     direction = p.choice((None, "forward", "reverse", "bidirectional"))
     d = 2 if direction == "bidirectional" else 1
-    turned = p.choice((0, 0, 0, 1))
+    turned = p.choice((0, 0, 0, 1)) if p.attributed(op, "layout") else 0
     t, b, i, h = p.size(5), p.size(4), p.size(5), p.size(5)
     dtype = p.dtype(op, among=lambda one: one == np.float32)
     x = p.fresh((b, t, i) if turned else (t, b, i), dtype)
