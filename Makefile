@@ -1,7 +1,8 @@
 # make run    compile and run the example model      make test   every check and every test
 # make check  static checks only                     make bench  every benchmark
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
-# make conformance   the ONNX standard's own node tests     make trained   networks out of packages
+# make fuzz-onnx   3,000 random ONNX programs             make trained   networks out of packages
+# make conformance   the ONNX standard's own node tests
 PYTHON ?= python3
 SEED ?= 0
 VENV ?= .venv
@@ -17,7 +18,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite test-all check bench fuzz conformance trained clean
+.PHONY: run test suite test-all check bench fuzz fuzz-onnx conformance trained clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -45,6 +46,9 @@ bench: $(INSTALLED)
 
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/support/random_schedules.py --cases 2000 --seed $(SEED)
+
+fuzz-onnx: $(INSTALLED)
+	$(BIN)/python tests/support/random_programs.py --cases 3000 --seed $(SEED)
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

@@ -44,6 +44,10 @@ class Scatter(Operator):
         if sig.str(mode) not in UPDATES:
             sig.fail(f"{mode} among {', '.join(UPDATES)}", repr(sig.str(mode)))
 
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        return 0 in sig.shape(2)
+
 
 @irdl_op_definition
 class ScatterElementsOp(Scatter):

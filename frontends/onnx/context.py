@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
@@ -64,6 +64,13 @@ class Tensor:
     def plain(self) -> bool:
         """Whether it is a tensor, neither a sequence nor nothing."""
         return self.items is None and not self.nothing
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """Of a tensor; None of a sequence, or of nothing."""
+        if self.array is not None:
+            return self.array.dtype
+        return None if self.value is None else dtype_of(self.value)
 
     def type_proto(self) -> TypeProto:
         """Its ONNX type."""
@@ -208,8 +215,12 @@ class Context:
         return self.known_ints(index, name) if self.has(index) else None
 
     def float(self, name: str, default: float) -> float:
+        """A number of 32 bits: where it meets float64, what these bits are; else their shortest spelling."""
         attribute = self._attribute(name, AttributeProto.FLOAT)
-        return default if attribute is None else shortest(attribute.f)
+        value = default if attribute is None else attribute.f
+        if any(tensor is not None and tensor.dtype == np.float64 for tensor in self.inputs):
+            return float(np.float32(value))
+        return value if attribute is None else shortest(value)
 
     def floats(self, name: str) -> tuple[float, ...] | None:
         attribute = self._attribute(name, AttributeProto.FLOATS)

@@ -45,7 +45,7 @@ def _code(ctx: Context, name: str) -> str | None:
 def _axis(ctx: Context) -> int:
     """The axis that scales go along."""
     rank, axis = len(ctx.shape(0)), ctx.int("axis", 1)
-    if len(ctx.shape(1)) == 0 or (len(ctx.shape(1)) == 1 and ctx.shape(1)[0] == 1):
+    if ctx.shape(1) in ((), (1,)) and not ctx.int("block_size", 0):
         return -1
     if not -rank <= axis < rank:
         ctx.fail(f"an axis in [{-rank}, {rank})", str(axis))

@@ -135,12 +135,13 @@ class _Node:
     def projected(self, data: SSAValue, direction: int, bias: SSAValue | None) -> SSAValue:
         """The products of all steps' input, with the biases."""
         time, batch, features = shape_of(data)
-        rows = self.ctx.emit(ReshapeOp, data, newshape=(time * batch, features))
+        empty = int(not time * batch * features)
+        rows = self.ctx.emit(ReshapeOp, data, newshape=(time * batch, features), allowzero=empty)
         gates = self.layer.gates
         product = self.ctx.emit(DenseOp, rows, self.grown(self.of(1, direction), gates))
         if bias is not None:
             product = self.ctx.emit(BiasAddOp, product, self.grown(bias, gates))
-        return self.ctx.emit(ReshapeOp, product, newshape=(time, batch, gates * self.units))
+        return self.ctx.emit(ReshapeOp, product, newshape=(time, batch, gates * self.units), allowzero=empty)
 
     def biases(self, direction: int) -> tuple[SSAValue, SSAValue] | None:
         """Those of the input's product and of the state's."""

@@ -181,3 +181,35 @@ def test_no_kernel_is_made_for_tensors_without_elements():
     run_passes(module, relay_pipeline(0))
     (main,) = (op for op in module.ops if isinstance(op, FuncOp))
     assert [type(op) for op in main.block.ops][:-1] == [ConstantOp]
+
+
+@pytest.mark.parametrize("attributes", [{"alpha": 0.3}, {}])
+def test_an_attribute_is_what_its_32_bits_are_where_it_meets_float64(attributes: dict[str, Any]):
+    x = np.linspace(-4, 4, 9)
+    (mine,) = evaluate_module(from_onnx(model("LeakyRelu", [x], [np.float64], opset=16, **attributes)), [x])
+    alpha = np.float64(np.float32(attributes.get("alpha", 0.01)))
+    np.testing.assert_array_equal(mine, np.where(x < 0, x * alpha, x))
+
+
+def test_one_block_of_one_element():
+    x, scale, zero = np.array([9], np.uint8), np.array([0.5], np.float32), np.array([4], np.uint8)
+    attributes: dict[str, Any] = {"axis": 0, "block_size": 1}
+    back = model("DequantizeLinear", [x, scale, zero], [np.float32], opset=21, **attributes)
+    np.testing.assert_array_equal(evaluate_module(from_onnx(back), [x, scale, zero])[0], np.array([2.5], np.float32))
+
+
+@pytest.mark.parametrize(("op", "width"), [("ScatterND", 1), ("ScatterElements", 3)])
+def test_no_updates_leave_what_is_there(op: str, width: int):
+    x = np.random.default_rng(0).random((3, 3), np.float32)
+    indices, updates = np.zeros((0, width), np.int64), np.zeros((0, 3), np.float32)
+    for level in (0, 3):
+        (mine,) = compiled(model(op, [x, indices, updates], [np.float32]), x, indices, updates, level=level)
+        np.testing.assert_array_equal(mine, x)
+
+
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_recurrences_of_no_sequences(op: str, gates: int):
+    data, weight = np.zeros((3, 0, 2), np.float32), np.ones((1, 2 * gates, 2), np.float32)
+    arrays = [data, weight, weight]
+    found = compiled(model(op, arrays, [np.float32, np.float32], opset=14, hidden_size=2), *arrays, level=3)
+    assert [one.shape for one in found] == [(3, 1, 0, 2), (1, 0, 2)]

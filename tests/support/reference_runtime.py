@@ -16,12 +16,12 @@ from onnx import ModelProto
 Array = NDArray[Any]
 
 
-def onnxruntime_outputs(model: ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
-    """The outputs of a model for inputs by name."""
+def onnxruntime_outputs(model: ModelProto, inputs: Mapping[str, Array], quiet: bool = False) -> list[Array]:
+    """The outputs of a model for inputs by name. quiet: what it refuses is told by an exception only."""
     runtime = cast(Any, onnxruntime)
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4 if quiet else 3
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.add_session_config_entry("session.disable_prepacking", "1")
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
