@@ -186,7 +186,7 @@ def text(case: Case) -> str:
     return case.name
 
 
-def groups() -> Iterator[list[Case]]:
+def kernels_of_one_model() -> Iterator[list[Case]]:
     """The cases of each operator, 16 at most: kernels of one model, which is faster."""
 
     def kind(case: Case) -> str:
@@ -209,7 +209,9 @@ WEIGHTED = [found for found in CASES if found.kind in (nn.Conv2DOp, nn.DenseOp)]
 """Level 3 lays the data and weights of these out anew; of the others it makes the kernel that level 0 does."""
 
 
-@pytest.mark.parametrize("group", list(groups()), ids=lambda group: f"{group[0].name}_and_{len(group) - 1}_more")
+@pytest.mark.parametrize(
+    "group", list(kernels_of_one_model()), ids=lambda group: f"{group[0].name}_and_{len(group) - 1}_more"
+)
 def test_operator(group: list[Case], make_net: MakeNet, check_model: Check):
     check(group, 0 if group[0].kind in (nn.Conv2DOp, nn.DenseOp) else 3, make_net, check_model)
 
