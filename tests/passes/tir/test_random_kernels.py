@@ -376,7 +376,7 @@ def combined(func: tir.PrimFuncOp) -> None:
         PASSES[name](func)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large))
+@settings(max_examples=10, deadline=None, suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large))
 @given(func=kernels())
 def test_same_results(func: tir.PrimFuncOp) -> None:
     module = ModuleOp([func])
