@@ -97,9 +97,14 @@ def shrink(ctx: Context) -> SSAValue:
 
 
 def prelu(ctx: Context) -> SSAValue:
-    """nn.prelu when the slopes lie along one axis, else a choice between the input and its product with them."""
+    """nn.prelu when the slopes lie along one axis, else a choice between the input and its product with them.
+
+    Before opset 7 a vector of slopes lies along the channels.
+    """
     data, slope = term(ctx, 0), term(ctx, 1)
     rank = len(data.shape)
+    if ctx.opset < 7 and rank > 1 and slope.shape == data.shape[1:2]:
+        return ctx.emit(PReluOp, data.value, slope.value, axis=1)
     place = (1,) * (rank - len(slope.shape)) + slope.shape
     several = [axis for axis, extent in enumerate(place) if extent > 1]
     if len(place) == rank and len(several) == 1 and place[several[0]] == data.shape[several[0]]:

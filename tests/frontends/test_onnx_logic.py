@@ -99,6 +99,11 @@ def test_prelu(slope: tuple[int, ...]):
     check_node("PRelu", random((2, 3, 4, 5)), random(slope), opset=16)
 
 
+@pytest.mark.filterwarnings("ignore:.*expected ONNX opset")
+def test_slopes_of_old_opsets_lie_along_the_channels():
+    check_node("PRelu", random((2, 3, 4, 5)), random((3,)), opset=6)
+
+
 @pytest.mark.parametrize("opset", [7, 13])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_hardmax(opset: int, axis: int):
