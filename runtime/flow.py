@@ -60,13 +60,13 @@ class Region:
 
     def __post_init__(self) -> None:
         self._reads: dict[int, tuple[str, ...]] = {}
-        self._last: dict[str, int] | None = None
+        self._dying: list[list[str]] | None = None
 
     def splice(self, at: int, steps: Sequence[Step]) -> None:
         """Put `steps` in the place of the one at `at`."""
         self.steps[at : at + 1] = steps
         self._reads.clear()
-        self._last = None
+        self._dying = None
 
     def free(self) -> set[str]:
         """The names that it takes from around."""
@@ -90,13 +90,12 @@ class Region:
 
     def dead(self, begin: int, end: int) -> list[str]:
         """The names of values that steps from `begin` to before `end` are the last to read."""
-        if self._last is None:
-            self._last = {}
-            for index, step in enumerate(self.steps):
-                self._last.update(dict.fromkeys(step.reads(), index))
-            for name in self.outputs:
-                self._last.pop(name, None)
-        return [name for name, index in self._last.items() if begin <= index < end]
+        if self._dying is None:
+            last = {name: index for index, step in enumerate(self.steps) for name in step.reads()}
+            self._dying = [[] for _ in self.steps]
+            for name in last.keys() - set(self.outputs):
+                self._dying[last[name]].append(name)
+        return [name for names in self._dying[begin:end] for name in names]
 
     def constant(self, name: str) -> Array | None:
         """A constant by name, of this region or one around it."""
