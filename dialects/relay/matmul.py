@@ -165,10 +165,7 @@ class BiasAddOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        shape = sig.shape(0)
-        axis = sig.axis(sig.int("axis"), len(shape))
-        if sig.rank(1, 1) != (shape[axis],):
-            sig.fail(f"a bias of {shape[axis]} elements", str(sig.types[1]))
+        sig.vector(1, sig.axis(sig.int("axis"), len(sig.shape(0))), "a bias")
         sig.same_element()
         return [sig.types[0]]
 

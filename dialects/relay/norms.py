@@ -29,11 +29,9 @@ class _Affine(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        shape = sig.shape(0)
-        axis = sig.axis(sig.int("axis"), len(shape))
+        axis = sig.axis(sig.int("axis"), len(sig.shape(0)))
         for index in (1, 2):
-            if sig.rank(index, 1) != (shape[axis],):
-                sig.fail(f"operand {index} of {shape[axis]} elements", str(sig.types[index]))
+            sig.vector(index, axis, f"operand {index}")
         sig.same_element()
         return [sig.types[0]]
 

@@ -119,6 +119,12 @@ class Signature:
         if not kind.holds(self.types[index].element_type):
             self.fail(kind.noun, str(self.types[index]))
 
+    def vector(self, index: int, axis: int, what: str) -> None:
+        """Complain unless operand `index`, called `what`, has an element for each place of operand 0 along `axis`."""
+        extent = self.shape(0)[axis]
+        if self.rank(index, 1) != (extent,):
+            self.fail(f"{what} of {extent} elements", str(self.types[index]))
+
     def same_element(self) -> Attribute:
         """The one element type of all operands."""
         first = self.types[0].element_type
