@@ -5,8 +5,8 @@ In a let-block an op whose result has a name is a let; every other op is a node 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -49,6 +49,10 @@ from .expr import (
     Var,
 )
 from .operators import call_of
+
+Walk: TypeAlias = Generator[Block, Expr, Expr]
+"""Asks for the expressions of blocks, and gives one."""
+Steps: TypeAlias = Generator[Block, Expr, None]
 
 _INTERNAL = ("input_names", "output_names")
 """What the compiler notes of a function, and the language does not know."""
@@ -128,7 +132,7 @@ class _Viewer:
         assert answer is not None
         return answer
 
-    def _block(self, block: Block) -> Any:
+    def _block(self, block: Block) -> Walk:
         lets: list[tuple[Var, Expr, AnySpan]] = []
         yield from self._ops(block, lets, False)
         last = block.last_op
@@ -146,7 +150,7 @@ class _Viewer:
             made.span = _span(last)
         return made
 
-    def _ops(self, block: Block, lets: list[tuple[Var, Expr, AnySpan]], bound: bool) -> Any:
+    def _ops(self, block: Block, lets: list[tuple[Var, Expr, AnySpan]], bound: bool) -> Steps:
         ordered = _ordered(block)
         for op in block.ops:
             if isinstance(op, ReturnOp | YieldOp):
@@ -162,7 +166,7 @@ class _Viewer:
             self._give(op, node)
             self._bind(op, node, lets, bound, op in ordered)
 
-    def _let_block(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Any:
+    def _let_block(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Steps:
         if op.kind is Flavour.REC:
             yield from self._recursive(op, lets)
             return
@@ -175,7 +179,7 @@ class _Viewer:
         for inner, outer in zip(last.operands if last is not None else (), op.outputs, strict=True):
             self.values[outer] = self.values[inner]
 
-    def _recursive(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Any:
+    def _recursive(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Steps:
         variables = self.variables(op.block.args)
         yield from self._ops(op.block, lets, False)
         last = op.block.last_op
