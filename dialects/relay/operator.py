@@ -114,8 +114,10 @@ class Operator(IRDLOperation):
     @classmethod
     @cache
     def declared_attributes(cls) -> Mapping[str, PropertyDef]:
-        """The declared attributes."""
-        return {name: d for name, d in cls.get_irdl_definition().properties.items() if name != _SIZES}
+        """The declared attributes, a base class's first, as TVM orders them."""
+        found = cls.get_irdl_definition().properties
+        names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base) if name in found)
+        return {name: found[name] for name in names | dict.fromkeys(found) if name != _SIZES}
 
     @classmethod
     def _properties(cls, attributes: Mapping[str, Value]) -> dict[str, Attribute]:
