@@ -41,6 +41,8 @@ class Step:
     """What the frontend knows it by."""
     demanded: set[str] = field(default_factory=lambda: set[str]())
     """Values that a stretch from here is specialised for."""
+    tail: bool = False
+    """Whether what a region gives that runs for it is what its own region gives: then that one need not wait."""
 
     def reads(self) -> set[str]:
         """The names of values that it takes from where it stands, its bodies' included."""

@@ -14,6 +14,7 @@ from whence.frontends.onnx.program import node_of
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.flow import Region, Step, Stretch, Value, plain
+from whence.runtime.frames import Run
 from whence.runtime.interpreter import Interpreter
 from whence.support.errors import FrontendError, PipelineError
 
@@ -106,9 +107,9 @@ class DynamicExecutable(Executable):
                 problems += [problem] if problem else []
         if problems:
             raise FrontendError("inputs: " + "; ".join(problems))
-        visited: list[Stretch] = []
-        found = self._interpreter.run(values, self._pool, visited.append)
-        self._last = list(dict.fromkeys(visited))
+        run = Run(self._pool)
+        found = self._interpreter.run(values, run)
+        self._last = list(run.visited)
         return {name: plain(value) for name, value in zip(self._source.region.outputs, found, strict=True)}
 
     def __call__(self, *arrays: Any) -> Any:
