@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import Any, Self, cast
@@ -34,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
+from .open_extents import agree, infer_open, is_open
 from .signature import Group, Signature, Tensor, as_tensor
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
@@ -70,7 +72,7 @@ class Operator(IRDLOperation):
         values = [value for group in groups for value in group]
         properties = self._properties(attributes)
         sizes = tuple(map(len, groups))
-        types = self.infer(self._signature_of([v.type for v in values], sizes, properties, location))
+        types = self.inferred(self._signature_of([v.type for v in values], sizes, properties, location))
         super().__init__(operands=groups, result_types=self._result_groups(types), properties=properties)
         if location is not None:
             self.location = location
@@ -157,6 +159,26 @@ class Operator(IRDLOperation):
         """The result types for a signature."""
 
     @classmethod
+    def inferred(cls, sig: Signature) -> Sequence[Tensor]:
+        """The result types for a signature of which extents may be open."""
+        return infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else cls.infer(sig)
+
+    def at_types(self, operands: Sequence[SSAValue]) -> Self:
+        """This operator with other operands, of types whose extents may differ.
+
+        Raises VerifyException when they do not fit.
+        """
+        sig = replace(self.signature, types=tuple(as_tensor(value) for value in operands))
+        found = self.create(
+            operands=operands,
+            result_types=self.inferred(sig),
+            properties=self.properties.copy(),
+            attributes=self.attributes.copy(),
+        )
+        found.location = self.location
+        return found
+
+    @classmethod
     @abstractmethod
     def evaluate(cls, *args: Any, **kwargs: Any) -> Any:
         """The result in numpy, or a tuple of the results, for a signature and one array per declared operand.
@@ -171,8 +193,8 @@ class Operator(IRDLOperation):
         return False
 
     def verify_(self) -> None:
-        inferred = tuple(self.infer(self.signature))
-        if inferred != tuple(self.result_types):
+        inferred = tuple(self.inferred(self.signature))
+        if len(inferred) != len(self.results) or not all(map(agree, inferred, self.result_types)):
             wanted = ", ".join(map(str, inferred))
             self.signature.fail(f"result {wanted}", ", ".join(map(str, self.result_types)))
 
