@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from ..support.dtypes import Array
 from .control import CONTROL, NEVER_COMPILED
-from .flow import Environment, Known, Region, Step, Stretch, Value
+from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
 from .frames import Frame, Machine, Run
 
 FEW = 1024
@@ -63,7 +63,7 @@ class Interpreter(Machine):
 
     def run(self, inputs: Mapping[str, Value], run: Run) -> list[Value]:
         """The outputs."""
-        return self.execute(Frame(self.region, Environment(self.region, inputs)), run)
+        return self.execute(Frame(self.region, Environment(self.region, dict(inputs))), run)
 
     def advance(self, frame: Frame, step: Step, run: Run) -> Frame | None:
         region, values, at = frame.region, frame.values, frame.at
@@ -130,7 +130,7 @@ def _move(frame: Frame, to: int) -> None:
 def _known(value: Value) -> Value:
     if isinstance(value, list):
         return [_known(item) for item in value]
-    return value if value is None or isinstance(value, Known) else Known(value)
+    return value if value is None or isinstance(value, Known) else Known(tensor(value, ""))
 
 
 class _Same:
@@ -154,4 +154,5 @@ def _key(value: Value) -> object:
     if isinstance(value, Known):
         array = value.array
         return (array.dtype, array.shape, array.tobytes()) if array.size <= FEW else _Same(array)
-    return value.dtype, value.shape
+    array = tensor(value, "")
+    return array.dtype, array.shape
