@@ -61,6 +61,7 @@ PASSES: tuple[Row, ...] = (
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
     _relay("FoldScaleAxis", 3, "constant factors per channel move into the weights beside them"),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function"),
+    Row("relay-infer-purity", "passes.relay.infer_purity:InferPurityPass", "calls say whether they touch references"),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
     Row(
         "relay-qnn-canonicalize",
@@ -72,6 +73,9 @@ PASSES: tuple[Row, ...] = (
     _relay("SimplifyExpr", 0, "operators that change nothing go, reshapes in a row become one"),
     _relay("SimplifyInference", 0, "batch norms become arithmetic, dropouts go"),
     _relay("SplitArgs", 0, "concatenations of very many parts become trees"),
+    _relay("ToANormalForm", 1, "every value is named, and bound in a let-block"),
+    _relay("ToBasicBlockNormalForm", 1, "what several scopes read is bound where all of them see it"),
+    _relay("ToGraphNormalForm", 1, "let-blocks become plain values"),
     _tir("CommonSubexprElimination", "CommonSubexprElimTIR", "equal expressions are computed once"),
     _tir("FlattenBuffer", "FlattenBuffer", "buffers get one dimension"),
     _tir("HoistIfThenElse", "HoistIfThenElse", "guards leave loops that they do not depend on"),
