@@ -25,6 +25,7 @@ PIPELINE: tuple[Row, ...] = tuple(
         "simplify-expr",
         "canonicalize-ops",
         "alter-op-layout",
+        "simplify-expr-post-alter-op",
         "fold-constant",
         "dead-code-elimination",
         "split-args",
