@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,8 +15,8 @@ from ..support.instrument import PassInfo
 
 
 def _words(name: str) -> str:
-    """`FuseOps` -> `fuse_ops`."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+    """`FuseOps` -> `fuse_ops`, `CombineParallelConv2D` -> `combine_parallel_conv2d`."""
+    return re.sub(r"(?<!^)(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,9 @@ def _tir(own: str, tvm: str, text: str) -> Row:
 PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
+    _relay("CombineParallelBatchMatmul", 4, "batched products with the same left operand become one"),
+    _relay("CombineParallelConv2D", 4, "convolutions of the same data become one"),
+    _relay("CombineParallelDense", 4, "dense layers of the same data become one"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
@@ -85,7 +89,8 @@ PASSES: tuple[Row, ...] = (
         "qnn.Canonicalize",
     ),
     _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go", whole=True),
-    _relay("SimplifyExpr", 0, "operators that change nothing go, reshapes in a row become one"),
+    _relay("SimplifyExpr", 0, "operators that change nothing go, several in a row become one"),
+    _relay("SimplifyExprPostAlterOp", 0, "what a change of layouts left over goes"),
     _relay("SimplifyInference", 0, "batch norms become arithmetic, dropouts go"),
     _relay("SplitArgs", 0, "concatenations of very many parts become trees"),
     _relay("ToANormalForm", 1, "every value is named, and bound in a let-block"),
