@@ -62,6 +62,7 @@ PASSES: tuple[Row, ...] = (
     _relay("FoldScaleAxis", 3, "constant factors per channel move into the weights beside them"),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function"),
     Row("relay-infer-purity", "passes.relay.infer_purity:InferPurityPass", "calls say whether they touch references"),
+    _relay("InferType", 0, "types follow from the types that they are made of"),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
     Row(
         "relay-qnn-canonicalize",
