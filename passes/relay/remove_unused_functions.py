@@ -40,6 +40,21 @@ def reachable(functions: dict[str, FuncOp], entry: str) -> set[str]:
     return seen
 
 
+def erase_function(func: FuncOp, reason: str) -> None:
+    """Take a function out of its module; the ledger says why."""
+    if (ledger := current_ledger()) is not None:
+        gone = list(func.walk())
+        arguments = [a for op in gone for region in op.regions for block in region.blocks for a in block.args]
+        ledger.record(
+            "UnusedFunction",
+            removed=[inner.name for inner in gone],
+            before=[*(inner.location for inner in gone), *(argument.location for argument in arguments)],
+            reason=reason,
+        )
+    func.detach()
+    func.erase()
+
+
 @dataclass(frozen=True)
 class RemoveUnusedFunctionsPass(ModulePass):
     """Erases functions that the entry does not reach, as TVM's RemoveUnusedFunctions (level 1).
@@ -67,13 +82,4 @@ class RemoveUnusedFunctionsPass(ModulePass):
         for name, func in functions.items():
             if name in used:
                 continue
-            if (ledger := current_ledger()) is not None:
-                gone = list(func.walk())
-                ledger.record(
-                    "UnusedFunction",
-                    removed=[inner.name for inner in gone],
-                    before=[inner.location for inner in gone],
-                    reason=f"@{self.entry} does not reach @{name}",
-                )
-            func.detach()
-            func.erase()
+            erase_function(func, f"@{self.entry} does not reach @{name}")
