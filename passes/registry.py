@@ -70,9 +70,9 @@ PASSES: tuple[Row, ...] = (
     _relay("CombineParallelDense", 4, "dense layers of the same data become one"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
+    _relay("EtaExpand", 1, "functions of the module that are values become closures"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
-    Row("relay-infer-purity", "passes.relay.infer_purity:InferPurityPass", "calls say whether they touch references"),
     _relay(
         "FoldScaleAxis",
         3,
@@ -80,7 +80,10 @@ PASSES: tuple[Row, ...] = (
         *("SimplifyInference", "FoldConstant"),
     ),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function", whole=True),
-    _relay("InferType", 0, "types become what type rules say"),
+    _relay("Inline", 1, "functions that are marked so become part of their callers", whole=True),
+    Row("relay-infer-purity", "passes.relay.infer_purity:InferPurityPass", "calls say whether they touch references"),
+    _relay("InferType", 0, "types follow from the types that they are made of"),
+    _relay("LambdaLift", 1, "what closures do stands in functions of the module", whole=True),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
     Row(
         "relay-qnn-canonicalize",
