@@ -92,6 +92,7 @@ PASSES: tuple[Row, ...] = (
     _relay("SimplifyFCTranspose", 0, "transposed weights of dense layers are transposed now"),
     _relay("SimplifyInference", 0, "batch norms become arithmetic, dropouts go"),
     _relay("SplitArgs", 0, "concatenations of very many parts become trees"),
+    _relay("ToMixedPrecision", 0, "what gains by it is computed on halves"),
     _tir("CommonSubexprElimination", "CommonSubexprElimTIR", "equal expressions are computed once"),
     _tir("FlattenBuffer", "FlattenBuffer", "buffers get one dimension"),
     _tir("HoistIfThenElse", "HoistIfThenElse", "guards leave loops that they do not depend on"),
