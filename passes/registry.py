@@ -63,6 +63,7 @@ def _tir(own: str, tvm: str, text: str) -> Row:
 
 PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
+    _relay("AnnotateTarget", 0, "marks say which external compiler takes an operator", whole=True),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
@@ -77,6 +78,9 @@ PASSES: tuple[Row, ...] = (
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function", whole=True),
     _relay("InferType", 0, "types become what type rules say"),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
+    _relay("MergeCompilerRegions", 0, "neighbours for one external compiler become one region", whole=True),
+    _relay("MergeComposite", 0, "operators that an external compiler takes together become a function", whole=True),
+    _relay("PartitionGraph", 0, "what is marked for an external compiler becomes functions for it", whole=True),
     Row(
         "relay-qnn-canonicalize",
         "passes.relay.qnn_canonicalize:QnnCanonicalizePass",

@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from . import (
     activation,
+    annotation,
     collapse,
     convolution,
     convolution_transpose,
@@ -47,6 +48,7 @@ from .operator import operators_of
 
 OPERATORS = operators_of(
     activation,
+    annotation,
     collapse,
     convolution,
     convolution_transpose,
