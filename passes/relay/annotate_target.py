@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -84,6 +85,11 @@ class AnnotateTargetPass(ModulePass):
     name = "relay-annotate-target"
     targets: tuple[str, ...]
     include_non_call_ops: bool = True
+
+    def __post_init__(self) -> None:
+        # One target may be given by its name.
+        if isinstance(cast(object, self.targets), str):
+            object.__setattr__(self, "targets", (self.targets,))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {func.sym_name.data: func for func in op.ops if isinstance(func, FuncOp)}

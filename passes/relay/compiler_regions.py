@@ -161,7 +161,10 @@ class Parts:
         if one == two:
             return True
         direct = {self.find(read) for read in self.reads[one]} - {one, two}
-        if self._descends(direct, two) or self._descends({self.find(read) for read in self.reads[two]} - {two}, one):
+        if self._descends(direct, two):
+            return False
+        # Nothing is computed yet from a part that is not merged with others.
+        if one in self._merged and self._descends({self.find(read) for read in self.reads[two]} - {two}, one):
             return False
         self._sets.join(two, one)
         small, large = sorted((self.reads[one], self.reads[two]), key=len)

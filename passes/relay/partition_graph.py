@@ -85,6 +85,8 @@ class PartitionGraphPass(ModulePass):
             return
         wanted = [region for region in regions if region.compiler != DEFAULT and region.ops]
         parts = [_part(region, self.bind_constants) for region in _in_order(func.block, wanted)]
+        # A part that nobody reads would be a function of no results.
+        parts = [part for part in parts if part.results]
         rewrite(func.body, [DropMarks()], recursive=False)
         outliner = Outliner()
         made: list[FuncOp] = []
