@@ -65,6 +65,7 @@ def _tir(own: str, tvm: str, text: str) -> Row:
 PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
     _relay("AnnotateSpans", 0, "locations tell where an op stands in the module's text"),
+    _relay("AnnotateTarget", 0, "marks say which external compiler takes an operator", whole=True),
     _relay("CanonicalizeCast", 3, "what reads a widened tensor widens it itself"),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
     Row(
@@ -99,6 +100,9 @@ PASSES: tuple[Row, ...] = (
     _relay("LabelOps", 1, "primitive functions carry a hash of what they compute"),
     _relay("LambdaLift", 1, "what closures do stands in functions of the module", whole=True),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
+    _relay("MergeCompilerRegions", 0, "neighbours for one external compiler become one region", whole=True),
+    _relay("MergeComposite", 0, "operators that an external compiler takes together become a function", whole=True),
+    _relay("PartitionGraph", 0, "what is marked for an external compiler becomes functions for it", whole=True),
     Row(
         "relay-qnn-canonicalize",
         "passes.relay.qnn_canonicalize:QnnCanonicalizePass",

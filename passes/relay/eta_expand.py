@@ -32,11 +32,11 @@ class EtaExpandPass(ModulePass):
     Locations: the closure and what is in it are located at the `relay.global`.
 
     ```mlir
-    // with expand_global_var=true
     relay.func @f(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
       relay.return %x : tensor<4xf32> loc("f")
     } loc("f")
     relay.func @main() -> ((tensor<4xf32>) -> tensor<4xf32>) {
+      // with expand_global_var=true
       %f = relay.global @f : (tensor<4xf32>) -> tensor<4xf32> loc("a")
       relay.return %f : (tensor<4xf32>) -> tensor<4xf32> loc("main")
     } loc("main")
