@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType, TupleType
@@ -12,32 +13,45 @@ from xdsl.ir import Attribute
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.data_types import TypeDataOp
 from whence.dialects.relay.types import AdtType, Forall, RefType, signature_of
-from whence.runtime.flow import Adt, Closure, Reference
+from whence.runtime.flow import Adt, Reference
 from whence.runtime.open_specs import OPEN, OpenSpec
 from whence.support.errors import FrontendError
 
 Leaf = Callable[[Attribute, Any], Any]
 
 
+Call = Callable[[Attribute, Any, Sequence[Any]], Any]
+"""Calls a function of a program, of a type, with values of a caller."""
+
+
+@dataclass(frozen=True, eq=False)
 class Function:
     """A function that a program gave: called with values, it gives a value."""
 
-    def __init__(self, type_: Attribute, closure: Any, call: Callable[[Attribute, Any, Sequence[Any]], Any]):
-        self.type = type_
-        self.closure = closure
-        self._call = call
+    type: Attribute
+    closure: Any
+    """What it is to the program."""
+    call: Call
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._call(self.type, self.closure, arguments)
+        return self.call(self.type, self.closure, arguments)
+
+
+class _Task(NamedTuple):
+    """A value that is to be in a place."""
+
+    type: Attribute
+    value: Any
+    home: list[Any]
+    at: int
+    fields: list[Any] | None = None
+    """What is in it, once that is there."""
 
 
 class Edge:
-    """Where values enter and leave a program. Lists may be long: nothing here nests by how deep a value is.
+    """Where values enter and leave a program. Lists may be long: nothing here nests by how deep a value is."""
 
-    call: calls a function of the program, of a type, with values of a caller.
-    """
-
-    def __init__(self, module: ModuleOp, call: Callable[[Attribute, Any, Sequence[Any]], Any]):
+    def __init__(self, module: ModuleOp, call: Call):
         self.types = {op.sym_name.data: op for op in module.ops if isinstance(op, TypeDataOp)}
         self._call = call
 
@@ -70,14 +84,15 @@ class Edge:
                 case RefType() if isinstance(value, Reference):
                     value.value = self.enter(inner.value, value.value, name)
                     return value
-                case FunctionType() | Forall() if isinstance(value, Function) and isinstance(value.closure, Closure):
+                case FunctionType() | Forall() if isinstance(value, Function) and value.call == self._call:
                     return value.closure
                 case TupleType() | AdtType() | RefType() | FunctionType() | Forall():
                     found = f"{value.name}(..)" if isinstance(value, Adt) else f"a {type(value).__name__}"
                     raise FrontendError(f"inputs: expected {_noun(inner)} for '{name}', got {found}")
+                case _ if isinstance(value, Function):
+                    return value.closure
                 case _:
-                    language = isinstance(value, Adt | Reference | tuple)
-                    return value.closure if isinstance(value, Function) else value if language else np.asarray(value)
+                    return cast(Any, value) if isinstance(value, Adt | Reference | tuple) else np.asarray(value)
 
         return self._mapped(type_, given, leaf)
 
@@ -107,19 +122,20 @@ class Edge:
     def _mapped(self, type_: Attribute, given: Any, leaf: Leaf) -> Any:
         """A value with `leaf` of all that is no tuple nor of a data type, each with its type; or that does not fit."""
         root: list[Any] = [None]
-        todo: list[tuple[Attribute, Any, list[Any], int] | Callable[[], None]] = [(type_, given, root, 0)]
+        todo = [_Task(type_, given, root, 0)]
         while todo:
             task = todo.pop()
-            if not isinstance(task, tuple):
-                task()
-                continue
-            inner, value, home, at = task
-            if (fields := self._fields(inner, value)) is None:
-                home[at] = leaf(inner, value)
-                continue
-            found: list[Any] = [None] * len(fields)
-            todo.append(_put(home, at, value, found))
-            todo += [(t, v, found, k) for k, (t, v) in enumerate(zip(fields, value, strict=True))]
+            if task.fields is not None:
+                value = task.value
+                task.home[task.at] = (
+                    Adt(value.tag, value.name, task.fields) if isinstance(value, Adt) else tuple(task.fields)
+                )
+            elif (types := self._fields(task.type, task.value)) is None:
+                task.home[task.at] = leaf(task.type, task.value)
+            else:
+                fields: list[Any] = [None] * len(types)
+                todo.append(task._replace(fields=fields))
+                todo += [_Task(t, task.value[k], fields, k) for k, t in enumerate(types)]
         return root[0]
 
     def _fields(self, type_: Attribute, value: Any) -> Sequence[Attribute] | None:
@@ -136,15 +152,6 @@ class Edge:
                 return types if len(types) == len(value) else None
             case _:
                 return None
-
-
-def _put(home: list[Any], at: int, value: Any, found: list[Any]) -> Callable[[], None]:
-    """Has `home` hold, at a place, what `value` is with other fields, once these are there."""
-
-    def put() -> None:
-        home[at] = Adt(value.tag, value.name, found) if isinstance(value, Adt) else tuple(found)
-
-    return put
 
 
 def _noun(type_: Attribute) -> str:
