@@ -1,4 +1,4 @@
-"""Types with extents that only a run decides, `tensor<?x4xf32>`: what a type rule says of them, and operators at others.
+"""Types with extents that only a run decides, `tensor<?x4xf32>`: what type rules say, and operators at other types.
 
 Type rules know extents only. So a rule is asked several times, with one number in the place of every open extent; what
 it says the same of each time does not depend on them.

@@ -24,7 +24,11 @@ Call = Callable[[Attribute, Any, Sequence[Any]], Any]
 """Calls a function of a program, of a type, with values of a caller."""
 
 
-@dataclass(frozen=True, eq=False)
+Fields = dict[tuple[int, str], tuple[Attribute, ...]]
+"""Tag and name of a constructor -> the types of what it holds."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Function:
     """A function that a program gave: called with values, it gives a value."""
 
@@ -35,6 +39,9 @@ class Function:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.call(self.type, self.closure, arguments)
+
+    def __repr__(self) -> str:
+        return f"Function({self.type})"
 
 
 class _Task(NamedTuple):
@@ -54,6 +61,9 @@ class Edge:
     def __init__(self, module: ModuleOp, call: Call):
         self.types = {op.sym_name.data: op for op in module.ops if isinstance(op, TypeDataOp)}
         self._call = call
+        # Equal types are made one object, which is found by its address: to compare types takes long.
+        self._same: dict[Attribute, Attribute] = {}
+        self._held: dict[int, tuple[Attribute, Fields]] = {}
 
     def constructor(self, name: str) -> Callable[..., Adt]:
         """What makes values of a data type; raises FrontendError when no type has a constructor of that name."""
@@ -74,10 +84,14 @@ class Edge:
     def enter(self, type_: Attribute, given: Any, name: str) -> Any:
         """A value of the program; raises FrontendError when what is given, for the input `name`, is of another type."""
 
+        specs: dict[int, OpenSpec] = {}
+
         def leaf(inner: Attribute, value: Any) -> Any:
             match inner:
                 case TensorType():
-                    array, problem = self.spec(name, inner).accept(value)
+                    if (spec := specs.get(id(inner))) is None:
+                        spec = specs[id(inner)] = self.spec(name, inner)
+                    array, problem = spec.accept(value)
                     if problem:
                         raise FrontendError(f"inputs: {problem}")
                     return array
@@ -113,11 +127,21 @@ class Edge:
                 return True
             inner = one.types.data if isinstance(one, TupleType) else ()
             if isinstance(one, AdtType):
-                definition = self.types[one.definition.string_value()]
-                inner = [t for name in definition.names() for t in definition.inputs_of(name, one)]
+                inner = [t for types in self._holds(one).values() for t in types]
             stack += [t for t in inner if t not in seen]
             seen.update(inner)
         return False
+
+    def _holds(self, type_: AdtType) -> Fields:
+        """The types of what each constructor of a type holds."""
+        if (found := self._held.get(id(type_))) is None:
+            definition = self.types[type_.definition.string_value()]
+            fields: Fields = {}
+            for tag, name in enumerate(definition.names()):
+                types = definition.inputs_of(name, type_)
+                fields[tag, name] = tuple(self._same.setdefault(t, t) for t in types)
+            found = self._held[id(type_)] = type_, fields
+        return found[1]
 
     def _mapped(self, type_: Attribute, given: Any, leaf: Leaf) -> Any:
         """A value with `leaf` of all that is no tuple nor of a data type, each with its type; or that does not fit."""
@@ -144,12 +168,8 @@ class Edge:
             case TupleType() if isinstance(value, tuple | list) and len(cast("list[Any]", value)) == len(type_.types):
                 return type_.types.data
             case AdtType() if isinstance(value, Adt):
-                definition = self.types[type_.definition.string_value()]
-                names = definition.names()
-                if not 0 <= value.tag < len(names) or names[value.tag] != value.name:
-                    return None
-                types = definition.inputs_of(value.name, type_)
-                return types if len(types) == len(value) else None
+                types = self._holds(type_).get((value.tag, value.name))
+                return types if types is not None and len(types) == len(value) else None
             case _:
                 return None
 

@@ -368,6 +368,45 @@ relay.func @main(%n: $I, %x: $V) -> (tuple<$V, $V>, $B) {
 """
 
 
+REVERSE = (
+    LIST
+    + """
+relay.func @main(%xs: $L) -> ($L) {
+  %nil = relay.construct @Nil() : () -> $L
+  %r = relay.call @onto(%xs, %nil) : ($L, $L) -> $L
+  relay.return %r : $L
+}
+relay.func @onto(%xs: $L, %ys: $L) -> ($L) {
+  %r = relay.match %xs : $L -> $L {
+  case @Cons(%h: $I, %t: $L) {
+    %zs = relay.construct @Cons(%h, %ys) : ($I, $L) -> $L
+    %q = relay.call @onto(%t, %zs) : ($L, $L) -> $L
+    relay.yield %q : $L
+  }
+  case @Nil() {
+    relay.yield %ys : $L
+  }
+  }
+  relay.return %r : $L
+}
+relay.func @copy(%xs: $L) -> ($L) {
+  %r = relay.match %xs : $L -> $L {
+  case @Cons(%h: $I, %t: $L) {
+    %zs = relay.call @copy(%t) : ($L) -> $L
+    %q = relay.construct @Cons(%h, %zs) : ($I, $L) -> $L
+    relay.yield %q : $L
+  }
+  case @Nil() {
+    relay.yield %xs : $L
+  }
+  }
+  relay.return %r : $L
+}
+"""
+)
+"""Nothing but control and data: `main` and `onto` call in tail position, `copy` does not."""
+
+
 def module_of(text: str, folder: Path) -> ModuleOp:
     """The module of a program, read from a file `net.mlir` in `folder`."""
     path = folder / "net.mlir"

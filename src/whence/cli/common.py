@@ -155,10 +155,10 @@ def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
     Such a model is called first, with the inputs that it gets when none are given.
     """
     from whence.cli.arrays import default_inputs
-    from whence.dynamic import DynamicExecutable
+    from whence.interpreted import InterpretedExecutable
 
     compiled, _ = compile_model(args)
-    if not isinstance(compiled, DynamicExecutable):
+    if not isinstance(compiled, InterpretedExecutable):
         return compiled
     compiled.run(default_inputs(compiled.inputs))
     return compiled.part(name)
