@@ -216,13 +216,15 @@ def test_what_the_executable_tells(tmp_path: Path):
     executable(floats(1, 2), 1)
     # Two shapes of the sum, the condition and the counter.
     lines = executable.report().splitlines()
-    assert lines[0] == "3 specialisations, at most 64 of one run of operators"
+    assert lines[0] == "3 specialisations, of a run of operators at most 64"
     assert len(lines) == 4
     sum_, concatenate = (f"{tmp_path}/net.mlir:{line}:5" for line in (8, 9))
     assert {sum_, concatenate} <= set(executable.layers)
     assert "relay" in str(executable.where(concatenate))
     assert sum_ in str(executable.why(next(name for name in executable.kernels if "sum" in name)))
     assert executable.coverage()["relay"] == 1.0
+    choice = f"{tmp_path}/net.mlir:5:3"
+    assert str(executable.where(choice)).endswith(": relay.if, done by the virtual machine")
 
 
 def test_the_least_recently_used_shape_goes_first(tmp_path: Path):
