@@ -149,16 +149,23 @@ def compile_model(
     return compiled, time.perf_counter() - start
 
 
-def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
-    """What answers about a kernel or layer of a name: the model; of one that a call decides, the stretch that has it.
+def called(args: argparse.Namespace) -> Executable:
+    """The model that `add_model`'s arguments stand for, ready for questions.
 
-    Such a model is called first, with the inputs that it gets when none are given.
+    One that a call decides is called, with the inputs that it gets when none are given.
     """
     from whence.cli.arrays import default_inputs
-    from whence.dynamic import DynamicExecutable
+    from whence.interpreted import InterpretedExecutable
 
     compiled, _ = compile_model(args)
-    if not isinstance(compiled, DynamicExecutable):
-        return compiled
-    compiled.run(default_inputs(compiled.inputs))
-    return compiled.part(name)
+    if isinstance(compiled, InterpretedExecutable):
+        compiled.run(default_inputs(compiled.inputs))
+    return compiled
+
+
+def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
+    """What answers about a kernel or layer of a name: the model; or the stretch that has it."""
+    from whence.interpreted import InterpretedExecutable
+
+    compiled = called(args)
+    return compiled.part(name) if isinstance(compiled, InterpretedExecutable) else compiled
