@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import Any, Self, cast
@@ -34,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
+from .open_shapes import is_open, probed
 from .signature import Group, Signature, Tensor, as_tensor
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
@@ -70,7 +72,7 @@ class Operator(IRDLOperation):
         values = [value for group in groups for value in group]
         properties = self._properties(attributes)
         sizes = tuple(map(len, groups))
-        types = self.infer(self._signature_of([v.type for v in values], sizes, properties, location))
+        types = self.inferred(self._signature_of([v.type for v in values], sizes, properties, location))
         super().__init__(operands=groups, result_types=self._result_groups(types), properties=properties)
         if location is not None:
             self.location = location
@@ -157,6 +159,31 @@ class Operator(IRDLOperation):
         """The result types for a signature."""
 
     @classmethod
+    def inferred(cls, sig: Signature) -> tuple[Tensor, ...]:
+        """The result types for a signature, of which extents may be open."""
+        if is_open(sig.types):
+            return probed(lambda types: cls.infer(replace(sig, types=types)), sig.types)
+        return tuple(cls.infer(sig))
+
+    @classmethod
+    def signature_for(
+        cls,
+        groups: Sequence[Sequence[Attribute]],
+        attributes: Mapping[str, Value],
+        location: LocationAttr | None = None,
+    ) -> Signature:
+        """What `infer` looks at, for the types in each declared operand and attribute values."""
+        types = [type_ for group in groups for type_ in group]
+        return cls._signature_of(types, [len(group) for group in groups], cls._properties(attributes), location)
+
+    @classmethod
+    @cache
+    def gives_tuple(cls) -> bool:
+        """Whether it has other than one result, which TVM takes for a tuple."""
+        results = cls.get_irdl_definition().results
+        return len(results) != 1 or isinstance(results[0][1], VarResultDef)
+
+    @classmethod
     @abstractmethod
     def evaluate(cls, *args: Any, **kwargs: Any) -> Any:
         """The result in numpy, or a tuple of the results, for a signature and one array per declared operand.
@@ -171,7 +198,7 @@ class Operator(IRDLOperation):
         return False
 
     def verify_(self) -> None:
-        inferred = tuple(self.infer(self.signature))
+        inferred = self.inferred(self.signature)
         if inferred != tuple(self.result_types):
             wanted = ", ".join(map(str, inferred))
             self.signature.fail(f"result {wanted}", ", ".join(map(str, self.result_types)))

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from ...dialects.relay.types import TypeVar, substituted
 from ...support.dtypes import Array
+from .defaults import completed, plain
 from .expr import (
     Call,
     Clause,
@@ -36,7 +37,6 @@ from .expr import (
     TypeData,
     Var,
 )
-from .operators import completed, plain
 
 Task: TypeAlias = "tuple[Expr, Expr] | Callable[[], bool]"
 

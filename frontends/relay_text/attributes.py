@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from ...support.dtypes import Array
+from ..relay.defaults import defaults, plain
 from ..relay.expr import VirtualDevice
-from ..relay.operators import defaults, plain
 from .expressions import ATTRS_TYPE_KEY
 from .literals import float_digits
 from .metadata import CONSTANT, DEVICE, STRING, MetadataWriter

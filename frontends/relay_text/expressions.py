@@ -10,6 +10,7 @@ import numpy as np
 from lark import Token
 from xdsl.ir import Attribute
 
+from ..relay.defaults import defaults
 from ..relay.expr import (
     Call,
     Clause,
@@ -34,7 +35,6 @@ from ..relay.expr import (
     TupleGetItem,
     Var,
 )
-from ..relay.operators import operator_names
 from .actions import Declarations
 from .layout import span_of
 from .values import Infix, Meta, Named, Placed, Read, Signature, Type
@@ -135,8 +135,8 @@ class Actions(Declarations):
         token = items[0]
         constructor = self.names.constructors.get(str(token))
         if constructor is None:
-            if str(token) not in operator_names():
-                near = difflib.get_close_matches(token, operator_names(), n=2)
+            if str(token) not in defaults():
+                near = difflib.get_close_matches(token, defaults(), n=2)
                 hint = f"did you mean {' or '.join(near)}?" if near else ""
                 self.error(f"expected an operator or a constructor, got the unknown name `{token}`", token, help=hint)
             return Placed(Op(str(token)), token, token)

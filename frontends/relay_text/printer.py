@@ -38,13 +38,14 @@ from ..relay.expr import (
     TypeData,
     Var,
 )
+from ..relay.type_text import spelled
 from .attributes import call_attributes, function_attributes, operator_attributes, value_text
 from .identifiers import UniqueNames, global_name, variable_name
 from .layout import span_comments, span_of
 from .literals import scalar_text
 from .metadata import CONSTANT, MetadataWriter
 from .placement import Placement, Scope
-from .types import tuple_text, type_text
+from .types import tuple_text
 
 Annotate: TypeAlias = Callable[[Expr], str]
 Visit: TypeAlias = Generator[tuple[Expr, bool], str, str]
@@ -294,7 +295,7 @@ class Printer:
 
     def _type(self, type_: Attribute) -> str:
         if (found := self._types.get(id(type_))) is None:
-            found = self._types[id(type_)] = type_, type_text(type_)
+            found = self._types[id(type_)] = type_, spelled(type_)
         return found[1]
 
     def _info(self, expr: Expr) -> str:

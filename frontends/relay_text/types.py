@@ -1,17 +1,14 @@
-"""Types as text: `Tensor[(1, ?), float32]`, `(int32,)`, `fn (A) -> List[A]`, `ref(int32)`."""
+"""What the text says of types beyond `relay.type_text`: dtypes, and how far things may nest."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType, TensorType, TupleType, VectorType
+from xdsl.dialects.builtin import IntegerType, TensorType, VectorType
 from xdsl.ir import Attribute
 
-from ...dialects.element_types import DTYPES, dtype_name
-from ...dialects.relay.types import AdtType, Forall, RefType, TypeVar
-from ...support.errors import FrontendError
+from ...dialects.element_types import DTYPES
 
 _VECTOR = re.compile(r"([a-z]+[0-9]+)x([0-9]+)")
 DEEPEST = 200
@@ -33,44 +30,6 @@ def scalar(element: Attribute) -> TensorType[Attribute]:
     return TensorType(element, [])
 
 
-def type_text(type_: Attribute) -> str:
-    """How the text spells a type."""
-    match type_:
-        case TensorType():
-            tensor = type_
-            dtype = _dtype_text(tensor.element_type)
-            extents = ("?" if extent == DYNAMIC_INDEX else str(extent) for extent in tensor.get_shape())
-            return f"Tensor[({', '.join(extents)}), {dtype}]" if tensor.get_num_dims() else dtype
-        case TupleType():
-            return tuple_text([type_text(field) for field in type_.types])
-        case FunctionType():
-            return f"fn {_signature(type_)}"
-        case Forall():
-            return f"fn [{', '.join(name.data for name in type_.params)}]{_signature(type_.body)}"
-        case RefType():
-            return f"ref({type_text(type_.value)})"
-        case TypeVar():
-            return type_.hint.data
-        case AdtType():
-            arguments = ", ".join(map(type_text, type_.arguments))
-            return type_.definition.string_value() + (f"[{arguments}]" if arguments else "")
-        case _:
-            raise FrontendError(f"Relay text: expected a type of Relay, got {type_}")
-
-
 def tuple_text(fields: Sequence[str]) -> str:
     """`()`, `(1,)`, `(1, 2)`."""
     return f"({fields[0]},)" if len(fields) == 1 else f"({', '.join(fields)})"
-
-
-def _dtype_text(element: Attribute) -> str:
-    if isinstance(element, VectorType):
-        vector = cast("VectorType[Attribute]", element)
-        base = "uint1" if vector.element_type == IntegerType(1) else dtype_name(vector.element_type)
-        return f"{base}x{vector.get_shape()[0]}"
-    return dtype_name(element)
-
-
-def _signature(function: FunctionType) -> str:
-    (output,) = function.outputs
-    return f"({', '.join(map(type_text, function.inputs))}) -> {type_text(output)}"
