@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ...provenance.span import SourceName, Span
-from ...support.errors import FrontendError
+from ...support.errors import TextError
 
 SHOWN = 20
 """How many diagnostics are spelled."""
 
 
-class DiagnosticError(FrontendError):
+class DiagnosticError(TextError):
     """The text is bad; `diagnostics` say where and how."""
 
     def __init__(self, text: str, diagnostics: tuple[Diagnostic, ...]):
