@@ -67,6 +67,7 @@ PASSES: tuple[Row, ...] = (
     _relay("CombineParallelBatchMatmul", 4, "batched products with the same left operand become one"),
     _relay("CombineParallelConv2D", 4, "convolutions of the same data become one"),
     _relay("CombineParallelDense", 4, "dense layers of the same data become one"),
+    _relay("ConvertLayout", 0, "operators compute in the layouts that are asked for"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
     _relay("DefuseOps", 0, "calls of primitive functions become the operators of those"),
     _relay("DivToMul", 0, "divisions by a constant become multiplications by its reciprocal"),

@@ -65,11 +65,13 @@ def build(
     audit: bool = False,
     progress: Progress | None = None,
     workspace_memory_pools: Sequence[PoolInfo] = (),
+    desired_layouts: str = "",
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     workspace_memory_pools: where intermediate tensors and workspaces may lie.
+    desired_layouts: of operators, as the pass `relay-convert-layout` has them.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -81,7 +83,7 @@ def build(
             mark_lost(module, "import")
         main = _main(module)
         inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
-        passes = relay_pipeline(opt_level, target.hardware)
+        passes = relay_pipeline(opt_level, target.hardware, desired_layouts)
         done = 0
 
         def count(*_: object) -> None:
