@@ -117,6 +117,10 @@ def compile(
         with recording(ledger, "import"):
             found = _open(source, given)
         if isinstance(found, ModuleOp):
+            from whence.virtual_machine import VirtualExecutable, needs_machine
+
+            if needs_machine(found):
+                return VirtualExecutable(found, made, threads)
             return Executable(made(found, ledger), threads)
         fixed = input_shapes_of(given) if given is not None else {}
         return DynamicExecutable(found, fixed, made, threads)
