@@ -68,15 +68,21 @@ def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {row.name: row.load for row in PASSES}
 
 
-def relay_pipeline(opt_level: int, machine: Machine | None = None) -> tuple[ModulePass, ...]:
+def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layouts: str = "") -> tuple[ModulePass, ...]:
     """The passes of `opt_level` for a machine, as the required and disabled passes of the current PassContext have it.
 
     Those may be given by our names or by TVM's. Raises PipelineError for an opt level outside 0-4.
+    desired_layouts: with any, `relay-convert-layout` comes first, and what it asks of constants is folded.
     """
     current = PassContext.current()
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
     rows = [row for row in PIPELINE if context.enables(row.name, row.level)]
-    return tuple(row.load()(**_options(row, machine)) for row in rows)
+    before: tuple[ModulePass, ...] = ()
+    if desired_layouts:
+        convert, fold = (row_of(f"relay-{name}").load() for name in ("convert-layout", "fold-constant"))
+        options: dict[str, str] = {"desired_layouts": desired_layouts}
+        before = convert(**options), fold()
+    return (*before, *(row.load()(**_options(row, machine)) for row in rows))
 
 
 def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from whence.lowering.cache import KernelCache
 from whence.lowering.external.codegen import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
+from whence.passes.relay.convert_layout import ConvertLayoutPass
 from whence.planning.artifact import Artifact
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
@@ -69,6 +70,7 @@ def compile(
     audit: bool = False,
     progress: Progress | None = None,
     workspace_memory_pools: Sequence[PoolInfo] = (),
+    desired_layouts: str | Mapping[str, Sequence[str]] = "",
 ) -> Executable:
     """Compile a model.
 
@@ -84,6 +86,8 @@ def compile(
     workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
     the algorithm that the option `tir.usmp.algorithm` of the current PassContext names. Without pools and without the
     option `tir.usmp.enable`, in one block by whatever does best.
+    desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
+    as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -93,6 +97,9 @@ def compile(
     external, rest = split_target(target) if isinstance(target, str) else ((), target)
     machine = rest if isinstance(rest, Target) else Target.parse(rest)
     given = shapes if input_shapes is None else input_shapes
+    layouts = desired_layouts
+    if not isinstance(layouts, str):
+        layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
     def made(module: ModuleOp, ledger: Ledger) -> Artifact:
         return build(
@@ -105,6 +112,7 @@ def compile(
             progress=progress,
             workspace_memory_pools=workspace_memory_pools,
             external=external,
+            desired_layouts=layouts,
         )
 
     ledger = Ledger()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from whence.planning.usmp import PoolInfo
 
 
+_LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises PipelineError instead of printing its usage and exiting with 2."""
 
@@ -42,6 +45,20 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
     about = 'what code is made for: "native" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
     parser.add_argument("--target", default="native", help=about)
+    about = "bring operators to this data layout first"
+    parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
+    about = f"which operators --desired-layout is for (default {' '.join(_LAYOUT_OPS)})"
+    parser.add_argument("--desired-layout-ops", nargs="+", metavar="OP", help=about)
+
+
+def _desired_layouts(args: argparse.Namespace) -> str:
+    """The layouts that `add_model`'s arguments ask for, as `relay-convert-layout` has them."""
+    if args.desired_layout is None:
+        if args.desired_layout_ops is not None:
+            raise PipelineError("--desired-layout-ops: expected --desired-layout beside it, got none")
+        return ""
+    given: list[str] = args.desired_layout_ops or list(_LAYOUT_OPS)
+    return ";".join(f"{name}:{args.desired_layout}" for text in given for name in text.split(",") if name)
 
 
 def add_call(parser: argparse.ArgumentParser) -> None:
@@ -145,6 +162,7 @@ def compile_model(
             input_shapes=args.input_shapes,
             progress=progress,
             workspace_memory_pools=pools,
+            desired_layouts=_desired_layouts(args),
         )
     finally:
         progress.end()
