@@ -86,7 +86,7 @@ def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layou
 
 
 def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:
-    """The passes that give external compilers what they take, the first of them before the others.
+    """The passes that give external compilers what they take, one after the other.
 
     Those of `PREPARED` that `opt_level` and the current PassContext enable come before. The compilers' patterns have to
     be registered.
@@ -94,9 +94,11 @@ def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[Module
     current = PassContext.current()
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
     before = [row.load()() for row in PREPARED if context.enables(row.name, row.level)]
-    composites = [MergeCompositePass(name) for name in compilers if get_pattern_table(name) is not None]
-    regions = (AnnotateTargetPass(tuple(compilers)), MergeCompilerRegionsPass(), PartitionGraphPass())
-    return (*before, *composites, *regions)
+    for name in compilers:
+        if get_pattern_table(name) is not None:
+            before.append(MergeCompositePass(name))
+        before += [AnnotateTargetPass((name,)), MergeCompilerRegionsPass(), PartitionGraphPass()]
+    return tuple(before)
 
 
 def _options(row: Row, machine: Machine | None) -> dict[str, int]:
