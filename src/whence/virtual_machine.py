@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from whence.dialects.relay import LANGUAGE
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.data_types import TypeDataOp
 from whence.dialects.relay.functions import YieldOp
 from whence.dialects.relay.open_extents import is_open
 from whence.dialects.relay.operator import Operator
@@ -29,6 +30,9 @@ from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 from whence.values import Edge
+
+_STEPS = (CallOp, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
+"""What the machine does itself."""
 
 
 def needs_machine(module: ModuleOp) -> bool:
@@ -83,17 +87,15 @@ class VirtualExecutable(InterpretedExecutable):
     @property
     def layers(self) -> tuple[str, ...]:
         """The names of the layers of the program, in order."""
-        ops = (op for op in self._module.walk() if isinstance(op, (Operator, CallOp, *LANGUAGE)))
-        return tuple(
-            dict.fromkeys(name for op in ops if not isinstance(op, YieldOp) for name in layer_names(op.location))
-        )
+        ops = (op for op in self._module.walk() if isinstance(op, (Operator, *_STEPS)))
+        return tuple(dict.fromkeys(name for op in ops for name in layer_names(op.location)))
 
     def where(self, layer: str) -> Where:
         """What became of a layer: the steps that it is, or in the first stretch that has it, as `Executable.where`."""
         found: dict[Layer, None] = {}
         steps: dict[str, None] = {}
         for op in self._module.walk():
-            if isinstance(op, (CallOp, *LANGUAGE)) and layer in layer_names(op.location):
+            if isinstance(op, _STEPS) and layer in layer_names(op.location):
                 found |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
                 steps[op.name] = None
         if not steps:
