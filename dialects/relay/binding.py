@@ -24,6 +24,7 @@ from xdsl.traits import RecursiveMemoryEffect
 from ...provenance.diagnostics import fail
 from ..format import parse_argument, parse_attributes, parse_body
 from .functions import YieldOp, yielded
+from .types import fits
 
 
 class Flavour(StrEnum):
@@ -89,7 +90,7 @@ class LetOp(IRDLOperation):
         if types != tuple(self.result_types):
             fail(self, f"results {_list(types)}", _list(self.result_types))
         arguments = tuple(argument.type for argument in self.block.args)
-        if self.kind is Flavour.REC and arguments != types:
+        if self.kind is Flavour.REC and (len(arguments) != len(types) or not all(map(fits, arguments, types))):
             fail(self, f"arguments {_list(types)}, as yielded", _list(arguments))
         if self.kind is not Flavour.REC and arguments:
             fail(self, f"no arguments in a let-block that is {self.flavour.data}", _list(arguments))
@@ -157,7 +158,7 @@ class IfOp(IRDLOperation):
             if region.block.args:
                 fail(self, f"a {name} branch without arguments", str(len(region.block.args)))
             found = tuple(value.type for value in yielded(self, region))
-            if found != (self.result.type,):
+            if len(found) != 1 or not fits(self.result.type, found[0]):
                 fail(self, f"{self.result.type} of the {name} branch", _list(found))
 
 

@@ -46,6 +46,7 @@ from ..element_types import tensor_type
 from ..format import parse_arguments, parse_attributes, parse_type_params, print_signature
 from .constants import LITERAL_LIMIT, literal, literal_value, pool_of
 from .effects import EffectsOfCall
+from .types import fits
 
 
 @irdl_op_definition
@@ -118,7 +119,8 @@ class FuncOp(IRDLOperation):
             fail(self, "block arguments of the function's input types", ", ".join(str(a.type) for a in self.block.args))
         if not isinstance(last := self.block.last_op, ReturnOp):
             fail(self, "a body that ends in relay.return", last.name if last else "an empty body")
-        if tuple(last.operand_types) != tuple(self.function_type.outputs):
+        outputs = self.function_type.outputs.data
+        if len(outputs) != len(last.operands) or not all(map(fits, outputs, last.operand_types)):
             wanted = ", ".join(map(str, self.function_type.outputs))
             fail(self, f"{wanted} returned", ", ".join(map(str, last.operand_types)))
 

@@ -26,7 +26,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect, SymbolOpInterface
 from ...provenance.diagnostics import fail
 from ..format import parse_argument, parse_attributes, parse_type_params, print_type_params, value_name
 from .functions import yielded
-from .types import AdtType, Types, TypeVar, adt_type, substituted
+from .types import AdtType, Types, TypeVar, adt_type, fits, substituted
 
 
 @irdl_op_definition
@@ -153,7 +153,7 @@ class ConstructOp(IRDLOperation):
         if name not in definition.names():
             fail(self, f"a constructor among {', '.join(definition.names())}", name)
         wanted, found = definition.inputs_of(name, type_), tuple(value.type for value in self.arguments)
-        if wanted != found:
+        if len(wanted) != len(found) or not all(map(fits, wanted, found)):
             fail(self, ", ".join(map(str, wanted)) or "no arguments", ", ".join(map(str, found)) or "none")
 
 
@@ -240,7 +240,7 @@ class MatchOp(IRDLOperation):
             if (bound := count_bound(pattern)) != len(region.block.args):
                 fail(self, f"{bound} arguments of a clause, as its pattern binds", str(len(region.block.args)))
             found = tuple(value.type for value in yielded(self, region))
-            if found != (self.result.type,):
+            if len(found) != 1 or not fits(self.result.type, found[0]):
                 fail(self, f"{self.result.type} of every clause", ", ".join(map(str, found)) or "nothing")
 
     def print(self, printer: Printer) -> None:

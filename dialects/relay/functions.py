@@ -25,7 +25,7 @@ from xdsl.traits import IsTerminator, Pure
 from ...provenance.diagnostics import fail
 from ..format import parse_argument, parse_attributes, parse_type_params, print_type_params
 from .effects import EffectsOfCall
-from .types import function_type, signature_of
+from .types import fits, function_type, signature_of
 
 
 @irdl_op_definition
@@ -102,7 +102,11 @@ class FnOp(IRDLOperation):
         outputs = [value.type for value in yielded(self, self.body)]
         if len(outputs) != 1:
             fail(self, "one value yielded", str(len(outputs)))
-        made = function_type(self.type_names(), [a.type for a in self.block.args], outputs[0])
+        signature = signature_of(self.result.type)
+        output = signature.outputs.data[0] if signature is not None else outputs[0]
+        if not fits(output, outputs[0]):
+            fail(self, f"{output} yielded", str(outputs[0]))
+        made = function_type(self.type_names(), [a.type for a in self.block.args], output)
         if made != self.result.type:
             fail(self, f"result {made}", str(self.result.type))
 
@@ -183,7 +187,7 @@ class InvokeOp(IRDLOperation):
         if (signature := signature_of(self.function.type)) is None:
             fail(self, "a function", str(self.function.type))
         given = FunctionType.from_lists([a.type for a in self.arguments], [self.result.type])
-        if isinstance(self.function.type, FunctionType) and signature != given:
+        if isinstance(self.function.type, FunctionType) and not fits(signature, given):
             fail(self, f"a call of type {signature}", str(given))
         if len(signature.inputs) != len(given.inputs):
             fail(self, f"{len(signature.inputs)} arguments", str(len(given.inputs)))

@@ -16,7 +16,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 
 from ...provenance.diagnostics import fail
-from .types import UNIT, RefType
+from .types import UNIT, RefType, fits
 
 
 @irdl_op_definition
@@ -72,7 +72,7 @@ class RefWriteOp(IRDLOperation):
         super().__init__(operands=[SSAValue.get(ref), SSAValue.get(value)], result_types=[UNIT])
 
     def verify_(self) -> None:
-        if _held(self.ref.type) != self.value.type:
+        if not fits(_held(self.ref.type), self.value.type):
             fail(self, f"a value of {_held(self.ref.type)}", str(self.value.type))
         if self.result.type != UNIT:
             fail(self, f"result {UNIT}", str(self.result.type))

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, SymbolRefAttr, TupleType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FunctionType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    TupleType,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 
@@ -78,6 +86,33 @@ def signature_of(type_: Attribute) -> FunctionType | None:
     if isinstance(type_, Forall):
         return type_.body
     return type_ if isinstance(type_, FunctionType) else None
+
+
+def fits(expected: Attribute, found: Attribute) -> bool:
+    """Whether a value of type `found` may stand where `expected` is wanted: an open extent fits every extent."""
+    stack = [(expected, found)]
+    while stack:
+        a, b = stack.pop()
+        if a == b:
+            continue
+        match a, b:
+            case (TensorType(), TensorType()):
+                shapes = a.get_shape(), b.get_shape()
+                if a.element_type != b.element_type or len(shapes[0]) != len(shapes[1]):
+                    return False
+                if any(m != n and DYNAMIC_INDEX not in (m, n) for m, n in zip(*shapes, strict=True)):
+                    return False
+            case (TupleType(), TupleType()) if len(a.types) == len(b.types):
+                stack.extend(zip(a.types, b.types, strict=True))
+            case (RefType(), RefType()):
+                stack.append((a.value, b.value))
+            case (AdtType(), AdtType()) if a.definition == b.definition and len(a.arguments) == len(b.arguments):
+                stack.extend(zip(a.arguments, b.arguments, strict=True))
+            case (FunctionType(), FunctionType()) if len(a.inputs) == len(b.inputs):
+                stack.extend(zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=False))
+            case _:
+                return False
+    return True
 
 
 def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:

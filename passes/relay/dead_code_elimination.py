@@ -20,7 +20,7 @@ class DeadCodeEliminationPass(ModulePass):
     Locations: untouched; the ledger says which layers went.
 
     ```mlir
-    %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
     relay.return %x : tensor<4xf32>
     // becomes
     relay.return %x : tensor<4xf32>

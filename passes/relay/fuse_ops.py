@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -22,6 +22,7 @@ from ...support.context import PassContext
 from ...support.errors import PipelineError
 from .fusion_graph import STOP_FUSION, FusionGraph, post_order, producers
 from .fusion_groups import FusionGroups
+from .symbol_names import SymbolNames
 
 NAME_LIMIT = 80
 """Longer kernel names are cut to this many characters and a hash."""
@@ -35,26 +36,6 @@ def kernel_name(ops: Sequence[Operator]) -> str:
     if len(name) <= NAME_LIMIT:
         return name
     return f"{name[:NAME_LIMIT]}_{blake2b(name.encode(), digest_size=8).hexdigest()}_"
-
-
-class _Names:
-    """Symbol names not taken in a module."""
-
-    def __init__(self, module: ModuleOp):
-        names = (op.properties.get("sym_name") for op in module.ops)
-        self._taken = {name.data for name in names if isinstance(name, StringAttr)}
-        self._count: dict[str, int] = {}
-
-    def take(self, name: str) -> str:
-        """`name`, or the first of `name_1`, `name_2`, ... that is free."""
-        count = self._count.get(name, 0)
-        unique = f"{name}_{count}" if count else name
-        while unique in self._taken:
-            count += 1
-            unique = f"{name}_{count}"
-        self._count[name] = count + 1
-        self._taken.add(unique)
-        return unique
 
 
 def is_scalar_constant(constant: ConstantOp) -> bool:
@@ -78,7 +59,7 @@ def _pre_order(root: Operator, inside: Callable[[Operator], list[Operator]]) -> 
 class _Outliner:
     """Moves the groups of one function out, in program order."""
 
-    def __init__(self, func: FuncOp, names: _Names):
+    def __init__(self, func: FuncOp, names: SymbolNames):
         self._func = func
         self._names = names
         self._made_by: dict[SSAValue, LocationAttr] = {}
@@ -171,21 +152,23 @@ class FuseOpsPass(ModulePass):
     opt_level: 0 makes every operator a group of its own; -1 stands for the level of the current PassContext.
 
     ```mlir
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-      relay.return %1 : tensor<1x2xf32>
-    }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("return")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.call @fused_nn_dense_nn_relu(%x, %w) : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      relay.return %0 : tensor<1x2xf32>
-    }
-    relay.func primitive @fused_nn_dense_nn_relu(%p0: tensor<1x4xf32>, %p1: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.nn.dense %p0, %p1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-      relay.return %1 : tensor<1x2xf32>
-    }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      %0 = relay.call @fused_nn_dense_nn_relu(%x, %w)
+          : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc(fused["act", "dense"])
+      relay.return %0 : tensor<1x2xf32> loc("return")
+    } loc("main")
+    relay.func primitive @fused_nn_dense_nn_relu(%p0: tensor<1x4xf32> loc("x"), %p1: tensor<2x4xf32> loc("w")) ->
+          (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %p0, %p1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("act")
+    } loc(fused["act", "dense"])
     ```
     """
 
@@ -199,11 +182,11 @@ class FuseOpsPass(ModulePass):
         if limit < 1:
             raise PipelineError(message(self.name, "max-depth of at least 1", str(limit)))
         level = around.opt_level if self.opt_level == -1 else self.opt_level
-        names = _Names(op)
+        names = SymbolNames(op)
         for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None]:
             self._fuse(func, names, op.body.block, limit if level > 0 else 0)
 
-    def _fuse(self, func: FuncOp, names: _Names, block: Block, limit: int) -> None:
+    def _fuse(self, func: FuncOp, names: SymbolNames, block: Block, limit: int) -> None:
         """Fuse groups of at most `limit` operators; with 0 none."""
         graph = FusionGraph.of(func.block)
         groups = FusionGroups(graph, limit, limit > 0)

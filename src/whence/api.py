@@ -74,7 +74,7 @@ def compile(
 
     source: an ONNX file or model, an .mlir file, or a relay module (left as it is).
     target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
-    opt_level: 0-3, with TVM's level for each pass.
+    opt_level: 0-4, with TVM's level for each pass.
     threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
     `shapes` is another name of it. What stays open is specialised for when a call first brings it (DynamicExecutable).
@@ -85,8 +85,8 @@ def compile(
     option `tir.usmp.enable`, in one block by whatever does best.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
-    if opt_level not in range(4):
-        raise PipelineError(f"opt_level: expected 0-3, got {opt_level!r}")
+    if opt_level not in range(5):
+        raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
     machine = target if isinstance(target, Target) else Target.parse(target)

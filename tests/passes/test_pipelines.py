@@ -33,20 +33,25 @@ def names(opt_level: int) -> list[str]:
 
 
 def test_levels() -> None:
-    assert names(0) == ["qnn-canonicalize", "simplify-inference", "simplify-expr", "split-args", "fuse-ops"]
+    assert names(0) == [
+        *("qnn-canonicalize", "simplify-inference", "simplify-expr", "simplify-expr-post-alter-op"),
+        *("split-args", "fuse-ops"),
+    ]
     assert names(1) == [
         *("remove-unused-functions", "qnn-canonicalize", "simplify-inference", "legalize", "simplify-expr"),
+        "simplify-expr-post-alter-op",
         *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
     assert names(2) == [
         *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
-        *("legalize", "fold-constant", "simplify-expr", "fold-constant"),
+        *("legalize", "fold-constant", "simplify-expr", "simplify-expr-post-alter-op", "fold-constant"),
         *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
     assert names(3) == [
         *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
         *("legalize", "eliminate-common-subexpr", "fold-constant"),
-        *("fold-scale-axis", "simplify-expr", "canonicalize-ops", "alter-op-layout", "fold-constant"),
+        *("fold-scale-axis", "simplify-expr", "canonicalize-ops", "alter-op-layout"),
+        *("simplify-expr-post-alter-op", "fold-constant"),
         *("dead-code-elimination", "split-args", "fuse-ops"),
     ]
 
@@ -58,6 +63,7 @@ def test_the_context_adds_and_takes_passes_by_either_name() -> None:
             "simplify-inference",
             "fold-constant",
             "simplify-expr",
+            "simplify-expr-post-alter-op",
             "fold-constant",
             "split-args",
         ]
