@@ -27,7 +27,7 @@ from ..runtime import language as steps
 from ..support.errors import PipelineError
 from .liveness import settle
 from .patterns import clause_of
-from .stretches import Operators
+from .stretches import Operators, is_decided
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +225,10 @@ class _Translator:
 
     def _gather(self, part: _Part, op: Operator) -> None:
         operands = [self.resolved(value) for value in op.operands]
+        if not is_decided(op, operands):
+            outputs = tuple(map(self.name, op.results))
+            self._plain(part, op, steps.Computed(self.read(part, operands), outputs, describe(op.location), source=op))
+            return
         if any(value in part.named for value in operands):
             _flush(part)
         if part.native is None:

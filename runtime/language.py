@@ -62,6 +62,15 @@ class Native(Instruction):
 
 
 @dataclass(eq=False)
+class Computed(Instruction):
+    """An operator of which values decide the shape of the result: what it means, without code of its own."""
+
+    def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
+        arrays: list[Any] = [values[name] for name in self.inputs]
+        values.update(zip(self.outputs, machine.evaluate(self, arrays), strict=True))
+
+
+@dataclass(eq=False)
 class Literal(Instruction):
     """A constant."""
 
@@ -263,6 +272,12 @@ class Specialise(Protocol):
     def __call__(self, step: Native, arrays: Sequence[Array]) -> Stretch: ...
 
 
+class Evaluate(Protocol):
+    """What the operator of a step gives for arrays."""
+
+    def __call__(self, step: Computed, arrays: Sequence[Array]) -> Sequence[Array]: ...
+
+
 class LanguageMachine(Machine):
     """Runs programs of the language; safe to use from several threads at once.
 
@@ -270,7 +285,8 @@ class LanguageMachine(Machine):
     max_depth: how many calls may wait for another; those in tail position wait for none.
     """
 
-    def __init__(self, specialise: Specialise, limit: int, max_depth: int):
+    def __init__(self, specialise: Specialise, evaluate: Evaluate, limit: int, max_depth: int):
+        self.evaluate = evaluate
         self.limit = limit
         self.max_depth = max_depth
         self._specialise = specialise

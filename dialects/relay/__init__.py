@@ -11,6 +11,7 @@ from . import (
     cumulative,
     dilation,
     division,
+    dynamic,
     elementwise,
     fast_math,
     indexing,
@@ -92,6 +93,9 @@ OPERATORS = operators_of(
 )
 """All operators: the classes of these modules."""
 
+DYNAMIC = [op for op in operators_of(dynamic) if issubclass(op, dynamic.Dynamic)]
+"""Operators of which operands decide the result's shape; none has a kernel of its own."""
+
 LANGUAGE = (
     TupleOp,
     TupleGetItemOp,
@@ -112,6 +116,6 @@ LANGUAGE = (
 
 Relay = Dialect(
     "relay",
-    [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS],
+    [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
     [PoolAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
