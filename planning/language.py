@@ -20,13 +20,14 @@ from ..dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ..dialects.relay.operator import Operator
 from ..dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ..dialects.relay.tuples import TupleGetItemOp, TupleOp
+from ..dialects.relay.types import signature_of
 from ..provenance.diagnostics import describe, fail
 from ..runtime import flow
 from ..runtime import language as steps
 from ..support.errors import PipelineError
 from .liveness import settle
 from .patterns import clause_of
-from .stretches import Operators
+from .stretches import Operators, is_decided
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +119,12 @@ class _Translator:
     # Values.
 
     def resolved(self, value: SSAValue) -> SSAValue:
-        while (other := self.same.get(value)) is not None:
-            value = other
-        return value
+        found = value
+        while (other := self.same.get(found)) is not None:
+            found = other
+        if found is not value:
+            self.same[value] = found
+        return found
 
     def name(self, value: SSAValue) -> str:
         """The name of a resolved value, unlike all others'."""
@@ -221,6 +225,10 @@ class _Translator:
 
     def _gather(self, part: _Part, op: Operator) -> None:
         operands = [self.resolved(value) for value in op.operands]
+        if not is_decided(op, operands):
+            outputs = tuple(map(self.name, op.results))
+            self._plain(part, op, steps.Computed(self.read(part, operands), outputs, describe(op.location), source=op))
+            return
         if any(value in part.named for value in operands):
             _flush(part)
         if part.native is None:
@@ -316,6 +324,9 @@ class _Translator:
         name, layer = op.symbol.string_value(), describe(op.location)
         region = self._callee(op, name)
         results = self.outputs[name]
+        signature = signature_of(op.result.type)
+        if signature is None or len(signature.inputs) != len(region.inputs):
+            fail(op, f"a function of {len(region.inputs)} arguments", str(op.result.type))
         if len(results) != 1:
             given = tuple(f"{name}.in.{at}" for at in range(len(region.inputs)))
             found = tuple(f"{name}.out.{at}" for at in range(len(results)))

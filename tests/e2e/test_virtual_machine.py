@@ -163,6 +163,22 @@ def test_state_that_grows(tmp_path: Path):
         executable(floats(2, 3), 1)
 
 
+def test_shapes_that_values_decide(tmp_path: Path):
+    x, mask = floats(3, 4), np.array([1, 0, 0, 1, 1, 0], np.bool_)
+    executable = compiled(programs.DECIDED, tmp_path)
+    for n in (1, 2):
+        kept = -np.exp(x[:n])
+        wanted = kept, np.arange(n, dtype=np.float32), np.array([[0], [3], [4]]), kept.reshape(2, -1)
+        same(executable(x, n, mask), wanted)
+    debug = create_executor("debug", programs.module_of(programs.DECIDED, tmp_path)).evaluate()
+    same(debug(x, 2, mask), wanted)
+    # One run before what values decide, one behind it; a reshape of a shape that is a constant is in it.
+    assert len(executable.last) == 2
+    assert f"{tmp_path}/net.mlir:16:3" in executable.last[1].layers
+    with pytest.raises(FrontendError, match=r"relay.reshape: expected .*net.mlir:16:3"):
+        compiled(programs.DECIDED.replace("[2, -1]", "[3, -1]"), tmp_path)(x, 1, mask)
+
+
 def test_an_lstm_over_a_list(tmp_path: Path):
     def sigmoid(v: Array) -> Array:
         return 1 / (1 + np.exp(-v))
