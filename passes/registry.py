@@ -67,6 +67,7 @@ PASSES: tuple[Row, ...] = (
     _relay("InferType", 0, "types follow from the types that they are made of"),
     _relay("LambdaLift", 1, "what closures do stands in functions of the module"),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
+    _relay("PartialEvaluate", 1, "calls, branches and references whose outcome the program tells are worked out"),
     Row(
         "relay-qnn-canonicalize",
         "passes.relay.qnn_canonicalize:QnnCanonicalizePass",
