@@ -103,6 +103,7 @@ PASSES: tuple[Row, ...] = (
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
     _relay("MergeCompilerRegions", 0, "neighbours for one external compiler become one region", whole=True),
     _relay("MergeComposite", 0, "operators that an external compiler takes together become a function", whole=True),
+    _relay("PartialEvaluate", 1, "calls, branches and references whose outcome the program tells are worked out"),
     _relay("PartitionGraph", 0, "what is marked for an external compiler becomes functions for it", whole=True),
     Row(
         "relay-qnn-canonicalize",
