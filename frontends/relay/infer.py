@@ -189,10 +189,13 @@ class Inference:
         )
 
     def constructor(self, node: Constructor) -> Term:
+        return instance(self._constructed(node))
+
+    def _constructed(self, node: Constructor) -> Attribute:
+        """The type of a constructor, for all types that its data type is applied to."""
         data = self.data(node.belong_to, node)
         variables = [TypeVar(StringAttr(name)) for name in data.type_vars]
-        type_ = function_type(data.type_vars, list(node.inputs), adt_type(data.header, variables))
-        return instance(type_)
+        return function_type(data.type_vars, list(node.inputs), adt_type(data.header, variables))
 
     def data(self, name: str, at: Expr) -> TypeData:
         if name not in self.program.types:
@@ -226,9 +229,13 @@ class Inference:
             args.append((yield arg))
         if isinstance(node.op, Op):
             return self._operator_call(node, node.op, args)
-        callee = found((yield node.op))
-        if isinstance(callee, Attribute):
-            callee = instance(callee, node.type_args)
+        if isinstance(node.op, Constructor):
+            # One constructor makes values of several types: each call is one use of it.
+            callee = instance(self._constructed(node.op), node.type_args)
+        else:
+            callee = found((yield node.op))
+            if isinstance(callee, Attribute):
+                callee = instance(callee, node.type_args)
         result = Hole()
         expected = found(callee)
         if isinstance(expected, Made) and expected.kind == "function" and len(expected.parts) != len(args) + 1:

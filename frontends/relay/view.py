@@ -303,7 +303,8 @@ class _Viewer:
         return RefWrite(self.values[op.ref], self.values[op.value])
 
     def construct(self, op: ConstructOp, _: list[Expr]) -> Expr:
-        return Call(self._constructors[op.constructor.string_value()], self.args(op.arguments))
+        constructor = self._constructors[op.constructor.string_value()]
+        return Call(constructor, self.args(op.arguments), type_args=list(op.result.type.arguments))
 
     def match(self, op: MatchOp, blocks: list[Expr]) -> Expr:
         clauses: list[Clause] = []
