@@ -57,6 +57,11 @@ PREPARED: tuple[Row, ...] = tuple(
 )
 """What runs before a model is shared out among external compilers."""
 
+PREPARATION: tuple[Row, ...] = tuple(
+    row_of(f"relay-{name}") for name in ("to-graph-normal-form", "simplify-inference", "fold-tuples")
+)
+"""What makes tensor programs of programs that only bind and group tensors, at every level."""
+
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
 }
@@ -66,6 +71,11 @@ _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Pass name -> a function that loads its class."""
     return {row.name: row.load for row in PASSES}
+
+
+def preparation() -> tuple[ModulePass, ...]:
+    """The passes that a module with let-blocks and tuples meets before anybody asks what is left of the language."""
+    return tuple(row.load()() for row in PREPARATION)
 
 
 def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layouts: str = "") -> tuple[ModulePass, ...]:

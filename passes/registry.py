@@ -94,6 +94,7 @@ PASSES: tuple[Row, ...] = (
         "constant factors per channel move into the weights beside them",
         *("SimplifyInference", "FoldConstant"),
     ),
+    Row("relay-fold-tuples", "passes.relay.fold_tuples:FoldTuplesPass", "fields of tuples at hand are the fields"),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function", whole=True),
     Row("relay-infer-purity", "passes.relay.infer_purity:InferPurityPass", "calls say whether they touch references"),
     _relay("InferType", 0, "types follow from the types that they are made of"),

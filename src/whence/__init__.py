@@ -67,7 +67,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("instrument", "te", "tedd", "transform")
+_MODULES = ("instrument", "relay", "te", "tedd", "transform")
 
 
 def __getattr__(name: str) -> Any:
