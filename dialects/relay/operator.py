@@ -194,11 +194,9 @@ class Operator(IRDLOperation):
         return cls._signature_of(types, [len(group) for group in groups], cls._properties(attributes), location)
 
     @classmethod
-    @cache
-    def gives_tuple(cls) -> bool:
-        """Whether it has other than one result, which TVM takes for a tuple."""
-        results = cls.get_irdl_definition().results
-        return len(results) != 1 or isinstance(results[0][1], VarResultDef)
+    def gives_tuple(cls, count: int) -> bool:
+        """Whether TVM takes its `count` results for a tuple."""
+        return count != 1 or isinstance(cls.get_irdl_definition().results[0][1], VarResultDef)
 
     @classmethod
     @abstractmethod

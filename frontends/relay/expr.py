@@ -19,13 +19,17 @@ from ...support.errors import FrontendError
 AnySpan: TypeAlias = Span | SequentialSpan | None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Expr:
     """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
 
     span: AnySpan = field(default=None, kw_only=True)
     type: Attribute | None = field(default=None, kw_only=True)
     """What type inference found."""
+
+    def __repr__(self) -> str:
+        name = getattr(self, "name_hint", None) or getattr(self, "name", None)
+        return f"<{type(self).__name__} {name}>" if name else f"<{type(self).__name__}>"
 
     @property
     def checked_type(self) -> Attribute:
@@ -72,7 +76,7 @@ def _binary(op: str, lhs: Expr, rhs: object) -> Call:
     return Call(Op(op), [lhs, rhs])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Constant(Expr):
     """A tensor of known values."""
 
@@ -88,7 +92,7 @@ class VirtualDevice:
     memory_scope: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Var(Expr):
     """A variable: of a function, a let or a pattern; elsewhere a free one."""
 
@@ -97,28 +101,28 @@ class Var(Expr):
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GlobalVar(Expr):
     """A function of the module, by name."""
 
     name_hint: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Op(Expr):
     """An operator, by TVM's name: `nn.conv2d`."""
 
     name: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tuple(Expr):
     """Expressions as one value."""
 
     fields: Sequence[Expr]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TupleGetItem(Expr):
     """One field of a tuple."""
 
@@ -126,7 +130,7 @@ class TupleGetItem(Expr):
     index: int
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Call(Expr):
     """An operator, a constructor or a function applied to arguments. `attrs` are an operator's that were given."""
 
@@ -136,7 +140,7 @@ class Call(Expr):
     type_args: Sequence[Attribute] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Function(Expr):
     """A function."""
 
@@ -147,7 +151,7 @@ class Function(Expr):
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Let(Expr):
     """A name for a value in `body`; a function may be called in its own body."""
 
@@ -156,7 +160,7 @@ class Let(Expr):
     body: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class If(Expr):
     """One of two expressions, of which only that one is evaluated."""
 
@@ -165,21 +169,21 @@ class If(Expr):
     false_branch: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefCreate(Expr):
     """A new reference."""
 
     value: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefRead(Expr):
     """What a reference holds."""
 
     ref: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefWrite(Expr):
     """Has a reference hold another value; gives `()`."""
 
@@ -187,7 +191,7 @@ class RefWrite(Expr):
     value: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Constructor(Expr):
     """A constructor of the data type `belong_to`; `inputs` are the types of what it holds."""
 
@@ -197,24 +201,24 @@ class Constructor(Expr):
     tag: int = -1
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Pattern:
     """Base of patterns."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternWildcard(Pattern):
     """Anything."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternVar(Pattern):
     """Anything, which gets a name."""
 
     var: Var
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternConstructor(Pattern):
     """A value that a constructor made of what fits `patterns`."""
 
@@ -222,14 +226,14 @@ class PatternConstructor(Pattern):
     patterns: Sequence[Pattern] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternTuple(Pattern):
     """A tuple of what fits `patterns`."""
 
     patterns: Sequence[Pattern] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Clause:
     """What a match gives for values that fit a pattern."""
 
@@ -237,7 +241,7 @@ class Clause:
     rhs: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Match(Expr):
     """The value of the first clause that fits; a `complete` one has a clause for every value."""
 
@@ -246,7 +250,7 @@ class Match(Expr):
     complete: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TypeData:
     """An algebraic data type; one without constructors is defined elsewhere."""
 
@@ -332,7 +336,7 @@ def free_vars(root: Expr) -> list[Var]:
     return [var for var in read if var not in bound]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Program:
     """The functions and data types of a module, by name, in the order they were written in."""
 

@@ -275,7 +275,7 @@ class Draw:
             results = operator.inferred(operator.signature_for(groups, attributes))
         except (VerifyException, FrontendError, ZeroDivisionError, ValueError) as error:
             raise Redraw from error
-        return tuple_type(results) if operator.gives_tuple() else results[0]
+        return tuple_type(results) if operator.gives_tuple(len(results)) else results[0]
 
     # Growing.
 
