@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
 
-from xdsl.dialects.builtin import AffineMapAttr, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser
@@ -79,11 +79,29 @@ def join_indices(
     )
 
 
+def print_type_params(printer: Printer, names: ArrayAttr[StringAttr] | None) -> None:
+    """`["A", "B"]`; nothing without any."""
+    if names is not None:
+        with printer.in_square_brackets():
+            printer.print_list(names.data, printer.print_attribute)
+
+
+def parse_type_params(parser: Parser) -> ArrayAttr[StringAttr] | None:
+    """What `print_type_params` prints."""
+    names = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
+    return ArrayAttr(map(StringAttr, names)) if names is not None else None
+
+
 def print_signature(
-    printer: Printer, name: str, arguments: Sequence[BlockArgument], outputs: Sequence[Attribute]
+    printer: Printer,
+    name: str,
+    arguments: Sequence[BlockArgument],
+    outputs: Sequence[Attribute],
+    type_params: ArrayAttr[StringAttr] | None = None,
 ) -> None:
     """`@name(%x: type, ..) -> (type, ..)`, in the scope that the caller has entered."""
     printer.print_symbol_name(name)
+    print_type_params(printer, type_params)
     printer.print_string("(")
     printer.print_list(arguments, printer.print_block_argument)
     printer.print_string(") -> (")
@@ -93,8 +111,12 @@ def print_signature(
 
 def parse_signature(parser: Parser) -> tuple[StringAttr, list[Parser.Argument], list[Attribute]]:
     """What `print_signature` prints: name, arguments with their locations, output types."""
-    name = parser.parse_symbol_name()
+    return parser.parse_symbol_name(), *parse_arguments(parser)
+
+
+def parse_arguments(parser: Parser) -> tuple[list[Parser.Argument], list[Attribute]]:
+    """`(%x: type, ..) -> (type, ..)`."""
     arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
     parser.parse_punctuation("->")
     outputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    return name, arguments, list(outputs)
+    return arguments, list(outputs)

@@ -96,6 +96,8 @@ class Where:
     params: tuple[Param, ...]
     fate: tuple[tuple[Entry, tuple[str, ...]], ...]
     """The entries that touched it, each with the layers that it went into."""
+    steps: tuple[str, ...] = ()
+    """What of it is no native code but done by the interpreter: relay ops."""
 
     @property
     def vanished(self) -> bool:
@@ -104,7 +106,9 @@ class Where:
 
     def __str__(self) -> str:
         parts = [f"layer {', '.join(map(str, self.layers))}"]
-        if self.vanished:
+        if self.steps:
+            parts[0] += f": {', '.join(self.steps)}, done by the virtual machine"
+        elif self.vanished:
             left = "no operator, and no constant" if not self.params else "no operator, only constants"
             parts[0] += f": {left} carries it after compilation" if not self.params else f": {left} carry it"
         parts += map(str, self.kernels)

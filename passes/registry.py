@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,8 +15,8 @@ from ..support.instrument import PassInfo
 
 
 def _words(name: str) -> str:
-    """`FuseOps` -> `fuse_ops`."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+    """`FuseOps` -> `fuse_ops`, `CombineParallelConv2D` -> `combine_parallel_conv2d`."""
+    return re.sub(r"(?<!^)(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,29 @@ def _tir(own: str, tvm: str, text: str) -> Row:
 
 PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
+    _relay("AnnotateSpans", 0, "locations tell where an op stands in the module's text"),
     _relay("AnnotateTarget", 0, "marks say which external compiler takes an operator", whole=True),
+    _relay("CanonicalizeCast", 3, "what reads a widened tensor widens it itself"),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
+    Row(
+        "relay-capture-postdfsindex-in-spans",
+        "passes.relay.capture_postdfsindex_in_spans:CapturePostDfsIndexInSpansPass",
+        "locations tell where an operator is in the data flow",
+        "CapturePostDfsIndexInSpans",
+    ),
+    _relay("CombineParallelBatchMatmul", 4, "batched products with the same left operand become one"),
+    _relay("CombineParallelConv2D", 4, "convolutions of the same data become one"),
+    _relay("CombineParallelDense", 4, "dense layers of the same data become one"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
+    _relay("DefuseOps", 0, "calls of primitive functions become the operators of those"),
+    _relay("DivToMul", 0, "divisions by a constant become multiplications by its reciprocal"),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
+    _relay("EtaExpand", 1, "functions of the module that are values become closures"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
+    _relay("FastMath", 4, "elementary functions become the operators that may approximate them"),
+    _relay("FlattenAtrousConv", 0, "convolutions of every n-th pixel become dilated ones"),
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
+    _relay("FoldExplicitPadding", 0, "convolutions and poolings pad by themselves"),
     _relay(
         "FoldScaleAxis",
         3,
@@ -76,7 +94,11 @@ PASSES: tuple[Row, ...] = (
         *("SimplifyInference", "FoldConstant"),
     ),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function", whole=True),
-    _relay("InferType", 0, "types become what type rules say"),
+    Row("relay-infer-purity", "passes.relay.infer_purity:InferPurityPass", "calls say whether they touch references"),
+    _relay("InferType", 0, "types follow from the types that they are made of"),
+    _relay("Inline", 1, "functions that are marked so become part of their callers", whole=True),
+    _relay("LabelOps", 1, "primitive functions carry a hash of what they compute"),
+    _relay("LambdaLift", 1, "what closures do stands in functions of the module", whole=True),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
     _relay("MergeCompilerRegions", 0, "neighbours for one external compiler become one region", whole=True),
     _relay("MergeComposite", 0, "operators that an external compiler takes together become a function", whole=True),
@@ -88,9 +110,15 @@ PASSES: tuple[Row, ...] = (
         "qnn.Canonicalize",
     ),
     _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go", whole=True),
-    _relay("SimplifyExpr", 0, "operators that change nothing go, reshapes in a row become one"),
+    _relay("SimplifyExpr", 0, "operators that change nothing go, several in a row become one"),
+    _relay("SimplifyExprPostAlterOp", 0, "what a change of layouts left over goes"),
+    _relay("SimplifyFCTranspose", 0, "transposed weights of dense layers are transposed now"),
     _relay("SimplifyInference", 0, "batch norms become arithmetic, dropouts go"),
     _relay("SplitArgs", 0, "concatenations of very many parts become trees"),
+    _relay("ToANormalForm", 1, "every value is named, and bound in a let-block"),
+    _relay("ToBasicBlockNormalForm", 1, "what several scopes read is bound where all of them see it"),
+    _relay("ToGraphNormalForm", 1, "let-blocks become plain values"),
+    _relay("ToMixedPrecision", 0, "what gains by it is computed on halves"),
     _tir("CommonSubexprElimination", "CommonSubexprElimTIR", "equal expressions are computed once"),
     _tir("FlattenBuffer", "FlattenBuffer", "buffers get one dimension"),
     _tir("HoistIfThenElse", "HoistIfThenElse", "guards leave loops that they do not depend on"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.ir import Operation, Region
-from xdsl.traits import IsTerminator, Pure, SymbolOpInterface
+from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from .ledger import current_ledger
@@ -11,7 +11,7 @@ from .ledger import current_ledger
 
 def is_trivially_dead_when_unused(op: Operation) -> bool:
     """Whether `op` may be dropped once nobody reads its results."""
-    return op.has_trait(Pure) and not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface)
+    return is_side_effect_free(op) and not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface)
 
 
 def eliminate_dead_code(region: Region) -> bool:

@@ -75,9 +75,18 @@ class Runner:
         if arrays is None or (addresses := self._arguments.ready(arrays)) is None:
             arrays = self._checked(inputs)
             addresses = [address(array) for array in arrays]
+        return self._launched(addresses, pool.handle)
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        """As `run`, of inputs in order, for one who has read the handle of the pool; that takes as long as a kernel."""
+        if self._bounds is not None or (addresses := self._arguments.ready(arrays)) is None:
+            return self.run(arrays, pool)
+        return self._launched(addresses, handle)
+
+    def _launched(self, addresses: list[int], handle: int) -> list[Tensor]:
         outputs, places = self._arguments.outputs()
         arena = self._take_arena()
-        self._main(self._pack(*addresses, *places), self._params_address, arena[1], pool.handle or None)
+        self._main(self._pack(*addresses, *places), self._params_address, arena[1], handle or None)
         self._arenas.append(arena)
         if self._externals is not None:
             self._externals.check()

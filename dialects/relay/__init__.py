@@ -42,9 +42,15 @@ from . import (
     window_indices,
     windows,
 )
+from .binding import IfOp, LetOp
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
+from .data_types import PATTERNS, ConstructOp, MatchOp, TypeDataOp
+from .functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from .operator import operators_of
+from .references import RefCreateOp, RefReadOp, RefWriteOp
+from .tuples import TupleGetItemOp, TupleOp
+from .types import AdtType, Forall, RefType, TypeVar
 
 OPERATORS = operators_of(
     activation,
@@ -88,4 +94,26 @@ OPERATORS = operators_of(
 )
 """All operators: the classes of these modules."""
 
-Relay = Dialect("relay", [FuncOp, ReturnOp, ConstantOp, CallOp, *OPERATORS], [PoolAttr])
+LANGUAGE = (
+    TupleOp,
+    TupleGetItemOp,
+    LetOp,
+    IfOp,
+    FnOp,
+    GlobalOp,
+    InvokeOp,
+    YieldOp,
+    RefCreateOp,
+    RefReadOp,
+    RefWriteOp,
+    TypeDataOp,
+    ConstructOp,
+    MatchOp,
+)
+"""The ops of Relay as a programming language."""
+
+Relay = Dialect(
+    "relay",
+    [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS],
+    [PoolAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
+)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     FunctionType,
     LocationAttr,
@@ -42,13 +43,17 @@ from xdsl.traits import (
 from ...provenance.diagnostics import fail
 from ...support.dtypes import SMALL, Array
 from ..element_types import tensor_type
-from ..format import parse_attributes, parse_signature, print_signature
+from ..format import parse_arguments, parse_attributes, parse_type_params, print_signature
 from .constants import LITERAL_LIMIT, literal, literal_value, pool_of
+from .effects import EffectsOfCall
+from .types import fits
 
 
 @irdl_op_definition
 class FuncOp(IRDLOperation):
-    """A function of tensors. A `primitive` one is a fused group: the unit that is lowered to a kernel.
+    """A function. A `primitive` one is a fused group of tensor operators: the unit that is lowered to a kernel.
+
+    Several results, or none, stand for a tuple of them. A polymorphic function is written `relay.func @id["A"](..)`.
 
     ```mlir
     relay.func @main(%x: tensor<1x4xf32>) -> (tensor<1x4xf32>) {
@@ -62,6 +67,7 @@ class FuncOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     function_type = prop_def(FunctionType)
     primitive = opt_prop_def(UnitAttr)
+    type_params = opt_prop_def(ArrayAttr[StringAttr])
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
 
@@ -72,12 +78,15 @@ class FuncOp(IRDLOperation):
         outputs: Sequence[Attribute],
         *,
         primitive: bool = False,
+        type_params: Sequence[str] = (),
         location: LocationAttr | None = None,
     ):
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
             "function_type": FunctionType.from_lists(list(inputs), list(outputs)),
         }
+        if type_params:
+            properties["type_params"] = ArrayAttr(map(StringAttr, type_params))
         if primitive:
             properties["primitive"] = UnitAttr()
         super().__init__(properties=properties, regions=[Region(Block(arg_types=inputs))])
@@ -94,6 +103,10 @@ class FuncOp(IRDLOperation):
         assert isinstance(last, ReturnOp)
         return last
 
+    def type_names(self) -> tuple[str, ...]:
+        """The names of its type parameters."""
+        return tuple(name.data for name in self.type_params) if self.type_params is not None else ()
+
     def update_type(self) -> None:
         """Make the function type agree with the block arguments and the returned values."""
         self.function_type = FunctionType.from_lists(
@@ -106,14 +119,15 @@ class FuncOp(IRDLOperation):
             fail(self, "block arguments of the function's input types", ", ".join(str(a.type) for a in self.block.args))
         if not isinstance(last := self.block.last_op, ReturnOp):
             fail(self, "a body that ends in relay.return", last.name if last else "an empty body")
-        if tuple(last.operand_types) != tuple(self.function_type.outputs):
+        outputs = self.function_type.outputs.data
+        if len(outputs) != len(last.operands) or not all(map(fits, outputs, last.operand_types)):
             wanted = ", ".join(map(str, self.function_type.outputs))
             fail(self, f"{wanted} returned", ", ".join(map(str, last.operand_types)))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" primitive " if self.primitive else " ")
         printer.enter_scope()
-        print_signature(printer, self.sym_name.data, self.block.args, self.function_type.outputs.data)
+        print_signature(printer, self.sym_name.data, self.block.args, self.function_type.outputs.data, self.type_params)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
@@ -122,13 +136,16 @@ class FuncOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         primitive = parser.parse_optional_keyword("primitive") is not None
-        name, arguments, outputs = parse_signature(parser)
+        name, type_params = parser.parse_symbol_name(), parse_type_params(parser)
+        arguments, outputs = parse_arguments(parser)
         attributes = parse_attributes(parser)
         region = parser.parse_region(arguments)
         properties: dict[str, Attribute] = {
             "sym_name": name,
             "function_type": FunctionType.from_lists([a.type for a in arguments], outputs),
         }
+        if type_params is not None:
+            properties["type_params"] = type_params
         if primitive:
             properties["primitive"] = UnitAttr()
         return cls.create(properties=properties, regions=[region], attributes=attributes)
@@ -227,18 +244,25 @@ class ConstantOp(IRDLOperation):
 
 @irdl_op_definition
 class CallOp(IRDLOperation):
-    """A call of a function of the same module."""
+    """A call of a function of the same module; `impure` when it may read or write references."""
 
     name = "relay.call"
     callee = prop_def(SymbolRefAttr)
     arguments = var_operand_def()
+    impure = opt_prop_def(UnitAttr)
     outputs = var_result_def()
-    traits = traits_def(Pure())
-    assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
+    traits = traits_def(EffectsOfCall())
+    assembly_format = (
+        "(`impure` $impure^)? $callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
+    )
 
-    def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):
+    def __init__(
+        self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute], *, impure: bool = False
+    ):
         super().__init__(
-            operands=[list(arguments)], result_types=[list(result_types)], properties={"callee": SymbolRefAttr(callee)}
+            operands=[list(arguments)],
+            result_types=[list(result_types)],
+            properties={"callee": SymbolRefAttr(callee), "impure": UnitAttr() if impure else None},
         )
 
     @property

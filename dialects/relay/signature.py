@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
-    """The shape of a tensor value or type; -1 stands for a dynamic dimension."""
+    """The shape of a tensor value or type; xDSL's DYNAMIC_INDEX stands for a dimension that only a run decides."""
     return as_tensor(value).get_shape()
 
 

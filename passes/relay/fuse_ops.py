@@ -153,21 +153,23 @@ class FuseOpsPass(ModulePass):
     opt_level: 0 makes every operator a group of its own; -1 stands for the level of the current PassContext.
 
     ```mlir
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-      relay.return %1 : tensor<1x2xf32>
-    }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("return")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.call @fused_nn_dense_nn_relu(%x, %w) : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      relay.return %0 : tensor<1x2xf32>
-    }
-    relay.func primitive @fused_nn_dense_nn_relu(%p0: tensor<1x4xf32>, %p1: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.nn.dense %p0, %p1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-      relay.return %1 : tensor<1x2xf32>
-    }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      %0 = relay.call @fused_nn_dense_nn_relu(%x, %w)
+          : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc(fused["act", "dense"])
+      relay.return %0 : tensor<1x2xf32> loc("return")
+    } loc("main")
+    relay.func primitive @fused_nn_dense_nn_relu(%p0: tensor<1x4xf32> loc("x"), %p1: tensor<2x4xf32> loc("w")) ->
+          (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %p0, %p1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("act")
+    } loc(fused["act", "dense"])
     ```
     """
 

@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
-from .infer_type import callees_first
+from .analysis.traversal import functions_of
+from .inline import innermost_first
 
 
 def inline_calls(module: ModuleOp, wanted: Callable[[FuncOp], bool]) -> None:
@@ -16,11 +17,9 @@ def inline_calls(module: ModuleOp, wanted: Callable[[FuncOp], bool]) -> None:
 
     Inner ops keep their locations: a call has those of what it calls. The functions must not call themselves.
     """
-    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    chosen = {name for name, func in functions.items() if wanted(func)}
-    if not chosen:
-        return
-    for name in callees_first(functions):
+    functions = functions_of(module)
+    chosen = {name: func for name, func in functions.items() if wanted(func)}
+    for name in [*innermost_first(chosen), *(name for name in functions if name not in chosen)]:
         for op in list(functions[name].block.ops):
             if isinstance(op, CallOp) and (callee := op.callee.string_value()) in chosen:
                 _inline(op, functions[callee])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -38,20 +36,10 @@ from whence.provenance.lost import mark_lost
 from whence.sources import source_folder, write_source
 from whence.support.context import spans_enabled
 from whence.support.errors import PipelineError, ScheduleError
+from whence.support.garbage import fewer_collections
 
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""
-
-
-@contextmanager
-def fewer_collections() -> Generator[None]:
-    """Cyclic garbage collection made rare: it takes half the time of building IR, and finds nothing there."""
-    before = gc.get_threshold()
-    gc.set_threshold(200_000, before[1], before[2])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _silent(what: str, done: int, total: int) -> None:

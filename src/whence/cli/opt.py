@@ -30,7 +30,7 @@ from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.instrument import PassInfo, PassInstrument
-from whence.textio import attach_params, name_weights, write_files
+from whence.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.universe import ALL_PASSES
 
 
@@ -53,6 +53,12 @@ def _asm() -> type[Target]:
     from whence.cli.lower_all import LowerToAssembly
 
     return LowerToAssembly
+
+
+def _relay_text() -> type[Target]:
+    from whence.cli.relay_target import RelayText
+
+    return RelayText
 
 
 def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
@@ -121,6 +127,7 @@ class WhenceOptMain(xDSLOptMain):
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
         self.available_frontends["mlir"] = self._mlir
+        self.available_frontends["relay"] = self._relay
         self.available_frontends["onnx"] = lambda stream: _onnx(stream, self.args.input_shapes)
 
     def _mlir(self, stream: IO[bytes]) -> ModuleOp:
@@ -130,9 +137,12 @@ class WhenceOptMain(xDSLOptMain):
         attach_params(module, Path(self.args.input_file or ".").parent)
         return module
 
+    def _relay(self, stream: IO[bytes]) -> ModuleOp:
+        return relay_module(decoded(stream.read(), self.get_input_name()), Path(self.get_input_name()))
+
     def register_all_targets(self) -> None:
         super().register_all_targets()
-        self.available_targets |= {"llvm": _llvm, "asm": _asm}
+        self.available_targets |= {"llvm": _llvm, "asm": _asm, "relay": _relay_text}
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)

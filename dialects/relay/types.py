@@ -1,0 +1,137 @@
+"""Types of the language's values that are no tensors: references, algebraic data types, polymorphic functions.
+
+Tuples are builtin tuples, `tuple<tensor<4xf32>, tensor<i1>>`; functions builtin function types with one result,
+`(tensor<4xf32>) -> tensor<4xf32>`; a dimension that only a run decides is `?`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FunctionType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    TupleType,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+
+Types: TypeAlias = ArrayAttr[Attribute]
+
+
+@irdl_attr_definition
+class RefType(ParametrizedAttribute, TypeAttribute):
+    """A reference to a value: `!relay.ref<tensor<4xf32>>` (TVM's RelayRefType)."""
+
+    name = "relay.ref"
+    value: TypeAttribute = param_def()
+
+
+@irdl_attr_definition
+class TypeVar(ParametrizedAttribute, TypeAttribute):
+    """A type that a polymorphic function or data type leaves open: `!relay.type_var<"A">`."""
+
+    name = "relay.type_var"
+    hint: StringAttr = param_def()
+
+
+@irdl_attr_definition
+class AdtType(ParametrizedAttribute, TypeAttribute):
+    """An algebraic data type applied to types: `!relay.adt<@List, [tensor<i32>]>` (TVM's TypeCall)."""
+
+    name = "relay.adt"
+    definition: SymbolRefAttr = param_def()
+    arguments: Types = param_def()
+
+
+@irdl_attr_definition
+class Forall(ParametrizedAttribute, TypeAttribute):
+    """The type of a polymorphic function: `!relay.forall<["A"], (!relay.type_var<"A">) -> !relay.type_var<"A">>`."""
+
+    name = "relay.forall"
+    params: ArrayAttr[StringAttr] = param_def()
+    body: FunctionType = param_def()
+
+
+def adt_type(name: str, arguments: Sequence[Attribute] = ()) -> AdtType:
+    return AdtType(SymbolRefAttr(name), ArrayAttr(arguments))
+
+
+def tuple_type(fields: Sequence[Attribute]) -> TupleType:
+    return TupleType(cast("ArrayAttr[TypeAttribute]", ArrayAttr(tuple(fields))))
+
+
+UNIT = tuple_type(())
+"""The type of the tuple of nothing."""
+
+
+def fields_of(type_: Attribute) -> tuple[Attribute, ...] | None:
+    """The types in a tuple; None for another type."""
+    return tuple(type_.types) if isinstance(type_, TupleType) else None
+
+
+def function_type(type_params: Sequence[str], inputs: Sequence[Attribute], output: Attribute) -> FunctionType | Forall:
+    """The type of a function of one result."""
+    body = FunctionType.from_lists(list(inputs), [output])
+    return Forall(ArrayAttr(map(StringAttr, type_params)), body) if type_params else body
+
+
+def signature_of(type_: Attribute) -> FunctionType | None:
+    """Inputs and output of a function's type, a polymorphic one's with its type variables; None for another type."""
+    if isinstance(type_, Forall):
+        return type_.body
+    return type_ if isinstance(type_, FunctionType) else None
+
+
+def fits(expected: Attribute, found: Attribute) -> bool:
+    """Whether a value of type `found` may stand where `expected` is wanted: an open extent fits every extent."""
+    stack = [(expected, found)]
+    while stack:
+        a, b = stack.pop()
+        if a == b:
+            continue
+        match a, b:
+            case (TensorType(), TensorType()):
+                shapes = a.get_shape(), b.get_shape()
+                if a.element_type != b.element_type or len(shapes[0]) != len(shapes[1]):
+                    return False
+                if any(m != n and DYNAMIC_INDEX not in (m, n) for m, n in zip(*shapes, strict=True)):
+                    return False
+            case (TupleType(), TupleType()) if len(a.types) == len(b.types):
+                stack.extend(zip(a.types, b.types, strict=True))
+            case (RefType(), RefType()):
+                stack.append((a.value, b.value))
+            case (AdtType(), AdtType()) if a.definition == b.definition and len(a.arguments) == len(b.arguments):
+                stack.extend(zip(a.arguments, b.arguments, strict=True))
+            case (FunctionType(), FunctionType()) if len(a.inputs) == len(b.inputs):
+                stack.extend(zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=False))
+            case _:
+                return False
+    return True
+
+
+def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:
+    """A type with types in the place of type variables, those that an inner `Forall` binds apart."""
+    match type_:
+        case TypeVar():
+            return given.get(type_.hint.data, type_)
+        case TupleType():
+            return tuple_type([substituted(t, given) for t in type_.types])
+        case RefType():
+            return RefType(cast(TypeAttribute, substituted(type_.value, given)))
+        case AdtType():
+            return AdtType(type_.definition, ArrayAttr(substituted(t, given) for t in type_.arguments))
+        case FunctionType():
+            inputs = [substituted(t, given) for t in type_.inputs]
+            return FunctionType.from_lists(inputs, [substituted(t, given) for t in type_.outputs])
+        case Forall():
+            bound = {name.data for name in type_.params}
+            free = {name: value for name, value in given.items() if name not in bound}
+            return Forall(type_.params, cast(FunctionType, substituted(type_.body, free)))
+        case _:
+            return type_

@@ -1,0 +1,451 @@
+"""Expressions -> ops: types are inferred, then every expression is computed once, where all its readers see it.
+
+Lets become let-blocks: what their values need, in runs that only compute and runs that may do more. A function that
+calls itself is a let-block of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeAlias, TypeVar, cast
+
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.format import name_hint
+from ...dialects.relay.attributes import to_attribute
+from ...dialects.relay.binding import Flavour, IfOp, LetOp
+from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.data_types import (
+    ConstructOp,
+    ConstructorPattern,
+    MatchOp,
+    TuplePattern,
+    TypeDataOp,
+    VarPattern,
+    WildcardPattern,
+)
+from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
+from ...dialects.relay.types import AdtType, fields_of, signature_of
+from ...provenance.builder import fill
+from ...provenance.span import SourceName, Span
+from ...support.context import spans_enabled
+from ...support.errors import FrontendError
+from .expr import (
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    Program,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+    free_vars,
+    pattern_vars,
+)
+from .infer import infer, location_of
+from .let_blocks import bound_in_blocks
+from .operators import attributes_of, grouped, is_absent, operator_named
+from .purity import Purity
+from .scopes import Scope, scopes_of
+
+OpT = TypeVar("OpT", bound=Operation)
+Walk: TypeAlias = "Generator[Expr, SSAValue, SSAValue]"
+
+
+def elaborate(program: Program) -> ModuleOp:
+    """The module of a program, typed and located.
+
+    An expression without a span is located by the name of what it makes and a number, `nn.conv2d_0`.
+    Raises FrontendError where types do not fit.
+    """
+    infer(program)
+    module = ModuleOp([])
+    names, purity = _Names(), Purity(program)
+    for data in program.types.values():
+        constructors = [(one.name_hint, list(one.inputs)) for one in data.constructors]
+        op = TypeDataOp(data.header, list(data.type_vars), constructors)
+        fill(op, names.location(None, data.header))
+        module.body.block.add_op(op)
+    for name, function in program.functions.items():
+        _Elaborator(program, module, names, purity).function(name, function)
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise FrontendError(str(error)) from None
+    return module
+
+
+class _Names:
+    """Locations for what has no span."""
+
+    def __init__(self) -> None:
+        self._count: Counter[str] = Counter()
+        self._spans = spans_enabled()
+
+    def location(self, given: LocationAttr | None, name: str) -> LocationAttr:
+        """`given` if it is known, else the location of a name."""
+        if not self._spans:
+            return UNKNOWN_LOC
+        if given is not None and not isinstance(given, UnknownLoc):
+            return given
+        return Span(SourceName(name)).location
+
+    def of(self, expr: Expr, name: str) -> LocationAttr:
+        """The location of an expression; without a span that of `name` and how many had it before."""
+        if expr.span is None:
+            self._count[name] += 1
+            name = f"{name}_{self._count[name] - 1}"
+        return self.location(location_of(expr.span), name)
+
+
+class _Elaborator:
+    """The ops of one function."""
+
+    def __init__(self, program: Program, module: ModuleOp, names: _Names, purity: Purity):
+        self.program = program
+        self.module = module
+        self.names = names
+        self.purity = purity
+        self.values: dict[Expr, SSAValue] = {}
+        self.blocks: dict[Scope, Block] = {}
+        self.owner: LocationAttr = UNKNOWN_LOC
+        """Where the function is located, and what gives it its shape: let-blocks, ends of regions."""
+        self.bound: dict[Block, dict[Operation, None]] = {}
+        """Per block the ops that lets hold."""
+        self.inside: dict[Expr, Scope] = {}
+        self.opened: dict[tuple[Expr, int], Scope] = {}
+
+    def function(self, name: str, function: Function) -> None:
+        """Add the op of a global function."""
+        self.inside, self.opened = scopes_of(function)
+        inputs = [param.checked_type for param in function.params]
+        signature = signature_of(function.checked_type)
+        assert signature is not None
+        output = signature.outputs.data[0]
+        fields = fields_of(output)
+        flat = fields is not None and len(fields) != 1
+        outputs = list(fields) if flat and fields is not None else [output]
+        self.owner = self.names.location(location_of(function.span), name)
+        func = FuncOp(name, inputs, outputs, type_params=function.type_params, location=self.owner)
+        self._attributes(func, function)
+        if func.attributes.pop("Primitive", None) is not None:
+            func.properties["primitive"] = UnitAttr()
+        self.module.body.block.add_op(func)
+        self._parameters(function.params, func.block.args)
+        func.attributes["input_names"] = ArrayAttr(StringAttr(param.name_hint) for param in function.params)
+        self.blocks[self.opened[function, 0]] = func.block
+        body = function.body
+        if flat and isinstance(body, Tuple):
+            returned = [self.emit(field) for field in body.fields]
+            end = self.names.location(location_of(body.span), name)
+        else:
+            returned, end = [self.emit(body)], self.owner
+            if flat:
+                returned = self._unpacked(returned[0], func.block)
+        bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
+        last = ReturnOp(*returned)
+        last.location = end
+        func.block.add_op(last)
+
+    def _unpacked(self, value: SSAValue, block: Block) -> list[SSAValue]:
+        """The fields of a tuple."""
+        if isinstance(op := value.owner, TupleOp):
+            fields = list(op.fields)
+            if value.first_use is None and op.parent is block and op not in self.bound.get(block, {}):
+                op.detach()
+                op.erase()
+            return fields
+        found: list[SSAValue] = []
+        for index in range(len(fields_of(value.type) or ())):
+            get = TupleGetItemOp(value, index)
+            get.location = _place(value)
+            block.add_op(get)
+            found.append(get.result)
+        return found
+
+    def _parameters(self, params: Sequence[Var], arguments: Sequence[BlockArgument]) -> None:
+        for param, argument in zip(params, arguments, strict=True):
+            argument.name_hint = name_hint(param.name_hint)
+            argument.location = self.names.location(location_of(param.span), param.name_hint)
+            self.values[param] = argument
+
+    def _attributes(self, op: Operation, function: Function) -> None:
+        for key, value in function.attrs.items():
+            op.attributes[key] = value if isinstance(value, Attribute) else to_attribute(value)
+
+    # The walk.
+
+    def emit(self, root: Expr) -> SSAValue:
+        """The value of an expression, computed where its scope says, after all that is already there."""
+        stack: list[tuple[Expr, Walk]] = []
+        if (answer := self._at_hand(root)) is None:
+            stack.append((root, _EMIT[type(root)](self, root)))
+        while stack:
+            node, walk = stack[-1]
+            try:
+                child = next(walk) if answer is None else walk.send(answer)
+            except StopIteration as stop:
+                answer = self.values[node] = cast(SSAValue, stop.value)
+                stack.pop()
+                continue
+            if (answer := self._at_hand(child)) is None:
+                stack.append((child, _EMIT[type(child)](self, child)))
+        assert answer is not None
+        return answer
+
+    def _at_hand(self, node: Expr) -> SSAValue | None:
+        """The value of an expression that is computed, or made of nothing else."""
+        if node not in self.values and (leaf := _LEAVES.get(type(node))) is not None:
+            self.values[node] = leaf(self, node)
+        return self.values.get(node)
+
+    def add(self, op: OpT, node: Expr, name: str = "") -> OpT:
+        """Append an op in the scope of its expression."""
+        fill(op, self.names.of(node, name or op.name.removeprefix("relay.")))
+        self.blocks[self.inside[node]].add_op(op)
+        return op
+
+    def _region(self, owner: Expr, index: int, types: Sequence[Attribute] = ()) -> Block:
+        block = Block(arg_types=types)
+        self.blocks[self.opened[owner, index]] = block
+        return block
+
+    def _close(self, block: Block, value: SSAValue, location: LocationAttr) -> None:
+        """End a region that gives `value`."""
+        bound_in_blocks(block, self.bound.pop(block, {}), location)
+        block.add_op(YieldOp(value, location=location))
+
+    def constant(self, node: Constant) -> SSAValue:
+        op = self.add(ConstantOp.of(node.data, self.module, "const"), node, "const")
+        op.result.name_hint = None
+        return op.result
+
+    def variable(self, node: Var) -> SSAValue:
+        raise FrontendError(f"%{node.name_hint}: expected a variable that something binds, got a free one")
+
+    def global_function(self, node: GlobalVar) -> SSAValue:
+        return self.add(GlobalOp(node.name_hint, node.checked_type), node).result
+
+    def tuple_of(self, node: Tuple) -> Walk:
+        fields: list[SSAValue] = []
+        for field in node.fields:
+            fields.append((yield field))
+        return self.add(TupleOp(fields), node).result
+
+    def field(self, node: TupleGetItem) -> Walk:
+        return self.add(TupleGetItemOp((yield node.tuple_value), node.index), node).result
+
+    def ref_create(self, node: RefCreate) -> Walk:
+        return self.add(RefCreateOp((yield node.value)), node).result
+
+    def ref_read(self, node: RefRead) -> Walk:
+        return self.add(RefReadOp((yield node.ref)), node).result
+
+    def ref_write(self, node: RefWrite) -> Walk:
+        reference = yield node.ref
+        return self.add(RefWriteOp(reference, (yield node.value)), node).result
+
+    def call(self, node: Call) -> Walk:
+        if isinstance(node.op, Op):
+            return (yield from self._operator(node, node.op))
+        arguments: list[SSAValue] = []
+        for arg in node.args:
+            arguments.append((yield arg))
+        impure = not self.purity.is_pure_call(node)
+        match node.op:
+            case Constructor(name):
+                return self.add(ConstructOp(name, arguments, cast(AdtType, node.checked_type)), node, name).result
+            case GlobalVar(name):
+                fields = fields_of(node.checked_type)
+                if fields is None or len(fields) == 1:
+                    return self.add(CallOp(name, arguments, [node.checked_type], impure=impure), node, name).outputs[0]
+                call = self.add(CallOp(name, arguments, fields, impure=impure), node, name)
+                return self._together(list(call.outputs), node, call.location)
+            case _:
+                callee = yield node.op
+                return self.add(InvokeOp(callee, arguments, node.checked_type, impure), node).result
+
+    def _operator(self, node: Call, callee: Op) -> Walk:
+        cls = operator_named(callee.name)
+        declared = cls.operand_groups()
+        groups: list[SSAValue | list[SSAValue] | None] = []
+        absent = [is_absent(arg) for arg in node.args]
+        for group, arg in zip(declared, grouped(cls, list(node.args), absent), strict=True):
+            if arg is None:
+                groups.append(None)
+            elif not group.variadic:
+                groups.append((yield arg))
+            elif isinstance(arg, Tuple):
+                fields: list[SSAValue] = []
+                for field in arg.fields:
+                    fields.append((yield field))
+                groups.append(fields)
+            else:
+                groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
+        op = self.add(_made(cls, groups, attributes_of(cls, node.attrs)), node, callee.name)
+        return self._together(list(op.results), node, op.location) if cls.gives_tuple() else op.results[0]
+
+    def _together(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
+        """Several results as the one value that Relay takes them for."""
+        together = TupleOp(values)
+        together.location = location
+        self.blocks[self.inside[node]].add_op(together)
+        return together.result
+
+    def constructor(self, node: Constructor) -> SSAValue:
+        """A constructor as a value: the function that applies it."""
+        signature = signature_of(node.checked_type)
+        assert signature is not None
+        output = cast(AdtType, signature.outputs.data[0])
+        op = self.add(FnOp(list(signature.inputs), output), node, node.name_hint)
+        made = ConstructOp(node.name_hint, list(op.block.args), output)
+        op.block.add_ops([made, YieldOp(made.result)])
+        fill(op, op.location)
+        return op.result
+
+    def closure(self, node: Function) -> Walk:
+        signature = signature_of(node.checked_type)
+        assert signature is not None
+        location = self.names.of(node, "fn")
+        op = FnOp(list(signature.inputs), signature.outputs.data[0], node.type_params, location=location)
+        self._attributes(op, node)
+        self.blocks[self.opened[node, 0]] = op.block
+        self._parameters(node.params, op.block.args)
+        self._close(op.block, (yield node.body), location)
+        self.blocks[self.inside[node]].add_op(op)
+        return op.result
+
+    def let(self, node: Let) -> Walk:
+        block = self.blocks[self.inside[node]]
+        bound = self.bound.setdefault(block, {})
+        last = block.last_op
+        if isinstance(node.value, Function) and node.var in free_vars(node.value):
+            inner = Block(arg_types=[node.value.checked_type])
+            self._parameters([node.var], inner.args)
+            value = yield node.value
+            assert isinstance(value.owner, FnOp)
+            value.owner.detach()
+            value.name_hint = name_hint(node.var.name_hint)
+            inner.add_ops([value.owner, YieldOp(value, location=value.owner.location)])
+            op = LetOp(Flavour.REC, inner)
+            op.location = value.owner.location
+            block.add_op(op)
+            value = op.outputs[0]
+            # Who reads the function by another way than its name reads it here, too.
+            self.values[node.value] = value
+        else:
+            value = yield node.value
+        if isinstance(value.owner, Operation) and value.name_hint is None:
+            value.name_hint = name_hint(node.var.name_hint)
+        self.values[node.var] = value
+        op = block.first_op if last is None else last.next_op
+        while op is not None:
+            bound[op] = None
+            op = op.next_op
+        return (yield node.body)
+
+    def branch(self, node: If) -> Walk:
+        condition = yield node.cond
+        location = self.names.of(node, "if")
+        blocks: list[Block] = []
+        for index, body in enumerate((node.true_branch, node.false_branch)):
+            blocks.append(block := self._region(node, index))
+            self._close(block, (yield body), location)
+        return self._placed(IfOp(condition, blocks[0], blocks[1], node.checked_type), node, location).result
+
+    def match(self, node: Match) -> Walk:
+        data = yield node.data
+        location = self.names.of(node, "match")
+        clauses: list[tuple[Attribute, Block]] = []
+        for index, clause in enumerate(node.clauses):
+            variables = pattern_vars(clause.lhs)
+            block = self._region(node, index, [var.checked_type for var in variables])
+            self._parameters(variables, block.args)
+            self._close(block, (yield clause.rhs), location)
+            clauses.append((_pattern(clause.lhs), block))
+        op = MatchOp(data, clauses, node.checked_type, partial=not node.complete)
+        return self._placed(op, node, location).result
+
+    def _placed(self, op: OpT, node: Expr, location: LocationAttr) -> OpT:
+        op.location = location
+        self.blocks[self.inside[node]].add_op(op)
+        return op
+
+
+def _made(cls: type[Operator], groups: Sequence[Any], attributes: dict[str, Any]) -> Operator:
+    declared = cls.operand_groups()
+    loose = [group for group in declared if not group.single]
+    if len(loose) == 1:
+        # The values of the only such operand follow one another.
+        flat: list[Any] = []
+        for group in groups:
+            flat += group if isinstance(group, list) else [group]
+        groups = [value for value in flat if value is not None]
+    try:
+        return cls(*groups, **attributes)
+    except VerifyException as error:
+        raise FrontendError(str(error)) from None
+
+
+def _place(value: SSAValue) -> LocationAttr:
+    return value.location if isinstance(value, BlockArgument) else cast(Operation, value.owner).location
+
+
+def _pattern(pattern: Pattern) -> Attribute:
+    match pattern:
+        case PatternVar():
+            return VarPattern()
+        case PatternConstructor(constructor, patterns):
+            return ConstructorPattern(SymbolRefAttr(constructor.name_hint), ArrayAttr(map(_pattern, patterns)))
+        case PatternTuple(patterns):
+            return TuplePattern(ArrayAttr(map(_pattern, patterns)))
+        case _:
+            return WildcardPattern()
+
+
+_LEAVES: dict[type[Expr], Callable[[_Elaborator, Any], SSAValue]] = {
+    Constant: _Elaborator.constant,
+    Var: _Elaborator.variable,
+    GlobalVar: _Elaborator.global_function,
+    Constructor: _Elaborator.constructor,
+}
+_EMIT: dict[type[Expr], Callable[[_Elaborator, Any], Walk]] = {
+    Tuple: _Elaborator.tuple_of,
+    TupleGetItem: _Elaborator.field,
+    Call: _Elaborator.call,
+    Function: _Elaborator.closure,
+    Let: _Elaborator.let,
+    If: _Elaborator.branch,
+    RefCreate: _Elaborator.ref_create,
+    RefRead: _Elaborator.ref_read,
+    RefWrite: _Elaborator.ref_write,
+    Match: _Elaborator.match,
+}

@@ -1,0 +1,340 @@
+"""Relay as it is written: expressions, in Python or in text, before types are known and ops exist.
+
+Names and fields are TVM's. A node may be read in several places (a graph); what only one scope reads belongs to it.
+`elaborate.py` makes ops of expressions, `view.py` expressions of ops; nobody else works on them: passes work on ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from xdsl.ir import Attribute
+
+from ...provenance.span import SequentialSpan, Span
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+
+AnySpan: TypeAlias = Span | SequentialSpan | None
+
+
+@dataclass(eq=False)
+class Expr:
+    """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
+
+    span: AnySpan = field(default=None, kw_only=True)
+    type: Attribute | None = field(default=None, kw_only=True)
+    """What type inference found."""
+
+    @property
+    def checked_type(self) -> Attribute:
+        """The type that type inference found; raises FrontendError before it ran."""
+        if self.type is None:
+            raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
+        return self.type
+
+    def __add__(self, other: Expr) -> Call:
+        return _binary("add", self, other)
+
+    def __sub__(self, other: Expr) -> Call:
+        return _binary("subtract", self, other)
+
+    def __mul__(self, other: Expr) -> Call:
+        return _binary("multiply", self, other)
+
+    def __truediv__(self, other: Expr) -> Call:
+        return _binary("divide", self, other)
+
+    def __lt__(self, other: Expr) -> Call:
+        return _binary("less", self, other)
+
+    def __gt__(self, other: Expr) -> Call:
+        return _binary("greater", self, other)
+
+    def __le__(self, other: Expr) -> Call:
+        return _binary("less_equal", self, other)
+
+    def __ge__(self, other: Expr) -> Call:
+        return _binary("greater_equal", self, other)
+
+    def __neg__(self) -> Call:
+        return Call(Op("negative"), [self])
+
+    def __call__(self, *args: Expr) -> Call:
+        """A call of this function."""
+        return Call(self, list(args))
+
+
+def _binary(op: str, lhs: Expr, rhs: object) -> Call:
+    if not isinstance(rhs, Expr):
+        raise TypeError(f'convert "{rhs}" with `const` first')
+    return Call(Op(op), [lhs, rhs])
+
+
+@dataclass(eq=False)
+class Constant(Expr):
+    """A tensor of known values."""
+
+    data: Array
+
+
+@dataclass(frozen=True)
+class VirtualDevice:
+    """Where a value is to lie; -1 and "" leave it open. There is one device, so that it changes nothing."""
+
+    device_type: int = -1
+    virtual_device_id: int = -1
+    memory_scope: str = ""
+
+
+@dataclass(eq=False)
+class Var(Expr):
+    """A variable: of a function, a let or a pattern; elsewhere a free one."""
+
+    name_hint: str
+    type_annotation: Attribute | None = None
+    virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False)
+class GlobalVar(Expr):
+    """A function of the module, by name."""
+
+    name_hint: str
+
+
+@dataclass(eq=False)
+class Op(Expr):
+    """An operator, by TVM's name: `nn.conv2d`."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Tuple(Expr):
+    """Expressions as one value."""
+
+    fields: Sequence[Expr]
+
+
+@dataclass(eq=False)
+class TupleGetItem(Expr):
+    """One field of a tuple."""
+
+    tuple_value: Expr
+    index: int
+
+
+@dataclass(eq=False)
+class Call(Expr):
+    """An operator, a constructor or a function applied to arguments. `attrs` are an operator's that were given."""
+
+    op: Expr
+    args: Sequence[Expr]
+    attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    type_args: Sequence[Attribute] = ()
+
+
+@dataclass(eq=False)
+class Function(Expr):
+    """A function."""
+
+    params: Sequence[Var]
+    body: Expr
+    ret_type: Attribute | None = None
+    type_params: Sequence[str] = ()
+    attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+
+
+@dataclass(eq=False)
+class Let(Expr):
+    """A name for a value in `body`; a function may be called in its own body."""
+
+    var: Var
+    value: Expr
+    body: Expr
+
+
+@dataclass(eq=False)
+class If(Expr):
+    """One of two expressions, of which only that one is evaluated."""
+
+    cond: Expr
+    true_branch: Expr
+    false_branch: Expr
+
+
+@dataclass(eq=False)
+class RefCreate(Expr):
+    """A new reference."""
+
+    value: Expr
+
+
+@dataclass(eq=False)
+class RefRead(Expr):
+    """What a reference holds."""
+
+    ref: Expr
+
+
+@dataclass(eq=False)
+class RefWrite(Expr):
+    """Has a reference hold another value; gives `()`."""
+
+    ref: Expr
+    value: Expr
+
+
+@dataclass(eq=False)
+class Constructor(Expr):
+    """A constructor of the data type `belong_to`; `inputs` are the types of what it holds."""
+
+    name_hint: str
+    inputs: Sequence[Attribute]
+    belong_to: str
+    tag: int = -1
+
+
+@dataclass(eq=False)
+class Pattern:
+    """Base of patterns."""
+
+
+@dataclass(eq=False)
+class PatternWildcard(Pattern):
+    """Anything."""
+
+
+@dataclass(eq=False)
+class PatternVar(Pattern):
+    """Anything, which gets a name."""
+
+    var: Var
+
+
+@dataclass(eq=False)
+class PatternConstructor(Pattern):
+    """A value that a constructor made of what fits `patterns`."""
+
+    constructor: Constructor
+    patterns: Sequence[Pattern] = ()
+
+
+@dataclass(eq=False)
+class PatternTuple(Pattern):
+    """A tuple of what fits `patterns`."""
+
+    patterns: Sequence[Pattern] = ()
+
+
+@dataclass(eq=False)
+class Clause:
+    """What a match gives for values that fit a pattern."""
+
+    lhs: Pattern
+    rhs: Expr
+
+
+@dataclass(eq=False)
+class Match(Expr):
+    """The value of the first clause that fits; a `complete` one has a clause for every value."""
+
+    data: Expr
+    clauses: Sequence[Clause]
+    complete: bool = True
+
+
+@dataclass(eq=False)
+class TypeData:
+    """An algebraic data type; one without constructors is defined elsewhere."""
+
+    header: str
+    type_vars: Sequence[str]
+    constructors: Sequence[Constructor]
+
+
+def pattern_vars(pattern: Pattern) -> list[Var]:
+    """The variables that a pattern binds, in order."""
+    match pattern:
+        case PatternVar(var):
+            return [var]
+        case PatternConstructor(patterns=inner) | PatternTuple(patterns=inner):
+            return [var for one in inner for var in pattern_vars(one)]
+        case _:
+            return []
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """The expressions that a node is made of, in TVM's order; the variables it binds are not among them."""
+    match expr:
+        case Tuple():
+            yield from expr.fields
+        case TupleGetItem():
+            yield expr.tuple_value
+        case Call():
+            # Arguments come before what is called, as TVM's printer and graph executor count them.
+            yield from expr.args
+            yield expr.op
+        case Function():
+            yield expr.body
+        case Let():
+            yield expr.value
+            yield expr.body
+        case If():
+            yield from (expr.cond, expr.true_branch, expr.false_branch)
+        case RefCreate():
+            yield expr.value
+        case RefRead():
+            yield expr.ref
+        case RefWrite():
+            yield from (expr.ref, expr.value)
+        case Match():
+            yield expr.data
+            yield from (clause.rhs for clause in expr.clauses)
+        case _:
+            return
+
+
+def post_order(root: Expr) -> Iterator[Expr]:
+    """Every node below `root` once, each after those it is made of."""
+    seen: set[Expr] = set()
+    stack = [(root, children(root))]
+    while stack:
+        node, rest = stack[-1]
+        inner = next((child for child in rest if child not in seen), None)
+        if inner is None:
+            stack.pop()
+            if node not in seen:
+                seen.add(node)
+                yield node
+        else:
+            stack.append((inner, children(inner)))
+
+
+def free_vars(root: Expr) -> list[Var]:
+    """The variables that `root` reads and nothing in it binds, in the order of first reading."""
+    bound: set[Var] = set()
+    read: dict[Var, None] = {}
+    for node in post_order(root):
+        match node:
+            case Var():
+                read[node] = None
+            case Function():
+                bound.update(node.params)
+            case Let():
+                bound.add(node.var)
+            case Match():
+                bound.update(var for clause in node.clauses for var in pattern_vars(clause.lhs))
+            case _:
+                pass
+    return [var for var in read if var not in bound]
+
+
+@dataclass(eq=False)
+class Program:
+    """The functions and data types of a module, by name, in the order they were written in."""
+
+    functions: dict[str, Function] = field(default_factory=lambda: dict[str, Function]())
+    types: dict[str, TypeData] = field(default_factory=lambda: dict[str, TypeData]())

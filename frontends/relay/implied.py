@@ -1,0 +1,72 @@
+"""What operators imply of operands whose types nobody wrote: the weights beside known data, as TVM's relations do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from ...dialects.relay.attributes import to_python
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.signature import Tensor
+from .operators import attributes_of, name_of
+
+Types = Sequence[Attribute | None]
+Attrs = Mapping[str, Any]
+
+
+def implied(operator: type[Operator], types: Types, given: Mapping[str, Any]) -> dict[int, Attribute]:
+    """Argument number -> the type it must have, for the types that are known of a call's arguments."""
+    rule = _RULES.get(name_of(operator))
+    data = types[0] if types else None
+    if rule is None or not isinstance(data, TensorType):
+        return {}
+    defaults = {key: d.default_value for key, d in operator.declared_attributes().items()}
+    attrs: dict[str, Any] = {key: to_python(value) for key, value in defaults.items() if value is not None}
+    attrs.update(attributes_of(operator, given))
+    shapes = rule(cast(Tensor, data).get_shape(), attrs)
+    return {index: TensorType(cast(Tensor, data).element_type, shape) for index, shape in shapes.items()}
+
+
+def _dense(data: Sequence[int], attrs: Attrs) -> dict[int, Sequence[int]]:
+    return {1: (attrs["units"], data[-1])} if attrs.get("units") else {}
+
+
+def _convolution(spatial: int, transposed: bool) -> Callable[[Sequence[int], Attrs], dict[int, Sequence[int]]]:
+    def rule(data: Sequence[int], attrs: Attrs) -> dict[int, Sequence[int]]:
+        if not attrs.get("channels") or not attrs.get("kernel_size"):
+            return {}
+        inputs = data[cast(str, attrs["data_layout"]).index("C")]
+        outputs, groups = int(attrs["channels"]), int(attrs["groups"])
+        kernel = dict(zip("DHW"[3 - spatial :], attrs["kernel_size"], strict=True))
+        sides = (inputs, outputs // groups) if transposed else (outputs, inputs // groups)
+        # A transposed convolution's layout begins with the inputs: IOHW.
+        first, second = ("I", "O") if transposed else ("O", "I")
+        extents = {first: sides[0], second: sides[1], **kernel}
+        return {1: [extents[letter] for letter in cast(str, attrs["kernel_layout"])]}
+
+    return rule
+
+
+def _along(*operands: int) -> Callable[[Sequence[int], Attrs], dict[int, Sequence[int]]]:
+    """Vectors along the axis that the operator names."""
+
+    def rule(data: Sequence[int], attrs: Attrs) -> dict[int, Sequence[int]]:
+        return {index: (data[int(attrs["axis"])],) for index in operands}
+
+    return rule
+
+
+_RULES: dict[str, Callable[[Sequence[int], Attrs], dict[int, Sequence[int]]]] = {
+    "nn.dense": _dense,
+    "nn.bias_add": _along(1),
+    "nn.batch_norm": _along(1, 2, 3, 4),
+    "nn.layer_norm": _along(1, 2),
+    "nn.instance_norm": _along(1, 2),
+    "nn.group_norm": _along(1, 2),
+    "nn.prelu": _along(1),
+    **{f"nn.conv{n}d": _convolution(n, False) for n in (1, 2, 3)},
+    **{f"nn.conv{n}d_transpose": _convolution(n, True) for n in (1, 2, 3)},
+}

@@ -1,0 +1,438 @@
+"""Type inference of expressions: unification for the language, type rules of the operators for tensors.
+
+It walks an expression once, without recursion: each kind of node is a generator that asks for what it is made of.
+Operators whose operands are not known yet wait; in the end those are asked again, and weights that nobody annotated
+get the types that the operators beside them imply (`implied.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, StringAttr, TensorType, i1
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.element_types import tensor_type
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.signature import Tensor
+from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type, tuple_type
+from ...provenance.diagnostics import message
+from ...support.errors import FrontendError
+from .expr import (
+    AnySpan,
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    Program,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    TypeData,
+    Var,
+)
+from .implied import implied
+from .operators import attributes_of, grouped, is_absent, name_of, operator_named
+from .type_text import spelled
+from .unify import Hole, Made, Mismatch, Term, found, instance, joined, resolved, shown, term_of, unify
+
+Walk: TypeAlias = "Generator[Expr, Term, Term]"
+
+_BOOL = TensorType(i1, [])
+
+
+def location_of(span: AnySpan) -> LocationAttr:
+    """The location of a span; unknown without one."""
+    return span.location if span is not None else UNKNOWN_LOC
+
+
+def infer(program: Program) -> None:
+    """Find the type of every expression of a program, and keep it in `type`.
+
+    Raises FrontendError, with operator, layer and the two types, where they do not fit or cannot be found.
+    """
+    inference = Inference(program)
+    inference.run(list(program.functions.values()))
+
+
+def infer_expr(expr: Expr, program: Program | None = None) -> Attribute:
+    """The type of an expression among the functions and data types of a program."""
+    inference = Inference(program or Program())
+    inference.run([expr])
+    assert expr.type is not None
+    return expr.type
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A call of an operator whose operands are not known yet."""
+
+    call: Call
+    operator: type[Operator]
+    args: list[Term]
+    result: Hole
+
+
+class Inference:
+    """The terms found so far."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.terms: dict[Expr, Term] = {}
+        self._declared: dict[str, Term] = {}
+        self._waiting: list[_Waiting] = []
+        self._typed: list[Expr] = []
+        self._vars: dict[Var, None] = {}
+
+    def run(self, roots: Sequence[Expr]) -> None:
+        for root in roots:
+            self._walk(root)
+        for name, function in self.program.functions.items():
+            if function in self.terms and name in self._declared:
+                self.unify(self._declared[name], self.terms[function], function, f"@{name}")
+        self._settle()
+        for expr in (*self._vars, *self._typed):
+            expr.type = self._final(expr)
+
+    def _final(self, expr: Expr) -> Attribute:
+        if (type_ := resolved(self.terms[expr])) is None:
+            name = f"%{expr.name_hint}" if isinstance(expr, Var) else _name(expr)
+            what = "a type annotation or a use that tells the type"
+            raise FrontendError(message(name, what, shown(self.terms[expr], spelled), location_of(expr.span)))
+        return type_
+
+    def _walk(self, root: Expr) -> None:
+        if root in self.terms:
+            return
+        stack: list[tuple[Expr, Walk]] = [(root, self._visit(root))]
+        answer: Term | None = None
+        while stack:
+            node, walk = stack[-1]
+            try:
+                child = next(walk) if answer is None else walk.send(answer)
+            except StopIteration as stop:
+                answer = self.terms[node] = cast(Term, stop.value)
+                self._typed.append(node)
+                stack.pop()
+                continue
+            if (answer := self.terms.get(child)) is None and (leaf := _LEAVES.get(type(child))) is not None:
+                answer = leaf(self, child)
+                if not isinstance(child, Var):
+                    self.terms[child] = answer
+                    self._typed.append(child)
+            if answer is None:
+                stack.append((child, self._visit(child)))
+
+    def _visit(self, node: Expr) -> Walk:
+        return _VISITS[type(node)](self, node)
+
+    def unify(self, expected: Term, got: Term, at: Expr, what: str = "") -> None:
+        try:
+            unify(expected, got)
+        except Mismatch:
+            raise FrontendError(
+                message(what or _name(at), shown(expected, spelled), shown(got, spelled), location_of(at.span))
+            ) from None
+
+    def var_term(self, var: Var) -> Term:
+        if var not in self.terms:
+            self._vars[var] = None
+            self.terms[var] = Hole() if var.type_annotation is None else term_of(var.type_annotation)
+        return self.terms[var]
+
+    # One generator per kind of node.
+
+    def constant(self, node: Constant) -> Term:
+        return tensor_type(node.data)
+
+    def variable(self, node: Var) -> Term:
+        return self.var_term(node)
+
+    def global_function(self, node: GlobalVar) -> Term:
+        function = self.program.functions.get(node.name_hint)
+        if function is None:
+            raise FrontendError(
+                message(f"@{node.name_hint}", "a function of the module", "none", location_of(node.span))
+            )
+        return self._declaration(node.name_hint, function)
+
+    def _declaration(self, name: str, function: Function) -> Term:
+        if name not in self._declared:
+            inputs = [self.var_term(param) for param in function.params]
+            output = Hole() if function.ret_type is None else term_of(function.ret_type)
+            known = [resolved(term) for term in (*inputs, output)]
+            if all(t is not None for t in known):
+                types = cast(list[Attribute], known)
+                self._declared[name] = function_type(function.type_params, types[:-1], types[-1])
+            else:
+                self._declared[name] = Made("function", (*inputs, output))
+        return self._declared[name]
+
+    def operator(self, node: Op) -> Term:
+        raise FrontendError(
+            message(node.name, "a call of the operator", "the operator as a value", location_of(node.span))
+        )
+
+    def constructor(self, node: Constructor) -> Term:
+        data = self.data(node.belong_to, node)
+        variables = [TypeVar(StringAttr(name)) for name in data.type_vars]
+        type_ = function_type(data.type_vars, list(node.inputs), adt_type(data.header, variables))
+        return instance(type_)
+
+    def data(self, name: str, at: Expr) -> TypeData:
+        if name not in self.program.types:
+            raise FrontendError(message(name, "a data type of the module", "none", location_of(at.span)))
+        return self.program.types[name]
+
+    def tuple_of(self, node: Tuple) -> Walk:
+        parts: list[Term] = []
+        for field in node.fields:
+            parts.append((yield field))
+        return Made("tuple", tuple(parts))
+
+    def field(self, node: TupleGetItem) -> Walk:
+        term = found((yield node.tuple_value))
+        if isinstance(term, Hole):
+            # What waits may say what the tuple is.
+            self._settle(partly=True)
+            term = found(term)
+        parts = term.parts if isinstance(term, Made) and term.kind == "tuple" else None
+        if isinstance(term, Attribute):
+            parts = fields_of(term)
+        if parts is None or not 0 <= node.index < len(parts):
+            wanted = "a tuple" if parts is None else f"an index in [0, {len(parts)})"
+            got = shown(term, spelled) if parts is None else str(node.index)
+            raise FrontendError(message("tuple_get_item", wanted, got, location_of(node.span)))
+        return parts[node.index]
+
+    def call(self, node: Call) -> Walk:
+        args: list[Term] = []
+        for arg in node.args:
+            args.append((yield arg))
+        if isinstance(node.op, Op):
+            return self._operator_call(node, node.op, args)
+        callee = found((yield node.op))
+        if isinstance(callee, Attribute):
+            callee = instance(callee, node.type_args)
+        result = Hole()
+        expected = found(callee)
+        if isinstance(expected, Made) and expected.kind == "function" and len(expected.parts) != len(args) + 1:
+            wanted = f"{len(expected.parts) - 1} arguments"
+            raise FrontendError(message(_name(node), wanted, str(len(args)), location_of(node.span)))
+        self.unify(callee, Made("function", (*args, result)), node)
+        return result
+
+    def _operator_call(self, node: Call, op: Op, args: list[Term]) -> Term:
+        operator = operator_named(op.name)
+        if (result := self._applied(node, operator, args)) is not None:
+            return result
+        hole = Hole()
+        self._waiting.append(_Waiting(node, operator, args, hole))
+        return hole
+
+    def _applied(self, node: Call, operator: type[Operator], args: Sequence[Term]) -> Attribute | None:
+        """The type of a call of an operator; None while an operand is not known."""
+        types = [resolved(arg) for arg in args]
+        if any(t is None for t in types):
+            return None
+        location = location_of(node.span)
+        try:
+            attributes = attributes_of(operator, node.attrs)
+            groups = operand_types(operator, cast(list[Attribute], types), [is_absent(a) for a in node.args], location)
+            results = operator.inferred(operator.signature_for(groups, attributes, location))
+        except VerifyException as error:
+            raise FrontendError(str(error)) from None
+        return tuple_type(results) if operator.gives_tuple() else results[0]
+
+    def function(self, node: Function) -> Walk:
+        inputs = [self.var_term(param) for param in node.params]
+        body = yield node.body
+        if node.ret_type is not None:
+            self.unify(term_of(node.ret_type), body, node, "function result")
+            output = term_of(node.ret_type) if _is_whole(node.ret_type) else body
+        else:
+            output = body
+        known = [resolved(term) for term in (*inputs, output)]
+        if node.type_params:
+            if any(t is None for t in known):
+                self._settle(partly=True)
+                known = [resolved(term) for term in (*inputs, output)]
+            if any(t is None for t in known):
+                raise FrontendError(
+                    message("function", "types of all parameters of a polymorphic one", "_", location_of(node.span))
+                )
+            types = cast(list[Attribute], known)
+            return function_type(node.type_params, types[:-1], types[-1])
+        return Made("function", (*inputs, output))
+
+    def let(self, node: Let) -> Walk:
+        var = self.var_term(node.var)
+        value = yield node.value
+        self.unify(var, value, node.value, f"let %{node.var.name_hint}")
+        return (yield node.body)
+
+    def branch(self, node: If) -> Walk:
+        self.unify(_BOOL, (yield node.cond), node.cond, "if")
+        first = yield node.true_branch
+        second = yield node.false_branch
+        self.unify(first, second, node.false_branch, "if")
+        types = resolved(first), resolved(second)
+        return joined(types[0], types[1]) if types[0] is not None and types[1] is not None else first
+
+    def ref_create(self, node: RefCreate) -> Walk:
+        return Made("reference", ((yield node.value),))
+
+    def ref_read(self, node: RefRead) -> Walk:
+        held = Hole()
+        self.unify(Made("reference", (held,)), (yield node.ref), node, "ref_read")
+        return held
+
+    def ref_write(self, node: RefWrite) -> Walk:
+        reference = yield node.ref
+        value = yield node.value
+        self.unify(reference, Made("reference", (value,)), node, "ref_write")
+        return Made("tuple", ())
+
+    def match(self, node: Match) -> Walk:
+        data = yield node.data
+        result: Term | None = None
+        for clause in node.clauses:
+            self.pattern(clause.lhs, data, node)
+            got = yield clause.rhs
+            if result is None:
+                result = got
+            self.unify(result, got, clause.rhs, "match")
+        if result is None:
+            raise FrontendError(message("match", "at least one clause", "none", location_of(node.span)))
+        return result
+
+    def pattern(self, pattern: Pattern, data: Term, at: Match) -> None:
+        """Have the variables of a pattern fit the data."""
+        match pattern:
+            case PatternVar(var):
+                self.unify(self.var_term(var), data, at, f"match: %{var.name_hint}")
+            case PatternTuple(patterns):
+                parts = tuple(Hole() for _ in patterns)
+                self.unify(data, Made("tuple", parts), at, "match: tuple pattern")
+                for inner, part in zip(patterns, parts, strict=True):
+                    self.pattern(inner, part, at)
+            case PatternConstructor(constructor, patterns):
+                definition = self.data(constructor.belong_to, at)
+                holes: dict[str, Term] = {name: Hole() for name in definition.type_vars}
+                self.unify(data, Made(definition.header, tuple(holes.values())), at, f"match: {constructor.name_hint}")
+                if len(patterns) != len(constructor.inputs):
+                    wanted = f"{len(constructor.inputs)} patterns in {constructor.name_hint}"
+                    raise FrontendError(message("match", wanted, str(len(patterns)), location_of(at.span)))
+                for inner, type_ in zip(patterns, constructor.inputs, strict=True):
+                    self.pattern(inner, term_of(type_, holes), at)
+            case _:
+                return
+
+    # What waits.
+
+    def _settle(self, partly: bool = False) -> None:
+        """Type what waits, as far as operands got known; then with what operators imply of their operands.
+
+        Raises FrontendError for what is left, unless only a part is wanted.
+        """
+        while self._waiting:
+            rest = [one for one in self._waiting if not self._done(one)]
+            if len(rest) == len(self._waiting):
+                if any(self._implied(one) for one in rest):
+                    continue
+                if partly:
+                    return
+                one = rest[0]
+                unknown = next(a for a, t in zip(one.call.args, one.args, strict=True) if resolved(t) is None)
+                place = location_of(unknown.span or one.call.span)
+                raise FrontendError(
+                    message(name_of(one.operator), "operands of known types", f"{_name(unknown)} of type _", place)
+                )
+            self._waiting = rest
+
+    def _done(self, one: _Waiting) -> bool:
+        if (type_ := self._applied(one.call, one.operator, one.args)) is None:
+            return False
+        self.unify(one.result, type_, one.call)
+        return True
+
+    def _implied(self, one: _Waiting) -> bool:
+        """Whether the operator implies the type of an operand that is not known."""
+        types = [resolved(term) for term in one.args]
+        changed = False
+        for index, type_ in implied(one.operator, types, one.call.attrs).items():
+            if types[index] is None:
+                self.unify(one.args[index], type_, one.call)
+                changed = True
+        return changed
+
+
+def operand_types(
+    operator: type[Operator], types: Sequence[Attribute], absent: Sequence[bool], location: LocationAttr
+) -> list[list[Tensor]]:
+    """The tensor types in each declared operand, for the types of a call's arguments."""
+    groups: list[list[Tensor]] = []
+    for declared, type_ in zip(operator.operand_groups(), grouped(operator, types, absent), strict=True):
+        inside = () if type_ is None else fields_of(type_) if declared.variadic else (type_,)
+        if inside is None or not all(isinstance(t, TensorType) for t in inside):
+            wanted = "a tuple of tensors" if declared.variadic else "a tensor"
+            got = spelled(type_) if type_ is not None else "nothing"
+            raise FrontendError(message(name_of(operator), f"{wanted} as {declared.name}", got, location))
+        groups.append([cast(Tensor, t) for t in inside])
+    return groups
+
+
+def _is_whole(type_: Attribute) -> bool:
+    """Whether an annotation leaves nothing to be found."""
+    return isinstance(term_of(type_), Attribute)
+
+
+def _name(node: Expr) -> str:
+    """What an error calls an expression."""
+    match node:
+        case Var():
+            return f"%{node.name_hint}"
+        case Call(op=Op(name)):
+            return name
+        case Call(op=GlobalVar(name)):
+            return f"call of @{name}"
+        case Call(op=Constructor(name)):
+            return name
+        case _:
+            return type(node).__name__.lower()
+
+
+_LEAVES: dict[type[Expr], Callable[[Inference, Any], Term]] = {
+    Constant: Inference.constant,
+    Var: Inference.variable,
+    GlobalVar: Inference.global_function,
+    Op: Inference.operator,
+    Constructor: Inference.constructor,
+}
+_VISITS: dict[type[Expr], Callable[[Inference, Any], Walk]] = {
+    Tuple: Inference.tuple_of,
+    TupleGetItem: Inference.field,
+    Call: Inference.call,
+    Function: Inference.function,
+    Let: Inference.let,
+    If: Inference.branch,
+    RefCreate: Inference.ref_create,
+    RefRead: Inference.ref_read,
+    RefWrite: Inference.ref_write,
+    Match: Inference.match,
+}

@@ -1,0 +1,61 @@
+"""In which scope each expression of a graph is computed: the innermost one around all that read it.
+
+A scope is the body of a function, a branch or a clause. So what two branches share is computed before them, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .expr import Expr, Function, If, Match, children, post_order
+
+
+@dataclass(eq=False, frozen=True)
+class Scope:
+    """The body of a function, of a branch or of a clause: number `index` of those of `owner`."""
+
+    owner: Expr
+    index: int = 0
+    parent: Scope | None = None
+    depth: int = 0
+
+
+def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, int], Scope]]:
+    """The scope of each expression in a function, and the scopes that expressions open."""
+    root = Scope(function)
+    inside: dict[Expr, Scope] = {function.body: root}
+    opened: dict[tuple[Expr, int], Scope] = {(function, 0): root}
+    order = list(post_order(function.body))
+    for node in reversed(order):
+        here = inside[node]
+        for child, index in _placed(node):
+            scope = here
+            if index is not None:
+                scope = opened[node, index] = Scope(node, index, here, here.depth + 1)
+            inside[child] = scope if child not in inside else _common(inside[child], scope)
+    return inside, opened
+
+
+def _placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
+    """What a node is made of, and for what it opens a scope for the number of that."""
+    match node:
+        case Function():
+            yield node.body, 0
+        case If():
+            yield from ((node.cond, None), (node.true_branch, 0), (node.false_branch, 1))
+        case Match():
+            yield node.data, None
+            yield from ((clause.rhs, index) for index, clause in enumerate(node.clauses))
+        case _:
+            yield from ((child, None) for child in children(node))
+
+
+def _common(first: Scope, second: Scope) -> Scope:
+    """The innermost scope around two."""
+    while first is not second:
+        if first.depth < second.depth:
+            first, second = second, first
+        assert first.parent is not None
+        first = first.parent
+    return first

@@ -1,0 +1,191 @@
+"""Types with holes, and their unification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, StringAttr, TensorType, TupleType
+from xdsl.ir import Attribute, TypeAttribute
+
+from ...dialects.relay.types import AdtType, Forall, RefType, TypeVar, adt_type, fits, substituted, tuple_type
+
+HOLE = TypeVar(StringAttr("_"))
+"""`_` in an annotation: a type to be found."""
+
+
+class Mismatch(Exception):
+    """Two types do not fit each other."""
+
+
+@dataclass(eq=False)
+class Hole:
+    """A type not known yet; `found` once it is."""
+
+    found: Term | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """A type made of others, some of which may have holes."""
+
+    kind: str
+    parts: tuple[Term, ...]
+
+
+Term: TypeAlias = "Attribute | Hole | Made"
+
+
+def found(term: Term) -> Term:
+    """What a hole stands for, as far as it is known."""
+    path: list[Hole] = []
+    while isinstance(term, Hole) and term.found is not None:
+        path.append(term)
+        term = term.found
+    for hole in path:
+        hole.found = term
+    return term
+
+
+def term_of(type_: Attribute, given: Mapping[str, Term] | None = None) -> Term:
+    """A type with a new hole for each `_`, and terms in the place of type variables."""
+    given = given or {}
+    if isinstance(type_, TypeVar):
+        if type_ == HOLE:
+            return Hole()
+        return given.get(type_.hint.data, type_)
+    if isinstance(type_, Forall) or (parts := _parts(type_)) is None:
+        if given and all(isinstance(value, Attribute) for value in given.values()):
+            return substituted(type_, cast(dict[str, Attribute], dict(given)))
+        return type_
+    kind, inner = parts
+    terms = tuple(term_of(part, given) for part in inner)
+    return type_ if all(a is b for a, b in zip(terms, inner, strict=True)) else Made(kind, terms)
+
+
+def _parts(type_: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:
+    """How a type is made of others; None for tensors, type variables and polymorphic functions."""
+    match type_:
+        case TupleType():
+            return "tuple", tuple(type_.types)
+        case FunctionType():
+            return "function", (*type_.inputs, *type_.outputs)
+        case RefType():
+            return "reference", (type_.value,)
+        case AdtType():
+            return type_.definition.string_value(), tuple(type_.arguments)
+        case _:
+            return None
+
+
+def made(kind: str, parts: Sequence[Attribute]) -> Attribute:
+    """The inverse of `_parts`."""
+    match kind:
+        case "tuple":
+            return tuple_type(parts)
+        case "function":
+            return FunctionType.from_lists(list(parts[:-1]), [parts[-1]])
+        case "reference":
+            return RefType(cast(TypeAttribute, parts[0]))
+        case _:
+            return adt_type(kind, parts)
+
+
+def instance(type_: Attribute, given: Sequence[Attribute] = ()) -> Term:
+    """The type of one use of a polymorphic function, with holes or the given types for its variables."""
+    if not isinstance(type_, Forall):
+        return type_
+    names = [name.data for name in type_.params]
+    if given and len(given) != len(names):
+        raise Mismatch(f"{len(names)} type arguments", str(len(given)))
+    terms: list[Term] = list(given) if given else [Hole() for _ in names]
+    return term_of(type_.body, dict(zip(names, terms, strict=True)))
+
+
+def resolved(term: Term) -> Attribute | None:
+    """The type that a term stands for; None while it has holes."""
+    term = found(term)
+    if isinstance(term, Attribute):
+        return term
+    if isinstance(term, Hole):
+        return None
+    parts = [resolved(part) for part in term.parts]
+    return None if any(part is None for part in parts) else made(term.kind, cast(list[Attribute], parts))
+
+
+def shown(term: Term, spell: Callable[[Attribute], str] = str) -> str:
+    """A term for an error, `_` for what is not known."""
+    term = found(term)
+    if isinstance(term, Hole):
+        return "_"
+    if isinstance(term, Attribute):
+        return spell(term)
+    return spell(made(term.kind, [_known(part) for part in term.parts]))
+
+
+def _known(term: Term) -> Attribute:
+    term = found(term)
+    if isinstance(term, Made):
+        return made(term.kind, [_known(part) for part in term.parts])
+    return HOLE if isinstance(term, Hole) else term
+
+
+def unify(expected: Term, got: Term) -> None:
+    """Make two types one; raises Mismatch. An extent `?` fits every extent."""
+    stack = [(expected, got)]
+    while stack:
+        first, second = map(found, stack.pop())
+        if first is second:
+            continue
+        if isinstance(first, Hole):
+            _bind(first, second)
+        elif isinstance(second, Hole):
+            _bind(second, first)
+        elif isinstance(first, Attribute) and isinstance(second, Attribute) and first == second:
+            continue
+        else:
+            left, right = _made(first), _made(second)
+            if isinstance(first, Attribute) and isinstance(second, Attribute) and left is right:
+                if not fits(first, second):
+                    raise Mismatch
+                continue
+            if left is None or right is None or left.kind != right.kind or len(left.parts) != len(right.parts):
+                raise Mismatch
+            stack.extend(zip(left.parts, right.parts, strict=True))
+
+
+def _bind(hole: Hole, term: Term) -> None:
+    if _occurs(hole, term):
+        raise Mismatch
+    hole.found = term
+
+
+def _occurs(hole: Hole, term: Term) -> bool:
+    stack = [term]
+    while stack:
+        inner = found(stack.pop())
+        if inner is hole:
+            return True
+        if isinstance(inner, Made):
+            stack.extend(inner.parts)
+    return False
+
+
+def _made(term: Term) -> Made | None:
+    if isinstance(term, Made):
+        return term
+    parts = _parts(term) if isinstance(term, Attribute) else None
+    return Made(*parts) if parts is not None else None
+
+
+def joined(first: Attribute, second: Attribute) -> Attribute:
+    """The type of a value that has either of two types that fit: extents on which they differ are open."""
+    match first, second:
+        case (TensorType(), TensorType()):
+            pairs = zip(first.get_shape(), second.get_shape(), strict=True)
+            return TensorType(first.element_type, [m if m == n else DYNAMIC_INDEX for m, n in pairs])
+        case (TupleType(), TupleType()):
+            return tuple_type([joined(a, b) for a, b in zip(first.types, second.types, strict=True)])
+        case _:
+            return first

@@ -1,0 +1,385 @@
+"""Ops -> expressions, for printing and for those who look at a program as TVM's users do.
+
+In a let-block an op whose result has a name is a let; every other op is a node of the graph, which its readers share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ...dialects.relay.attributes import to_python
+from ...dialects.relay.binding import Flavour, IfOp, LetOp
+from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.data_types import ConstructOp, ConstructorPattern, MatchOp, TuplePattern, TypeDataOp, VarPattern
+from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
+from ...dialects.relay.types import UNIT, function_type, tuple_type
+from ...provenance.span import Span
+from .expr import (
+    AnySpan,
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+    Program,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    TypeData,
+    Var,
+)
+from .operators import call_of
+
+Walk: TypeAlias = Generator[Block, Expr, Expr]
+"""Asks for the expressions of blocks, and gives one."""
+Steps: TypeAlias = Generator[Block, Expr, None]
+
+_INTERNAL = ("input_names", "output_names")
+"""What the compiler notes of a function, and the language does not know."""
+
+
+def view(module: ModuleOp) -> Program:
+    """The program of a module. A primitive function is shown where it is called, as TVM shows it."""
+    viewer = _Viewer(module)
+    for op in module.ops:
+        if isinstance(op, TypeDataOp):
+            viewer.type_data(op)
+    for op in module.ops:
+        if isinstance(op, FuncOp) and (op.primitive is None or not viewer.is_called(op)):
+            viewer.program.functions[op.sym_name.data] = viewer.function(op)
+    return viewer.program
+
+
+class _Viewer:
+    """The expressions made so far."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.program = Program()
+        self.values: dict[SSAValue, Expr] = {}
+        self._constructors: dict[str, Constructor] = {}
+        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self._primitive: dict[str, Function] = {}
+        self._called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
+
+    def is_called(self, op: FuncOp) -> bool:
+        return op.sym_name.data in self._called
+
+    def type_data(self, op: TypeDataOp) -> None:
+        name = op.sym_name.data
+        made = [
+            Constructor(constructor, list(inputs), name, tag)
+            for tag, (constructor, inputs) in enumerate(zip(op.names(), op.inputs, strict=True))
+        ]
+        self._constructors.update({one.name_hint: one for one in made})
+        self.program.types[name] = TypeData(name, op.type_names(), made)
+
+    def function(self, op: FuncOp) -> Function:
+        outputs = op.function_type.outputs.data
+        output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
+        attrs = {key: _attribute(value) for key, value in op.attributes.items() if key not in _INTERNAL}
+        if op.primitive is not None:
+            attrs["Primitive"] = 1
+        params = self.variables(op.block.args, _names(op))
+        made = Function(params, _NOTHING, output, op.type_names(), attrs, span=_span(op))
+        made.type = function_type(op.type_names(), [a.type for a in op.block.args], output)
+        made.body = self.block(op.block)
+        return made
+
+    def variables(self, arguments: Sequence[BlockArgument], names: Sequence[str] = ()) -> list[Var]:
+        """The variables of a block's arguments, under the names that the source has, if it has any."""
+        found: list[Var] = []
+        for index, argument in enumerate(arguments):
+            name = names[index] if index < len(names) else argument.name_hint or f"p{index}"
+            var = Var(name, argument.type, span=Span.of(argument.location), type=argument.type)
+            self.values[argument] = var
+            found.append(var)
+        return found
+
+    def block(self, root: Block) -> Expr:
+        """What a block gives. Blocks within it are done first, on a stack of their own."""
+        answer: Expr | None = None
+        stack = [self._block(root)]
+        while stack:
+            try:
+                inner = next(stack[-1]) if answer is None else stack[-1].send(answer)
+            except StopIteration as stop:
+                answer = cast(Expr, stop.value)
+                stack.pop()
+                continue
+            answer = None
+            stack.append(self._block(inner))
+        assert answer is not None
+        return answer
+
+    def _block(self, block: Block) -> Walk:
+        lets: list[tuple[Var, Expr, AnySpan]] = []
+        yield from self._ops(block, lets, False)
+        last = block.last_op
+        values = [self.values[value] for value in last.operands] if last is not None else []
+        body = values[0] if len(values) == 1 else self._together(values, last)
+        for var, value, span in reversed(lets):
+            body = Let(var, value, body, span=span, type=body.type)
+        return body
+
+    def _together(self, values: list[Expr], last: Operation | None) -> Expr:
+        made = Tuple(values)
+        made.type = tuple_type([value.checked_type for value in values])
+        around = last.parent_op() if last is not None else None
+        if last is not None and around is not None and last.location != around.location:
+            made.span = _span(last)
+        return made
+
+    def _ops(self, block: Block, lets: list[tuple[Var, Expr, AnySpan]], bound: bool) -> Steps:
+        ordered = _ordered(block)
+        for op in block.ops:
+            if isinstance(op, ReturnOp | YieldOp):
+                break
+            if isinstance(op, LetOp):
+                yield from self._let_block(op, lets)
+                continue
+            blocks: list[Expr] = []
+            self._open(op)
+            for region in op.regions:
+                blocks.append((yield region.block))
+            node = self._node(op, blocks)
+            self._give(op, node)
+            self._bind(op, node, lets, bound, op in ordered)
+
+    def _let_block(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Steps:
+        if op.kind is Flavour.REC:
+            yield from self._recursive(op, lets)
+            return
+        last = op.block.last_op
+        for inner, outer in zip(last.operands if last is not None else (), op.outputs, strict=True):
+            # The name outside is the one that readers know.
+            if outer.name_hint is not None:
+                inner.name_hint = inner.name_hint and outer.name_hint
+        yield from self._ops(op.block, lets, True)
+        for inner, outer in zip(last.operands if last is not None else (), op.outputs, strict=True):
+            self.values[outer] = self.values[inner]
+
+    def _recursive(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Steps:
+        variables = self.variables(op.block.args)
+        yield from self._ops(op.block, lets, False)
+        last = op.block.last_op
+        assert last is not None
+        for var, argument, inner, outer in zip(variables, op.block.args, last.operands, op.outputs, strict=True):
+            var.name_hint = outer.name_hint or argument.name_hint or var.name_hint
+            lets.append((var, self.values[inner], _span(op)))
+            self.values[outer] = var
+
+    def _bind(
+        self, op: Operation, node: Expr, lets: list[tuple[Var, Expr, AnySpan]], bound: bool, ordered: bool
+    ) -> None:
+        """A let for an op that is one, and for what must happen before something else, or for nobody."""
+        read = any(result.first_use is not None for result in op.results)
+        named = bound and len(op.results) == 1 and op.results[0].name_hint is not None
+        if not named and not ordered and (read or is_side_effect_free(op)):
+            return
+        name = op.results[0].name_hint or "x" if read or named else "_"
+        var = Var(name or "x", span=_span(op), type=node.type)
+        lets.append((var, node, _span(op)))
+        if len(op.results) == 1:
+            self.values[op.results[0]] = var
+            return
+        for index, result in enumerate(op.results):
+            self.values[result] = TupleGetItem(var, index, span=_span(op), type=result.type)
+
+    def _open(self, op: Operation) -> None:
+        """Name what the regions of an op bind."""
+        match op:
+            case FnOp():
+                self.variables(op.block.args)
+            case MatchOp():
+                for region in op.clauses:
+                    self.variables(region.block.args)
+            case _:
+                return
+
+    def _give(self, op: Operation, node: Expr) -> None:
+        """What stands for the results of an op."""
+        if (isinstance(op, Operator) and op.gives_tuple()) or (isinstance(op, CallOp) and len(op.outputs) != 1):
+            for index, result in enumerate(op.results):
+                self.values[result] = TupleGetItem(node, index, span=_span(op), type=result.type)
+        elif op.results:
+            self.values[op.results[0]] = node
+
+    def _node(self, op: Operation, blocks: list[Expr]) -> Expr:
+        node = _NODES[type(op)](self, op, blocks) if type(op) in _NODES else self._operator(cast(Operator, op))
+        node.span = _span(op)
+        if node.type is None:
+            node.type = op.results[0].type if len(op.results) == 1 else tuple_type([r.type for r in op.results])
+        return node
+
+    def args(self, values: Sequence[SSAValue]) -> list[Expr]:
+        return [self.values[value] for value in values]
+
+    def _operator(self, op: Operator) -> Expr:
+        callee, places, attrs = call_of(op)
+        args: list[Expr] = []
+        for place in places:
+            match place:
+                case None:
+                    args.append(Tuple([], type=UNIT))
+                case int():
+                    args.append(self.values[op.operands[place]])
+                case _:
+                    fields = [op.operands[index] for index in place]
+                    type_ = tuple_type([value.type for value in fields])
+                    args.append(Tuple(self.args(fields), type=type_, span=_span(op)))
+        made = Call(callee, args, attrs)
+        if op.gives_tuple():
+            made.type = tuple_type([result.type for result in op.results])
+        return made
+
+    def constant(self, op: ConstantOp, _: list[Expr]) -> Expr:
+        return Constant(op.value(self.module))
+
+    def call(self, op: CallOp, _: list[Expr]) -> Expr:
+        name = op.callee.string_value()
+        target = self._functions.get(name)
+        made = Call(GlobalVar(name), self.args(op.arguments))
+        if target is not None:
+            made.op.type = function_type(
+                target.type_names(), target.function_type.inputs.data, target.function_type.outputs.data[0]
+            )
+            if target.primitive is not None:
+                if name not in self._primitive:
+                    self._primitive[name] = self.function(target)
+                made.op = self._primitive[name]
+        return made
+
+    def fn(self, op: FnOp, blocks: list[Expr]) -> Expr:
+        params = [cast(Var, self.values[argument]) for argument in op.block.args]
+        attrs = {key: _attribute(value) for key, value in op.attributes.items()}
+        return Function(params, blocks[0], op.signature.outputs.data[0], op.type_names(), attrs)
+
+    def global_function(self, op: GlobalOp, _: list[Expr]) -> Expr:
+        return GlobalVar(op.symbol.string_value())
+
+    def invoke(self, op: InvokeOp, _: list[Expr]) -> Expr:
+        return Call(self.values[op.function], self.args(op.arguments))
+
+    def branch(self, op: IfOp, blocks: list[Expr]) -> Expr:
+        return If(self.values[op.condition], blocks[0], blocks[1])
+
+    def tuple_of(self, op: TupleOp, _: list[Expr]) -> Expr:
+        fields = self.args(op.fields)
+        if (whole := _whole(op, fields)) is not None:
+            return whole
+        return Tuple(fields)
+
+    def field(self, op: TupleGetItemOp, _: list[Expr]) -> Expr:
+        return TupleGetItem(self.values[op.tuple_value], op.index.value.data)
+
+    def ref_create(self, op: RefCreateOp, _: list[Expr]) -> Expr:
+        return RefCreate(self.values[op.value])
+
+    def ref_read(self, op: RefReadOp, _: list[Expr]) -> Expr:
+        return RefRead(self.values[op.ref])
+
+    def ref_write(self, op: RefWriteOp, _: list[Expr]) -> Expr:
+        return RefWrite(self.values[op.ref], self.values[op.value])
+
+    def construct(self, op: ConstructOp, _: list[Expr]) -> Expr:
+        return Call(self._constructors[op.constructor.string_value()], self.args(op.arguments))
+
+    def match(self, op: MatchOp, blocks: list[Expr]) -> Expr:
+        clauses: list[Clause] = []
+        for pattern, region, body in zip(op.patterns, op.clauses, blocks, strict=True):
+            variables = iter([cast(Var, self.values[argument]) for argument in region.block.args])
+            clauses.append(Clause(self._pattern(pattern, variables), body))
+        return Match(self.values[op.data], clauses, op.partial is None)
+
+    def _pattern(self, pattern: Attribute, variables: Iterator[Var]) -> Pattern:
+        match pattern:
+            case VarPattern():
+                return PatternVar(next(variables))
+            case ConstructorPattern():
+                inner = [self._pattern(p, variables) for p in pattern.patterns]
+                return PatternConstructor(self._constructors[pattern.constructor.string_value()], inner)
+            case TuplePattern():
+                return PatternTuple([self._pattern(p, variables) for p in pattern.patterns])
+            case _:
+                return PatternWildcard()
+
+
+_NOTHING = Tuple([])
+
+
+def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
+    """The call that gives just this tuple, of an operator or function with several results."""
+    owners = {value.owner for value in op.fields}
+    if len(owners) != 1 or not isinstance(owner := owners.pop(), Operator | CallOp) or not fields:
+        return None
+    if tuple(owner.results) != tuple(op.fields) or owner.location != op.location:
+        return None
+    first = fields[0]
+    return first.tuple_value if isinstance(first, TupleGetItem) else None
+
+
+def _ordered(block: Block) -> set[Operation]:
+    """The ops with an effect that others follow, lets or with an effect themselves."""
+    found: set[Operation] = set()
+    follows = False
+    for op in reversed(list(block.ops)):
+        if not is_side_effect_free(op):
+            if follows:
+                found.add(op)
+            follows = True
+        follows = follows or isinstance(op, LetOp)
+    return found
+
+
+def _span(op: Operation) -> AnySpan:
+    return Span.of(op.location)
+
+
+def _names(op: FuncOp) -> list[str]:
+    names = op.attributes.get("input_names")
+    return [name.data for name in cast("ArrayAttr[StringAttr]", names)] if isinstance(names, ArrayAttr) else []
+
+
+def _attribute(value: Attribute) -> Any:
+    try:
+        return to_python(value)
+    except TypeError:
+        return value
+
+
+_NODES: dict[type[Operation], Callable[[_Viewer, Any, list[Expr]], Expr]] = {
+    ConstantOp: _Viewer.constant,
+    CallOp: _Viewer.call,
+    FnOp: _Viewer.fn,
+    GlobalOp: _Viewer.global_function,
+    InvokeOp: _Viewer.invoke,
+    IfOp: _Viewer.branch,
+    TupleOp: _Viewer.tuple_of,
+    TupleGetItemOp: _Viewer.field,
+    RefCreateOp: _Viewer.ref_create,
+    RefReadOp: _Viewer.ref_read,
+    RefWriteOp: _Viewer.ref_write,
+    ConstructOp: _Viewer.construct,
+    MatchOp: _Viewer.match,
+}

@@ -1,0 +1,171 @@
+"""Purity: which functions, closures and calls do more than compute their result.
+
+An op is impure when it makes, reads or writes a reference; so is a call of a function whose body has such an op, or of
+one that is not known. Operators that say something about a run (`Stateful`: dropout, random numbers) may go when nobody
+reads them, but must not be moved, repeated or merged: a call of a function that has one counts as impure, too.
+Recursion is pure unless something else says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ....dialects.relay.binding import IfOp, LetOp
+from ....dialects.relay.core import CallOp, FuncOp
+from ....dialects.relay.data_types import MatchOp
+from ....dialects.relay.functions import FnOp, GlobalOp, InvokeOp
+from ....dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from ....dialects.relay.traits import Stateful
+from ....dialects.relay.tuples import TupleGetItemOp, TupleOp
+from .traversal import functions_of, pre_order
+
+Function = FuncOp | FnOp
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an op, with what is in it and by the marks of its calls, only computes: it may be moved and copied."""
+    if not op.regions:
+        return is_side_effect_free(op) and not op.has_trait(Stateful)
+    if isinstance(op, FnOp):
+        return True
+    todo = [op]
+    while todo:
+        one = todo.pop()
+        if one.regions and not isinstance(one, FnOp):
+            todo.extend(inner for region in one.regions for block in region.blocks for inner in block.ops)
+        elif not isinstance(one, FnOp) and (not is_side_effect_free(one) or one.has_trait(Stateful)):
+            if not one.results and one.next_op is None:
+                continue  # what ends the region
+            return False
+    return True
+
+
+@dataclass
+class Purity:
+    """What is known of the functions of a module, by the ops alone: marks that calls have are not looked at."""
+
+    impure: set[Function] = field(default_factory=lambda: set[Function]())
+    """The functions and closures a call of which may read or write references."""
+    targets: dict[Operation, tuple[frozenset[Function], bool]] = field(
+        default_factory=lambda: dict[Operation, tuple[frozenset[Function], bool]]()
+    )
+    """Per call the functions that it may call, and whether there may be others."""
+
+    def is_impure_call(self, call: Operation) -> bool:
+        """Whether a call or invoke may read or write references."""
+        known, others = self.targets[call]
+        return others or not self.impure.isdisjoint(known)
+
+
+def analyse_purity(module: ModuleOp) -> Purity:
+    """The purity of all functions and closures of a module, recursive ones taken as pure where nothing speaks against.
+
+    Linear in the size of the module, but for values that pass through many branches before they are called.
+    """
+    functions, found = functions_of(module), Purity()
+    callers: dict[Function, set[Function]] = {}
+    for root in functions.values():
+        around: dict[Operation, Function] = {}
+        for op in pre_order(root):
+            parent = op.parent_op()
+            caller = op if parent is None or op is root else around[parent]
+            assert isinstance(caller, Function)
+            if op.regions:
+                around[op] = op if isinstance(op, Function) else caller
+            if op is root:
+                continue
+            if isinstance(op, CallOp | InvokeOp):
+                found.targets[op] = known, others = _targets(op, functions)
+                for target in known:
+                    callers.setdefault(target, set()).add(caller)
+                if others:
+                    found.impure.add(caller)
+            elif isinstance(op, RefCreateOp | RefReadOp | RefWriteOp) or op.has_trait(Stateful):
+                found.impure.add(caller)
+    todo = list(found.impure)
+    while todo:
+        for caller in callers.get(todo.pop(), ()):
+            if caller not in found.impure:
+                found.impure.add(caller)
+                todo.append(caller)
+    return found
+
+
+def mark_calls(module: ModuleOp, purity: Purity | None = None) -> list[Operation]:
+    """Set or clear the `impure` marks of the calls of a module; the calls whose mark changed."""
+    purity = purity or analyse_purity(module)
+    changed: list[Operation] = []
+    for call in purity.targets:
+        impure = purity.is_impure_call(call)
+        if impure == ("impure" in call.properties):
+            continue
+        changed.append(call)
+        if impure:
+            call.properties["impure"] = UnitAttr()
+        else:
+            del call.properties["impure"]
+    return changed
+
+
+def _targets(call: CallOp | InvokeOp, functions: dict[str, FuncOp]) -> tuple[frozenset[Function], bool]:
+    if isinstance(call, InvokeOp):
+        return possible_functions(call.function, functions)
+    callee = functions.get(call.callee.string_value())
+    return (frozenset(), True) if callee is None else (frozenset({callee}), False)
+
+
+def possible_functions(value: SSAValue, functions: dict[str, FuncOp]) -> tuple[frozenset[Function], bool]:
+    """The functions that a value may be, and whether it may be others, too."""
+    known: set[Function] = set()
+    seen: set[SSAValue] = set()
+    todo = [value]
+    others = False
+    while todo:
+        one = todo.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        match one.owner:
+            case FnOp() as fn:
+                known.add(fn)
+            case GlobalOp() as symbol if symbol.symbol.string_value() in functions:
+                known.add(functions[symbol.symbol.string_value()])
+            case TupleGetItemOp(tuple_value=fields) as get if isinstance(fields.owner, TupleOp):
+                todo.append(fields.owner.fields[get.index.value.data])
+            case LetOp() | IfOp() | MatchOp() as op if isinstance(one, OpResult):
+                todo.extend(_yielded(op, one.index))
+            case _:
+                let = one.owner.parent_op() if isinstance(one, BlockArgument) else None
+                if isinstance(one, BlockArgument) and isinstance(let, LetOp):
+                    todo.extend(_yielded(let, one.index))
+                else:
+                    others = True
+    return frozenset(known), others
+
+
+def _yielded(op: Operation, index: int) -> Iterable[SSAValue]:
+    """What the regions of an op yield for one of its results."""
+    for region in op.regions:
+        if (last := region.block.last_op) is not None:
+            yield last.operands[index]
+
+
+def impure_ops(root: Operation) -> set[Operation]:
+    """The ops in `root` that are not pure, in the sense of `is_pure`: those that have an effect, and those around them.
+
+    What a closure does, it does when it is called: around an effect in it, no op outside of it is impure.
+    """
+    found: set[Operation] = set()
+    for op in pre_order(root):
+        if op.regions or is_pure(op) or (not op.results and op.next_op is None):
+            continue
+        one: Operation | None = op
+        while one is not None and one not in found and not isinstance(one, FnOp | FuncOp):
+            found.add(one)
+            one = one.parent_op()
+    return found

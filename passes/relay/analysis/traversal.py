@@ -1,0 +1,91 @@
+"""Ways through a program: flat over blocks, down into regions; never by recursion, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ....dialects.relay.binding import LetOp
+from ....dialects.relay.core import FuncOp
+
+
+def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
+    """The functions of a module by name."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+
+
+def inside(op: Operation) -> Iterator[Operation]:
+    """The ops of the blocks of `op`, without those in their regions."""
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.ops
+
+
+def post_order(root: Operation) -> Iterator[Operation]:
+    """Every op in `root`, then `root`: each once, after those before it in its block and those in its regions."""
+    stack = [(root, inside(root))]
+    while stack:
+        op, rest = stack[-1]
+        if (inner := next(rest, None)) is None:
+            stack.pop()
+            yield op
+        elif inner.regions:
+            stack.append((inner, inside(inner)))
+        else:
+            yield inner
+
+
+def pre_order(root: Operation) -> Iterator[Operation]:
+    """`root`, then every op in it, in the order of the text."""
+    yield root
+    stack = [inside(root)]
+    while stack:
+        if (inner := next(stack[-1], None)) is None:
+            stack.pop()
+            continue
+        yield inner
+        if inner.regions:
+            stack.append(inside(inner))
+
+
+def made_of(values: Iterable[SSAValue]) -> list[Operation]:
+    """The ops that `values` are computed by, each once and after those that it reads; what regions read included."""
+    seen: set[Operation] = set()
+    found: list[Operation] = []
+    for value in values:
+        stack = [(owner, iter(_read(owner)))] if isinstance(owner := value.owner, Operation) else []
+        seen.update(op for op, _ in stack)
+        while stack:
+            op, rest = stack[-1]
+            for read in rest:
+                made = read.owner
+                if isinstance(made, Operation) and made not in seen:
+                    seen.add(made)
+                    stack.append((made, iter(_read(made))))
+                    break
+            else:
+                stack.pop()
+                found.append(op)
+    return list(dict.fromkeys(found))
+
+
+def _read(op: Operation) -> tuple[SSAValue, ...]:
+    if not op.regions:
+        return tuple(op.operands)
+    return tuple(value for inner in pre_order(op) for value in inner.operands)
+
+
+def region_around(value: SSAValue) -> Region | None:
+    """The region in which a value is made."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    return block.parent if block is not None else None
+
+
+def is_binding(op: Operation) -> bool:
+    """Whether an op is a binding of a let-block: one that has names for its results."""
+    if not isinstance(op.parent_op(), LetOp):
+        return False
+    return any(result.name_hint is not None for result in op.results)

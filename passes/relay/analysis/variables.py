@@ -1,0 +1,104 @@
+"""Which values and type variables a piece of a program reads from around it, and which it binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
+
+from ....dialects.relay.types import Forall, TypeVar
+from .traversal import is_binding, pre_order
+
+
+def free_vars(root: Operation) -> list[SSAValue]:
+    """The values that `root` and what is in it read and that are made elsewhere, in the order of their first use."""
+    made: set[SSAValue] = set()
+    read: dict[SSAValue, None] = {}
+    for op in pre_order(root):
+        made.update(op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                made.update(block.args)
+        read.update(dict.fromkeys(op.operands))
+    return [value for value in read if value not in made]
+
+
+def bound_vars(root: Operation) -> list[SSAValue]:
+    """The parameters, pattern variables and bindings of let-blocks in `root`, in the order of the text."""
+    found: dict[SSAValue, None] = {}
+    for op in pre_order(root):
+        for region in op.regions:
+            for block in region.blocks:
+                found.update(dict.fromkeys(block.args))
+        if is_binding(op):
+            found.update(dict.fromkeys(op.results))
+    return list(found)
+
+
+def all_vars(root: Operation) -> list[SSAValue]:
+    """What `root` binds, then what it reads from around it."""
+    return [*bound_vars(root), *free_vars(root)]
+
+
+def bound_type_vars(root: Operation) -> list[str]:
+    """The type parameters of functions and data types in `root`."""
+    found: dict[str, None] = {}
+    for op in pre_order(root):
+        found.update(dict.fromkeys(_parameters(op)))
+    return list(found)
+
+
+def free_type_vars(root: Operation) -> list[str]:
+    """The names of the type variables in `root` that no function or data type around them, within `root`, binds."""
+    found: dict[str, None] = {}
+    bound: dict[Operation, frozenset[str]] = {}
+    for op in pre_order(root):
+        parent = op.parent_op()
+        outside = bound.get(parent, frozenset()) if parent is not None else frozenset[str]()
+        known = outside | set(_parameters(op))
+        if op.regions:
+            bound[op] = known
+        for type_ in _types(op):
+            found.update(dict.fromkeys(name for name in type_variables(type_) if name not in known))
+    return list(found)
+
+
+def type_variables(type_: Attribute) -> tuple[str, ...]:
+    """The names of the free type variables of a type, each once."""
+    found: dict[str, None] = {}
+    stack: list[tuple[Attribute, frozenset[str]]] = [(type_, frozenset())]
+    while stack:
+        one, bound = stack.pop()
+        match one:
+            case TypeVar():
+                if one.hint.data not in bound:
+                    found[one.hint.data] = None
+            case Forall():
+                stack.append((one.body, bound | {name.data for name in one.params}))
+            case FunctionType():
+                stack += [(t, bound) for t in reversed([*one.inputs, *one.outputs])]
+            case ArrayAttr():
+                stack += [(t, bound) for t in reversed(one.data)]
+            case ParametrizedAttribute():
+                stack += [(t, bound) for t in reversed(one.parameters)]
+            case _:
+                pass
+    return tuple(found)
+
+
+def _parameters(op: Operation) -> tuple[str, ...]:
+    names = op.properties.get("type_params")
+    if not isinstance(names, ArrayAttr):
+        return ()
+    return tuple(name.data for name in cast(ArrayAttr[StringAttr], names))
+
+
+def _types(op: Operation) -> Iterator[Attribute]:
+    yield from op.result_types
+    for region in op.regions:
+        for block in region.blocks:
+            yield from (argument.type for argument in block.args)
+    if (inputs := op.properties.get("inputs")) is not None:
+        yield inputs

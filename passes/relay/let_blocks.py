@@ -1,0 +1,235 @@
+"""What the normal forms do with let-blocks: make them, take them apart, move what only computes to where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+
+from ...dialects.relay.binding import Flavour, IfOp, LetOp
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.data_types import MatchOp
+from ...dialects.relay.functions import FnOp, GlobalOp, YieldOp
+from ...provenance.ledger import current_ledger
+from .analysis.traversal import post_order
+
+NAME = "x"
+"""What a binding without a name is called; the printer makes names unique."""
+
+
+def dissolve(let: LetOp, reason: str = "values are shared as they are") -> None:
+    """Put what is in a let-block in its place. One that is recursive must have no use of its arguments."""
+    last = let.block.last_op
+    assert last is not None
+    given: dict[SSAValue, SSAValue] = dict(zip(let.results, last.operands, strict=True))
+    for result, value in given.items():
+        if value.name_hint is None:
+            value.name_hint = result.name_hint
+    replace_uses(given)
+    last.detach()
+    if (ledger := current_ledger()) is not None:
+        before = [let.location, last.location, *(argument.location for argument in let.block.args)]
+        ledger.record("LetBlock", removed=[let.name, last.name], before=before, reason=reason)
+    last.erase()
+    move_before(list(let.block.ops), let)
+    let.detach()
+    let.erase()
+
+
+def replace_uses(given: Mapping[SSAValue, SSAValue], users: Iterable[Operation] | None = None) -> None:
+    """Have ops read other values in the place of those given: all that read them, or these `users` only.
+
+    Each user is changed once, however many of the values it reads.
+    """
+    if users is None:
+        users = {use.operation: None for value in given for use in value.uses}
+    for user in users:
+        user.operands = tuple(given.get(operand, operand) for operand in user.operands)
+
+
+def keep_outputs(let: LetOp, keep: Sequence[bool]) -> LetOp:
+    """The let-block, which is not recursive, without the outputs that are not kept; nobody reads those."""
+    if all(keep):
+        return let
+    last = let.block.last_op
+    assert isinstance(last, YieldOp)
+    last.operands = [value for value, kept in zip(last.operands, keep, strict=True) if kept]
+    body = let.body.detach_block(0)
+    made = LetOp(let.kind, body)
+    made.location, made.attributes = let.location, let.attributes
+    place = let.parent
+    assert place is not None
+    place.insert_op_before(made, let)
+    old = [result for result, kept in zip(let.results, keep, strict=True) if kept]
+    for before, after in zip(old, made.results, strict=True):
+        after.name_hint = before.name_hint
+    replace_uses(dict(zip(old, made.results, strict=True)))
+    let.detach()
+    let.erase()
+    return made
+
+
+def forward_through_lets(root: Operation) -> bool:
+    """Have constants in let-blocks, and what those only pass on, be read past them; returns whether any was.
+
+    A constant that is read behind its let-block moves to before it. A let-block in which nothing is left goes.
+    """
+    changed = False
+    for let in [op for op in post_order(root) if isinstance(op, LetOp) and op.kind is not Flavour.REC]:
+        last = let.block.last_op
+        assert last is not None
+        past: dict[SSAValue, SSAValue] = {}
+        for value, result in zip(last.operands, let.results, strict=True):
+            owner = value.owner
+            if isinstance(owner, ConstantOp) and owner.parent is let.block:
+                move_before([owner], let)
+            elif isinstance(owner, Operation) and owner.parent is let.block:
+                continue
+            past[result] = value
+        if not past:
+            continue
+        changed = True
+        replace_uses(past)
+        let = keep_outputs(let, [result not in past for result in let.results])
+        if let.block.first_op is let.block.last_op and not let.results:
+            dissolve(let, "it binds constants only")
+    return changed
+
+
+def is_recursive_in_fact(let: LetOp) -> bool:
+    """Whether a function in a let-block reads one of its arguments."""
+    return any(argument.first_use is not None for argument in let.block.args)
+
+
+def move_before(ops: Iterable[Operation], place: Operation) -> None:
+    """Move ops, in order, to before another one."""
+    block = place.parent
+    assert block is not None
+    for op in ops:
+        op.detach()
+        block.insert_op_before(op, place)
+
+
+def bind(run: Sequence[Operation], flavour: Flavour, location: LocationAttr, names: bool = True) -> LetOp:
+    """Put ops that follow one another into a let-block in their place, which yields what is read behind it.
+
+    names: give a name to the results that have none, so that each op is a binding.
+    """
+    block, place = run[0].parent, run[-1].next_op
+    assert block is not None
+    members = set(run)
+
+    needed: list[SSAValue] = []
+    users: dict[Operation, None] = {}
+    for op in run:
+        for result in op.results:
+            if names and result.name_hint is None:
+                result.name_hint = NAME
+            outside = {use.operation: None for use in result.uses if ancestor_in(use.operation, block) not in members}
+            if outside:
+                needed.append(result)
+                users |= outside
+    body = Block()
+    for op in run:
+        op.detach()
+        body.add_op(op)
+    body.add_op(YieldOp(*needed, location=location))
+    let = LetOp(flavour, body)
+    let.location = location
+    for value, output in zip(needed, let.results, strict=True):
+        output.name_hint = value.name_hint
+    replace_uses(dict(zip(needed, let.results, strict=True)), users)
+    if place is None:
+        block.add_op(let)
+    else:
+        block.insert_op_before(let, place)
+    return let
+
+
+def ancestor_in(op: Operation, block: Block) -> Operation | None:
+    """The op of `block` in which `op` stands, or is; None when it stands elsewhere."""
+    one: Operation | None = op
+    while one is not None and one.parent is not block:
+        one = one.parent_op()
+    return one
+
+
+def regions_to(op: Operation, block: Block) -> list[Region]:
+    """The regions around `op`, from those of an op of `block` inwards."""
+    found: list[Region] = []
+    while (inner := op.parent) is not None and inner is not block:
+        region = inner.parent
+        assert region is not None
+        found.append(region)
+        around = region.parent
+        assert around is not None
+        op = around
+    found.reverse()
+    return found
+
+
+def sink(blocks: Iterable[Block], impure: set[Operation]) -> None:
+    """Move ops of `blocks` that only compute into the innermost branch or clause around all their readers.
+
+    What a closure alone reads stays outside, as it would be done anew at each call; constants go in.
+    blocks: outer ones before those in them.
+    """
+    for block in blocks:
+        for op in reversed(list(block.ops)):
+            if op not in impure and op.next_op is not None and (target := _target(op, block)) is not None:
+                op.detach()
+                first = target.first_op
+                assert first is not None
+                target.insert_op_before(op, first)
+
+
+def _target(op: Operation, block: Block) -> Block | None:
+    common: list[Region] | None = None
+    cheap = isinstance(op, ConstantOp | GlobalOp)
+    for result in op.results:
+        for use in result.uses:
+            if use.operation.parent is block:
+                return None
+            path = [*_enterable(regions_to(use.operation, block), cheap)]
+            common = path if common is None else [a for a, b in zip(common, path, strict=False) if a is b]
+            if not common:
+                return None
+    return common[-1].block if common else None
+
+
+def _enterable(path: list[Region], cheap: bool) -> Iterable[Region]:
+    """How far into these regions an op may move."""
+    kinds = (IfOp, MatchOp, FnOp, LetOp) if cheap else (IfOp, MatchOp, LetOp)
+    found: list[Region] = []
+    for region in path:
+        if not isinstance(region.parent, kinds):
+            break
+        found.append(region)
+    while found and isinstance(found[-1].parent, LetOp):
+        found.pop()
+    return found
+
+
+def runs(
+    block: Block, ends: Callable[[Operation], bool], flavour: Callable[[Operation], Flavour]
+) -> list[list[Operation]]:
+    """The ops of a block but the last, in runs of one flavour; an op that `ends` holds for is in none."""
+    found: list[list[Operation]] = []
+    open_ = False
+    for op in block.ops:
+        if op.next_op is None:
+            break
+        if ends(op):
+            open_ = False
+        elif open_ and flavour(found[-1][0]) is flavour(op):
+            found[-1].append(op)
+        else:
+            found.append([op])
+            open_ = True
+    return found
+
+
+def is_argument_of(value: SSAValue, kind: type[Operation]) -> bool:
+    """Whether a value is an argument of a region of such an op."""
+    return isinstance(value, BlockArgument) and isinstance(value.owner.parent_op(), kind)
