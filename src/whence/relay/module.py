@@ -136,7 +136,9 @@ class IRModule:
         return self.program
 
     def __str__(self) -> str:
-        return self.astext(show_meta_data=False)
+        from whence.frontends.relay_text import pretty_print
+
+        return pretty_print(self.typed())
 
 
 def _is_global(key: object) -> bool:
