@@ -37,10 +37,11 @@ class Run:
     visited: the stretches that ran, in the order of their first turns.
     """
 
-    __slots__ = ("pool", "visited")
+    __slots__ = ("handle", "pool", "visited")
 
     def __init__(self, pool: ThreadPool):
         self.pool = pool
+        self.handle = pool.handle
         self.visited: dict[Stretch, None] = {}
 
 

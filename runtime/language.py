@@ -54,7 +54,7 @@ class Native(Instruction):
         run.visited[stretch] = None
         assert stretch.runner is not None
         try:
-            outputs = stretch.runner.run(arrays, run.pool)
+            outputs = stretch.runner.launch(arrays, run.pool, run.handle)
         except FrontendError as error:
             raise FrontendError(f"{error} ({self.layer})") from None
         for name, array in zip(self.outputs, outputs, strict=True):

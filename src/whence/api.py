@@ -14,6 +14,7 @@ from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
 from whence.input_shapes import InputShapes, input_shapes_of
 from whence.lowering.cache import KernelCache
+from whence.lowering.external.codegen import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
 from whence.planning.artifact import Artifact
@@ -73,6 +74,7 @@ def compile(
 
     source: an ONNX file or model, an .mlir or .relay file, or a relay module (left as it is).
     target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
+    External compilers before it take what they can, the first one first: "onnxruntime, llvm"; see docs/byoc.md.
     opt_level: 0-4, with TVM's level for each pass.
     threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
@@ -88,7 +90,8 @@ def compile(
         raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
-    machine = target if isinstance(target, Target) else Target.parse(target)
+    external, rest = split_target(target) if isinstance(target, str) else ((), target)
+    machine = rest if isinstance(rest, Target) else Target.parse(rest)
     given = shapes if input_shapes is None else input_shapes
 
     def made(module: ModuleOp, ledger: Ledger) -> Artifact:
@@ -101,6 +104,7 @@ def compile(
             audit=audit,
             progress=progress,
             workspace_memory_pools=workspace_memory_pools,
+            external=external,
         )
 
     ledger = Ledger()

@@ -14,11 +14,13 @@ from whence.dialects.relay.functions import YieldOp
 from whence.dialects.relay.open_extents import is_open
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.types import signature_of, tuple_type
+from whence.explorer.layers import Layer
+from whence.explorer.where import Where
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.planning.language import translate
 from whence.planning.stretches import Operators
 from whence.provenance.ledger import Ledger, recording
-from whence.provenance.span import layer_names
+from whence.provenance.span import layer_names, leaf_name, leaves
 from whence.runtime.flow import Closure, Stretch
 from whence.runtime.frames import Run
 from whence.runtime.language import LanguageMachine, Native
@@ -86,6 +88,20 @@ class VirtualExecutable(InterpretedExecutable):
             dict.fromkeys(name for op in ops if not isinstance(op, YieldOp) for name in layer_names(op.location))
         )
 
+    def where(self, layer: str) -> Where:
+        """What became of a layer: the steps that it is, or in the first stretch that has it, as `Executable.where`."""
+        found: dict[Layer, None] = {}
+        steps: dict[str, None] = {}
+        for op in self._module.walk():
+            if isinstance(op, (CallOp, *LANGUAGE)) and layer in layer_names(op.location):
+                found |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
+                steps[op.name] = None
+        if not steps:
+            return super().where(layer)
+        parts = [part for part in (*self.last, *self.specializations) if layer in part.layers]
+        kernels = parts[0].where(layer).kernels if parts else ()
+        return Where(tuple(found), kernels, (), (), tuple(steps))
+
     def constructor(self, name: str) -> Any:
         """What makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
         return self._edge.constructor(name)
@@ -151,7 +167,7 @@ class VirtualExecutable(InterpretedExecutable):
         return self._edge.leave(output, tuple(found) if several else found[0])
 
     def _kept(self, count: int) -> str:
-        return f"{count} specialisation{'s' * (count != 1)}, at most {self._limit} of one run of operators"
+        return f"{count} specialisation{'s' * (count != 1)}, of a run of operators at most {self._limit}"
 
     def _specialise(self, step: Native, arrays: Sequence[Array]) -> Stretch:
         return self._context.copy().run(self._built, step, arrays)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, ClassVar, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
@@ -23,6 +23,8 @@ from whence.cli.instruments import Audit, BetweenPasses, Snapshots, Timer, Verif
 from whence.cli.pipeline_text import parse_passes
 from whence.located_parser import LocatedParser
 from whence.models import model_path, shipped_models
+from whence.passes.relay.annotate_target import AnnotateTargetPass
+from whence.passes.relay.merge_composite import MergeCompositePass
 from whence.passes.runner import run_passes
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
@@ -67,6 +69,18 @@ def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     # By its path where there is one: weights may lie in files beside it.
     path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
     return from_onnx(path if path is not None and path.is_file() else stream.read(), shapes=shapes)
+
+
+def _know_compilers(passes: Sequence[ModulePass]) -> None:
+    """Have the external compilers of passes that come with Whence register what they take."""
+    names = [one.compiler for one in passes if isinstance(one, MergeCompositePass)]
+    names += [name for one in passes if isinstance(one, AnnotateTargetPass) for name in one.targets]
+    if names:
+        from whence.lowering.external.codegen import external_codegen, external_compilers
+
+        for name in names:
+            if name in external_compilers():
+                external_codegen(name)
 
 
 class _Output(StringIO):
@@ -160,6 +174,7 @@ class WhenceOptMain(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         self.pipeline = PassPipeline(parse_passes(self.args.passes, self.available_passes))
+        _know_compilers(self.pipeline.passes)
         # Options of the target are checked before any work is done.
         spec = parse_spec(self.args.target)
         if spec.name in ("llvm", "asm"):
