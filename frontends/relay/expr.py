@@ -6,8 +6,9 @@ Names and fields are TVM's. A node may be read in several places (a graph); what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
@@ -19,7 +20,7 @@ from ...support.errors import FrontendError
 AnySpan: TypeAlias = Span | SequentialSpan | None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Expr:
     """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
 
@@ -33,6 +34,15 @@ class Expr:
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
+
+    def astext(self, show_meta_data: bool = True, annotate: Callable[[Expr], str] | None = None) -> str:
+        """The expression as Relay text, with version line and metadata section."""
+        return _text().astext(self, show_meta_data=show_meta_data, annotate=annotate)
+
+    def __str__(self) -> str:
+        return _text().pretty_print(self)
+
+    __repr__ = __str__
 
     def __add__(self, other: Expr) -> Call:
         return _binary("add", self, other)
@@ -66,13 +76,18 @@ class Expr:
         return Call(self, list(args))
 
 
+def _text() -> Any:
+    """The printer, which stands on these classes."""
+    return import_module("..relay_text", __package__)
+
+
 def _binary(op: str, lhs: Expr, rhs: object) -> Call:
     if not isinstance(rhs, Expr):
         raise TypeError(f'convert "{rhs}" with `const` first')
     return Call(Op(op), [lhs, rhs])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Constant(Expr):
     """A tensor of known values."""
 
@@ -88,7 +103,7 @@ class VirtualDevice:
     memory_scope: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Var(Expr):
     """A variable: of a function, a let or a pattern; elsewhere a free one."""
 
@@ -97,28 +112,28 @@ class Var(Expr):
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GlobalVar(Expr):
     """A function of the module, by name."""
 
     name_hint: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Op(Expr):
     """An operator, by TVM's name: `nn.conv2d`."""
 
     name: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tuple(Expr):
     """Expressions as one value."""
 
     fields: Sequence[Expr]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TupleGetItem(Expr):
     """One field of a tuple."""
 
@@ -126,7 +141,7 @@ class TupleGetItem(Expr):
     index: int
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Call(Expr):
     """An operator, a constructor or a function applied to arguments. `attrs` are an operator's that were given."""
 
@@ -136,7 +151,7 @@ class Call(Expr):
     type_args: Sequence[Attribute] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Function(Expr):
     """A function."""
 
@@ -147,7 +162,7 @@ class Function(Expr):
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Let(Expr):
     """A name for a value in `body`; a function may be called in its own body."""
 
@@ -156,7 +171,7 @@ class Let(Expr):
     body: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class If(Expr):
     """One of two expressions, of which only that one is evaluated."""
 
@@ -165,21 +180,21 @@ class If(Expr):
     false_branch: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefCreate(Expr):
     """A new reference."""
 
     value: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefRead(Expr):
     """What a reference holds."""
 
     ref: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefWrite(Expr):
     """Has a reference hold another value; gives `()`."""
 
@@ -187,7 +202,7 @@ class RefWrite(Expr):
     value: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Constructor(Expr):
     """A constructor of the data type `belong_to`; `inputs` are the types of what it holds."""
 
@@ -237,7 +252,7 @@ class Clause:
     rhs: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Match(Expr):
     """The value of the first clause that fits; a `complete` one has a clause for every value."""
 
