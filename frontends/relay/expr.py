@@ -6,8 +6,9 @@ Names and fields are TVM's. A node may be read in several places (a graph); what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
@@ -37,6 +38,15 @@ class Expr:
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
+
+    def astext(self, show_meta_data: bool = True, annotate: Callable[[Expr], str] | None = None) -> str:
+        """The expression as Relay text, with version line and metadata section."""
+        return _text().astext(self, show_meta_data=show_meta_data, annotate=annotate)
+
+    def __str__(self) -> str:
+        return _text().pretty_print(self)
+
+    __repr__ = __str__
 
     def __add__(self, other: Expr) -> Call:
         return _binary("add", self, other)
@@ -68,6 +78,11 @@ class Expr:
     def __call__(self, *args: Expr) -> Call:
         """A call of this function."""
         return Call(self, list(args))
+
+
+def _text() -> Any:
+    """The printer, which stands on these classes."""
+    return import_module("..relay_text", __package__)
 
 
 def _binary(op: str, lhs: Expr, rhs: object) -> Call:
