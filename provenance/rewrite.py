@@ -60,7 +60,7 @@ class _Applier(RewritePattern):
                 match.clear()
                 break
         if match.nested:
-            match.nested = frozenset()
+            match.nested, match.arguments = frozenset(), {}
 
 
 def rewrite(

@@ -23,6 +23,7 @@ Kind = type[bool] | type[int] | type[str] | type[LowerPasses]
 _OPTIONS: dict[str, tuple[Kind, Option]] = {
     "ir.enable_si_builder": (bool, True),
     "relay.FuseOps.max_depth": (int, 256),
+    "relay.ToMixedPrecision.keep_orig_output_dtype": (bool, False),
     "relay.fallback_device_type": (int, 1),
     "relay.frontend.fill_span": (bool, True),
     "relay.vm.max_depth": (int, 20_000),

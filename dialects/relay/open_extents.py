@@ -1,4 +1,4 @@
-"""Types with extents that only a run decides, `tensor<?x4xf32>`: what type rules say, and operators at other types.
+"""Types with extents that only a run decides, `tensor<?x4xf32>`: what type rules say of them.
 
 Type rules know extents only. So a rule is asked several times, with one number in the place of every open extent; what
 it says the same of each time does not depend on them.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
@@ -53,16 +52,3 @@ def _common(types: Sequence[Tensor]) -> Tensor:
     shapes = [type_.get_shape() for type_ in types if len(type_.get_shape()) == len(types[0].get_shape())]
     shape = [column[0] if len(set(column)) == 1 else DYNAMIC_INDEX for column in zip(*shapes, strict=True)]
     return TensorType(types[0].element_type, shape)
-
-
-def agree(one: Attribute, other: Attribute) -> bool:
-    """Whether a value may have both types: equal, but for extents that one of two tensor types leaves open."""
-    if one == other:
-        return True
-    if not isinstance(one, TensorType) or not isinstance(other, TensorType):
-        return False
-    a, b = cast(Tensor, one), cast(Tensor, other)
-    if a.element_type != b.element_type or len(a.get_shape()) != len(b.get_shape()):
-        return False
-    pairs = zip(a.get_shape(), b.get_shape(), strict=True)
-    return all(m == n or DYNAMIC_INDEX in (m, n) for m, n in pairs)

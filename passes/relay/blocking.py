@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -113,9 +113,7 @@ def transform(value: SSAValue | Operation, src: str, dst: str, asked: Operation)
     return LayoutTransformOp(value, src_layout=src, dst_layout=dst, location=asked.location)
 
 
-def twin(
-    op: Operator, *operands: SSAValue | Operation, into: type[Operator] | None = None, **changed: Value
-) -> Operator:
+def twin(op: Operator, *operands: SSAValue | Operation, into: type[Operator] | None = None, **changed: Any) -> Operator:
     """`op` on other operands, with some attributes `changed`, perhaps as another operator; not located."""
     attributes: dict[str, Value] = {name: to_python(value) for name, value in op.properties.items()}
     build = cast(Callable[..., Operator], into or type(op))

@@ -20,6 +20,7 @@ from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from ..functions import is_closed
 from .fusion_graph import STOP_FUSION, FusionGraph, post_order, producers
 from .fusion_groups import FusionGroups
 from .symbol_names import SymbolNames
@@ -183,7 +184,7 @@ class FuseOpsPass(ModulePass):
             raise PipelineError(message(self.name, "max-depth of at least 1", str(limit)))
         level = around.opt_level if self.opt_level == -1 else self.opt_level
         names = SymbolNames(op)
-        for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None]:
+        for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None and not is_closed(f)]:
             self._fuse(func, names, op.body.block, limit if level > 0 else 0)
 
     def _fuse(self, func: FuncOp, names: SymbolNames, block: Block, limit: int) -> None:

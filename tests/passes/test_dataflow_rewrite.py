@@ -48,8 +48,9 @@ def text(func: FuncOp, name: str) -> str:
 def same(module: ModuleOp, other: ModuleOp, *inputs: Any) -> None:
     module.verify()
     for mine, theirs in zip(evaluate_module(module, inputs), evaluate_module(other, inputs), strict=True):
-        values: Any = mine
-        np.testing.assert_allclose(values, np.asarray(theirs, values.dtype), rtol=1e-6)
+        found: Any = mine
+        expected: Any = theirs
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_a_match_becomes_a_function(make_net: MakeNet):

@@ -34,11 +34,13 @@ class Subparsers(Protocol):
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
-    parser.add_argument("model", help="an .onnx or .mlir file, or the name of a shipped model such as light_resnet50")
+    parser.add_argument(
+        "model", help="an .onnx, .mlir or .relay file, or the name of a shipped model such as light_resnet50"
+    )
     parser.add_argument("--opt-level", type=int, default=3, choices=range(5), metavar="L", help="0 to 4 (default 3)")
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
-    about = 'what code is made for: "native" (the default) or "llvm -mcpu=.. -mattr=.."'
+    about = 'what code is made for: "native" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
     parser.add_argument("--target", default="native", help=about)
 
 

@@ -43,6 +43,7 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.timing import call_times, run_times
     from whence.explorer.report import count, seconds
     from whence.interpreted import InterpretedExecutable
+    from whence.lowering.external.codegen import split_target
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.loading import check_runs_here
     from whence.support.context import PassContext
@@ -53,7 +54,7 @@ def _run(args: argparse.Namespace) -> int:
         raise PipelineError("--seed: expected no --input beside it, got both")
     if args.threads is not None and args.threads < 1:
         raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
-    check_runs_here(Target.parse(args.target))
+    check_runs_here(Target.parse(split_target(args.target)[1]))
     path = model_path(args.model)
     given = read_arrays(args.input) if args.input is not None else None
     config, pools = memory_options(args)
