@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +35,9 @@ KINDS = ("aot", "debug", "graph", "vm")
 _CONTROL = (IfOp, MatchOp, ConstructOp, FnOp, GlobalOp, InvokeOp, RefCreateOp, RefReadOp, RefWriteOp)
 
 
-class _Invoke(Protocol):
+class Invoke(Protocol):
+    """Calls a function of a program by name."""
+
     def __call__(self, name: str, *arguments: Any) -> Any: ...
 
 
@@ -45,7 +48,17 @@ class Executor:
         self.kind = kind
         self.module = _bound(module, params) if params else module
         self.target = target
-        self._invoke = _invoke(kind, self.module, target)
+        if kind in ("aot", "graph"):
+            _check_static(self.module, kind)
+
+    @cached_property
+    def executable(self) -> Executable:
+        """The compiled module."""
+        return compile_model(self.module, target=self.target)
+
+    @cached_property
+    def _invoke(self) -> Invoke:
+        return Evaluator(self.module).invoke if self.kind == "debug" else compiled_invoke(self.executable)
 
     def evaluate(self, expr: str | FuncOp | GlobalVar | Expr | None = None) -> Any:
         """A Python function that is `@main` of the module, or the function `expr`: itself, its name or its variable.
@@ -146,22 +159,14 @@ def _bound(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
     return bound
 
 
-def _invoke(kind: str, module: ModuleOp, target: str | Target) -> _Invoke:
-    """What calls the functions of a module."""
-    if kind == "debug":
-        return Evaluator(module).invoke
-    if kind != "vm":
-        _check_static(module, kind)
-    compiled: list[Executable] = []
+def compiled_invoke(executable: Executable) -> Invoke:
+    """What calls the functions of a compiled program."""
 
     def invoke(name: str, *arguments: Any) -> Any:
-        if not compiled:
-            compiled.append(compile_model(module, target=target))
-        (executable,) = compiled
         if isinstance(executable, VirtualExecutable):
             return executable.invoke(name, *arguments)
         if name != "main":
-            raise PipelineError(f"evaluate: expected @main of a program that is one native call, got @{name}")
+            raise PipelineError(f"expected @main of a program that is one native call, got @{name}")
         return executable(*arguments)
 
     return invoke

@@ -17,6 +17,7 @@ import whence
 from tests.support import language_programs as programs
 from whence import relay
 from whence.executors import create_executor
+from whence.relay.vm import VirtualMachine
 from whence.runtime.flow import Adt
 from whence.support.errors import FrontendError, PipelineError
 from whence.virtual_machine import VirtualExecutable
@@ -301,6 +302,18 @@ def test_expressions_are_evaluated(kind: str):
     found = executor.evaluate(relay.Function([x], relay.nn.relu(x + x)))(np.arange(-2, 2, dtype=np.float32))
     same(found, np.array([0, 0, 0, 2], np.float32))
     same(executor.evaluate(relay.const(2.0) + relay.const(3.0)), np.asarray(5, np.float32))
+
+
+def test_the_names_of_tvm(tmp_path: Path):
+    machine = VirtualMachine(relay.vm.compile(programs.module_of(programs.ARITHMETIC, tmp_path)), "cpu(0)")
+    same(machine.invoke("factorial", 5), np.asarray(120, np.int32))
+    machine.set_input("main", *ints(4))
+    machine.invoke_stateful("main")
+    same(tuple(machine.get_outputs()), (np.asarray(24, np.int32), np.asarray(False)))
+    x = relay.var("x", shape=(4,))
+    module = relay.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+    static = relay.vm.compile(module, params={"x": np.zeros(4, np.float32)})
+    same(VirtualMachine(static).run(), np.ones(4, np.float32))
 
 
 def test_threads_share_what_is_compiled(tmp_path: Path):

@@ -68,7 +68,7 @@ _HOMES = {
     "pretty_print": "whence.relay.text",
     "create_executor": "whence.executors",
 }
-_MODULES = ("analysis", "transform", "dataflow_pattern", "testing")
+_MODULES = ("analysis", "transform", "dataflow_pattern", "testing", "vm")
 
 
 def __getattr__(name: str) -> Any:
