@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import FunctionType, LocationAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.relay.binding import Flavour, IfOp, LetOp
@@ -20,7 +20,7 @@ from ..dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ..dialects.relay.operator import Operator
 from ..dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ..dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ..dialects.relay.types import signature_of
+from ..dialects.relay.types import fits, signature_of
 from ..provenance.diagnostics import describe, fail
 from ..runtime import flow
 from ..runtime import language as steps
@@ -71,8 +71,9 @@ class _Translator:
     def __init__(self, module: ModuleOp):
         self.module = module
         self.functions: dict[str, flow.Region] = {}
-        self.outputs: dict[str, Sequence[Attribute]] = {}
-        """The types of functions' results."""
+        self.callees: dict[str, FunctionType] = {}
+        """The types of functions."""
+        self.polymorphic: set[str] = set()
         self.types: dict[str, TypeDataOp] = {}
         self.regions: list[flow.Region] = []
         """Each before those inside it."""
@@ -107,7 +108,9 @@ class _Translator:
                 case FuncOp():
                     functions.append(op)
                     self.functions[op.sym_name.data] = self._region(op.block, op.location)
-                    self.outputs[op.sym_name.data] = op.function_type.outputs.data
+                    self.callees[op.sym_name.data] = op.function_type
+                    if op.type_names():
+                        self.polymorphic.add(op.sym_name.data)
                     self._find_reads(op)
                 case _:
                     fail(op, "a relay.func or relay.type_data in the module", op.name)
@@ -323,7 +326,7 @@ class _Translator:
         assert isinstance(op, GlobalOp)
         name, layer = op.symbol.string_value(), describe(op.location)
         region = self._callee(op, name)
-        results = self.outputs[name]
+        results = self.callees[name].outputs
         signature = signature_of(op.result.type)
         if signature is None or len(signature.inputs) != len(region.inputs):
             fail(op, f"a function of {len(region.inputs)} arguments", str(op.result.type))
@@ -342,9 +345,15 @@ class _Translator:
         assert isinstance(op, CallOp)
         name = op.callee.string_value()
         region = self._callee(op, name)
-        given, wanted = (len(op.operands), len(op.results)), (len(region.inputs), len(self.outputs[name]))
-        if given != wanted:
-            fail(op, "{} arguments and {} results".format(*wanted), "{} and {}".format(*given))
+        callee = self.callees[name]
+        for what, wanted, given in (
+            ("arguments", callee.inputs.data, op.operand_types),
+            ("results", callee.outputs.data, op.result_types),
+        ):
+            # Types that are open in the callee are for whoever checks types.
+            pairs = zip(wanted, given, strict=False)
+            if len(wanted) != len(given) or not (name in self.polymorphic or all(fits(a, b) for a, b in pairs)):
+                fail(op, f"{what} {_listed(wanted)}", _listed(given))
         self._ordered(
             part, op, lambda inputs, outputs, layer: steps.Call(inputs, outputs, layer, name=name, region=region)
         )
@@ -369,6 +378,10 @@ class _Translator:
 
     def _branches(self, part: _Part, regions: Sequence[Region]) -> tuple[flow.Region, ...]:
         return tuple(self._region(region.block, part.location) for region in regions)
+
+
+def _listed(types: Sequence[Attribute]) -> str:
+    return ", ".join(map(str, types)) or "none"
 
 
 def _flush(part: _Part) -> None:
