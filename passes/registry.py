@@ -59,6 +59,7 @@ PASSES: tuple[Row, ...] = (
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
     _relay("EtaExpand", 1, "functions of the module that are values become closures"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
+    _relay("FirstOrderGradient", 0, "functions give their value and its gradients"),
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
     _relay("FoldScaleAxis", 3, "constant factors per channel move into the weights beside them"),
     _relay("FuseOps", 0, "operators that make one kernel become a primitive function"),
