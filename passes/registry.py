@@ -56,6 +56,7 @@ PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
+    _relay("Defunctionalization", 1, "functions are no values any more"),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
     _relay("EtaExpand", 1, "functions of the module that are values become closures"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
