@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.passes import ModulePass
 
 from ..support.context import PassContext
 from ..support.machine import Machine
 from .registry import PASSES, Row, own_names, row_of
+from .relay.annotate_target import AnnotateTargetPass
+from .relay.merge_compiler_regions import MergeCompilerRegionsPass
+from .relay.merge_composite import MergeCompositePass
+from .relay.partition_graph import PartitionGraphPass
+from .relay.pattern_table import get_pattern_table
 from .runner import run_passes as run_passes
 
 PIPELINE: tuple[Row, ...] = tuple(
@@ -20,11 +25,18 @@ PIPELINE: tuple[Row, ...] = tuple(
         "simplify-inference",
         "legalize",
         "eliminate-common-subexpr",
+        "combine-parallel-conv2d",
+        "combine-parallel-dense",
+        "combine-parallel-batch-matmul",
         "fold-constant",
         "fold-scale-axis",
         "simplify-expr",
+        "canonicalize-cast",
         "canonicalize-ops",
+        "flatten-atrous-conv",
         "alter-op-layout",
+        "simplify-expr-post-alter-op",
+        "fast-math",
         "fold-constant",
         "dead-code-elimination",
         "split-args",
@@ -32,6 +44,18 @@ PIPELINE: tuple[Row, ...] = tuple(
     )
 )
 
+
+PREPARED: tuple[Row, ...] = tuple(
+    row_of(f"relay-{name}")
+    for name in (
+        "remove-unused-functions",
+        "simplify-inference",
+        "fold-constant",
+        "fold-scale-axis",
+        "dead-code-elimination",
+    )
+)
+"""What runs before a model is shared out among external compilers."""
 
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
@@ -53,6 +77,20 @@ def relay_pipeline(opt_level: int, machine: Machine | None = None) -> tuple[Modu
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
     rows = [row for row in PIPELINE if context.enables(row.name, row.level)]
     return tuple(row.load()(**_options(row, machine)) for row in rows)
+
+
+def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:
+    """The passes that give external compilers what they take, the first of them before the others.
+
+    Those of `PREPARED` that `opt_level` and the current PassContext enable come before. The compilers' patterns have to
+    be registered.
+    """
+    current = PassContext.current()
+    context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
+    before = [row.load()() for row in PREPARED if context.enables(row.name, row.level)]
+    composites = [MergeCompositePass(name) for name in compilers if get_pattern_table(name) is not None]
+    regions = (AnnotateTargetPass(tuple(compilers)), MergeCompilerRegionsPass(), PartitionGraphPass())
+    return (*before, *composites, *regions)
 
 
 def _options(row: Row, machine: Machine | None) -> dict[str, int]:

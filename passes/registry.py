@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,12 +10,13 @@ from typing import cast
 
 from xdsl.passes import ModulePass
 
+from ..support.context import PassContext
 from ..support.instrument import PassInfo
 
 
 def _words(name: str) -> str:
-    """`FuseOps` -> `fuse_ops`."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+    """`FuseOps` -> `fuse_ops`, `CombineParallelConv2D` -> `combine_parallel_conv2d`."""
+    return re.sub(r"(?<!^)(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,16 @@ class Row:
     """TVM's name of it, "" where it has none; `disabled_pass` and `required_pass` take it, too."""
     level: int = 0
     """The opt level from which on it runs."""
+    required: tuple[str, ...] = ()
+    """The passes that a `Sequential` runs before it, by either name."""
+    whole: bool = False
+    """Whether it looks at functions together. Else it works function by function, and those that are closed (see
+    `functions.py`) are left out."""
 
     @property
     def info(self) -> PassInfo:
         """What instruments are told."""
-        return PassInfo(self.name, self.tvm, self.level)
+        return PassInfo(self.name, self.tvm, self.level, required=self.required)
 
     def load(self) -> type[ModulePass]:
         """The pass class."""
@@ -42,47 +49,84 @@ class Row:
         return cast(type[ModulePass], getattr(import_module(f"whence.{module}"), name))
 
 
-def _relay(tvm: str, level: int, text: str) -> Row:
+def _relay(tvm: str, level: int, text: str, *required: str, whole: bool = False) -> Row:
     words = _words(tvm)
-    return Row(f"relay-{words.replace('_', '-')}", f"passes.relay.{words}:{tvm}Pass", text, tvm, level)
+    home = f"passes.relay.{words}:{tvm}Pass"
+    return Row(f"relay-{words.replace('_', '-')}", home, text, tvm, level, required, whole)
 
 
 def _tir(own: str, tvm: str, text: str) -> Row:
     words = _words(own)
-    return Row(f"tir-{words.replace('_', '-')}", f"passes.tir.{words}:Tir{own}Pass", text, tvm and f"tir.{tvm}")
+    return Row(
+        f"tir-{words.replace('_', '-')}", f"passes.tir.{words}:Tir{own}Pass", text, tvm and f"tir.{tvm}", whole=True
+    )
 
 
 PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
+    _relay("AnnotateSpans", 0, "locations tell where an op stands in the module's text"),
+    _relay("AnnotateTarget", 0, "marks say which external compiler takes an operator", whole=True),
+    _relay("CanonicalizeCast", 3, "what reads a widened tensor widens it itself"),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
+    Row(
+        "relay-capture-postdfsindex-in-spans",
+        "passes.relay.capture_postdfsindex_in_spans:CapturePostDfsIndexInSpansPass",
+        "locations tell where an operator is in the data flow",
+        "CapturePostDfsIndexInSpans",
+    ),
+    _relay("CombineParallelBatchMatmul", 4, "batched products with the same left operand become one"),
+    _relay("CombineParallelConv2D", 4, "convolutions of the same data become one"),
+    _relay("CombineParallelDense", 4, "dense layers of the same data become one"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
-    _relay("Defunctionalization", 1, "functions are no values any more"),
+    _relay("Defunctionalization", 1, "functions are no values any more", whole=True),
+    _relay("DefuseOps", 0, "calls of primitive functions become the operators of those"),
+    _relay("DivToMul", 0, "divisions by a constant become multiplications by its reciprocal"),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
     _relay("EtaExpand", 1, "functions of the module that are values become closures"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
-    _relay("FirstOrderGradient", 0, "functions give their value and its gradients"),
+    _relay("FastMath", 4, "elementary functions become the operators that may approximate them"),
+    _relay("FirstOrderGradient", 0, "functions give their value and its gradients", whole=True),
+    _relay("FlattenAtrousConv", 0, "convolutions of every n-th pixel become dilated ones"),
     _relay("FoldConstant", 2, "what depends on constants only is computed now"),
-    _relay("FoldScaleAxis", 3, "constant factors per channel move into the weights beside them"),
-    _relay("FuseOps", 0, "operators that make one kernel become a primitive function"),
-    _relay("Inline", 1, "functions that are marked so become part of their callers"),
+    _relay("FoldExplicitPadding", 0, "convolutions and poolings pad by themselves"),
+    _relay(
+        "FoldScaleAxis",
+        3,
+        "constant factors per channel move into the weights beside them",
+        *("SimplifyInference", "FoldConstant"),
+    ),
+    _relay("FuseOps", 0, "operators that make one kernel become a primitive function", whole=True),
     Row("relay-infer-purity", "passes.relay.infer_purity:InferPurityPass", "calls say whether they touch references"),
     _relay("InferType", 0, "types follow from the types that they are made of"),
-    _relay("LambdaLift", 1, "what closures do stands in functions of the module"),
+    _relay("Inline", 1, "functions that are marked so become part of their callers", whole=True),
+    _relay("LabelOps", 1, "primitive functions carry a hash of what they compute"),
+    _relay("LambdaLift", 1, "what closures do stands in functions of the module", whole=True),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
-    _relay("PartialEvaluate", 1, "calls, branches and references whose outcome the program tells are worked out"),
+    _relay("MergeCompilerRegions", 0, "neighbours for one external compiler become one region", whole=True),
+    _relay("MergeComposite", 0, "operators that an external compiler takes together become a function", whole=True),
+    _relay("PartitionGraph", 0, "what is marked for an external compiler becomes functions for it", whole=True),
+    _relay(
+        "PartialEvaluate",
+        1,
+        "calls, branches and references whose outcome the program tells are worked out",
+        whole=True,
+    ),
     Row(
         "relay-qnn-canonicalize",
         "passes.relay.qnn_canonicalize:QnnCanonicalizePass",
         "operators on quantised tensors become arithmetic",
         "qnn.Canonicalize",
     ),
-    _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go"),
-    _relay("SimplifyExpr", 0, "operators that change nothing go, reshapes in a row become one"),
+    _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go", whole=True),
+    _relay("SimplifyExpr", 0, "operators that change nothing go, several in a row become one"),
+    _relay("SimplifyExprPostAlterOp", 0, "what a change of layouts left over goes"),
+    _relay("SimplifyFCTranspose", 0, "transposed weights of dense layers are transposed now"),
     _relay("SimplifyInference", 0, "batch norms become arithmetic, dropouts go"),
     _relay("SplitArgs", 0, "concatenations of very many parts become trees"),
     _relay("ToANormalForm", 1, "every value is named, and bound in a let-block"),
     _relay("ToBasicBlockNormalForm", 1, "what several scopes read is bound where all of them see it"),
     _relay("ToGraphNormalForm", 1, "let-blocks become plain values"),
+    _relay("ToMixedPrecision", 0, "what gains by it is computed on halves"),
     _tir("CommonSubexprElimination", "CommonSubexprElimTIR", "equal expressions are computed once"),
     _tir("FlattenBuffer", "FlattenBuffer", "buffers get one dimension"),
     _tir("HoistIfThenElse", "HoistIfThenElse", "guards leave loops that they do not depend on"),
@@ -130,7 +174,27 @@ def info_of(one: ModulePass) -> PassInfo:
     return row.info if row is not None else PassInfo(one.name)
 
 
+_OWN_NAMES = {tvm: name for name, tvm in TVM_NAMES.items()}
+
+
+def own_name(name: str) -> str:
+    """Our name for a name of either kind; a name that no row has stays as it is."""
+    return _OWN_NAMES.get(name, name)
+
+
 def own_names(names: Iterable[str]) -> tuple[str, ...]:
     """Our names for names of either kind."""
-    ours = {tvm: name for name, tvm in TVM_NAMES.items()}
-    return tuple(ours.get(name, name) for name in names)
+    return tuple(map(own_name, names))
+
+
+def find_row(name: str) -> Row | None:
+    """The row of a pass by either name."""
+    return _BY_NAME.get(own_name(name))
+
+
+def enabled(info: PassInfo, context: PassContext) -> bool:
+    """Whether a `Sequential` runs a pass: by its level, and the names that a context requires or disables."""
+    name = own_name(info.name)
+    if name in own_names(context.disabled_pass):
+        return False
+    return name in own_names(context.required_pass) or context.opt_level >= info.opt_level

@@ -25,7 +25,8 @@ from ..provenance.lost import mark_lost
 from ..provenance.span import leaves
 from ..support.context import PassContext, spans_enabled
 from ..support.instrument import PassInfo, PassInstrument
-from .registry import info_of
+from .functions import closed_aside
+from .registry import find_row, info_of, own_name, own_names
 
 OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, float], None]
 
@@ -35,22 +36,26 @@ def run_under_instruments(
 ) -> object:
     """What `run` gives, which is the pass `info` on `mod`; None when an instrument says that it should not run.
 
+    A module that it gives is what instruments see after it.
+
     instruments: further ones, which are called after those of the current PassContext.
     """
     context, ledger = PassContext.current(), current_ledger()
     everybody = (*context.instruments, *instruments)
-    if info.name not in context.required_pass and info.tvm_name not in context.required_pass:
+    name = own_name(info.name)
+    if everybody and name not in own_names(context.required_pass):
         # All are asked, as TVM does.
         if not all([one.should_run(mod, info) for one in everybody]):
             return None
     for one in everybody:
         one.run_before_pass(mod, info)
     start = perf_counter()
-    with recording(ledger, info.name) if ledger is not None else nullcontext():
+    with recording(ledger, name) if ledger is not None else nullcontext():
         result = run()
     done = replace(info, seconds=perf_counter() - start) if everybody else info
+    after = result if isinstance(result, ModuleOp) else mod
     for one in everybody:
-        one.run_after_pass(mod, done)
+        one.run_after_pass(after, done)
     return result
 
 
@@ -162,4 +167,11 @@ def run_passes(
     for one in given:
         told = [*around, _Told(one, on_pass)] if on_pass is not None else around
         with recording(ledger, one.name) if ledger is not None else nullcontext():
-            run_under_instruments(info_of(one), module, lambda one=one: one.apply(context, module), told)
+            run_under_instruments(info_of(one), module, lambda one=one: apply(one, context, module), told)
+
+
+def apply(one: ModulePass, context: Context, module: ModuleOp) -> None:
+    """Run a pass, and nothing around it, in place; one that works function by function does not see closed ones."""
+    row = find_row(one.name)
+    with nullcontext() if row is None or row.whole else closed_aside(module):
+        one.apply(context, module)

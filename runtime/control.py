@@ -1,8 +1,11 @@
-"""Steps that choose or repeat others, as ONNX has them."""
+"""Steps that choose or repeat others, as ONNX has them.
+
+Each is a generator: it yields the values with which a body is to run, and is sent what the body left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,15 +14,15 @@ from ..support.dtypes import Array
 from ..support.errors import FrontendError
 from .flow import Environment, Step, Value, tensor
 
-Run: TypeAlias = Callable[[Environment], list[Value]]
+Control: TypeAlias = Generator[Environment, list[Value], list[Value]]
 
 
-def _if(step: Step, values: Environment, run: Run) -> list[Value]:
+def _if(step: Step, values: Environment) -> Control:
     body = step.bodies["then_branch" if _truth(values.array(step.inputs[0]), step) else "else_branch"]
-    return run(Environment(body, {}, values))
+    return (yield Environment(body, {}, values))
 
 
-def _loop(step: Step, values: Environment, run: Run) -> list[Value]:
+def _loop(step: Step, values: Environment) -> Control:
     """`for (i = 0; i < trips and keep_going; i++)`: carried values, then what each iteration leaves, stacked."""
     body = step.bodies["body"]
     limit, condition = (*step.inputs, "", "")[:2]
@@ -30,7 +33,7 @@ def _loop(step: Step, values: Environment, run: Run) -> list[Value]:
     count = 0
     while going and (trips is None or count < trips):
         entering: list[Value] = [np.asarray(count, np.int64), np.asarray(going), *carried]
-        leaving = run(Environment(body, dict(zip(body.inputs, entering, strict=True)), values))
+        leaving = yield Environment(body, dict(zip(body.inputs, entering, strict=True)), values)
         going = _truth(tensor(leaving[0], body.outputs[0]), step)
         carried = leaving[1 : 1 + len(carried)]
         for column, value in zip(kept, leaving[1 + len(carried) :], strict=False):
@@ -40,12 +43,12 @@ def _loop(step: Step, values: Environment, run: Run) -> list[Value]:
     return [*carried, *stacked]
 
 
-def _scan(step: Step, values: Environment, run: Run) -> list[Value]:
+def _scan(step: Step, values: Environment) -> Control:
     """States carried along slices of the scanned inputs; outputs of each slice are stacked along their axes."""
     attributes, body = step.attributes, step.bodies["body"]
     scanned = int(attributes["num_scan_inputs"])
     if attributes["batched"]:
-        return _batched_scan(step, values, run, scanned)
+        return (yield from _batched_scan(step, values, scanned))
     names = step.inputs
     states = [values[name] for name in names[: len(names) - scanned]]
     outputs = len(body.outputs) - len(states)
@@ -55,7 +58,7 @@ def _scan(step: Step, values: Environment, run: Run) -> list[Value]:
         np.moveaxis(values.array(name), axis, 0)[:: -1 if back else 1]
         for name, axis, back in zip(names[len(names) - scanned :], axes, backwards, strict=True)
     ]
-    states, columns = _scanned(step, states, slices, values, run)
+    states, columns = yield from _scanned(step, states, slices, values)
     axes = attributes.get("scan_output_axes") or [0] * outputs
     backwards = attributes.get("scan_output_directions") or [0] * outputs
     stacked: list[Value] = [
@@ -66,21 +69,21 @@ def _scan(step: Step, values: Environment, run: Run) -> list[Value]:
 
 
 def _scanned(
-    step: Step, states: list[Value], slices: Sequence[Array], values: Environment, run: Run
-) -> tuple[list[Value], list[list[Array]]]:
+    step: Step, states: list[Value], slices: Sequence[Array], values: Environment
+) -> Generator[Environment, list[Value], tuple[list[Value], list[list[Array]]]]:
     """The states after all slices, and what each slice left of each output."""
     body = step.bodies["body"]
     columns: list[list[Array]] = [[] for _ in range(len(body.outputs) - len(states))]
     for items in zip(*slices, strict=True):
         entering: list[Value] = [*states, *(np.array(item) for item in items)]
-        leaving = run(Environment(body, dict(zip(body.inputs, entering, strict=True)), values))
+        leaving = yield Environment(body, dict(zip(body.inputs, entering, strict=True)), values)
         states = leaving[: len(states)]
         for column, value in zip(columns, leaving[len(states) :], strict=True):
             column.append(tensor(value, step.layer))
     return states, columns
 
 
-def _batched_scan(step: Step, values: Environment, run: Run, scanned: int) -> list[Value]:
+def _batched_scan(step: Step, values: Environment, scanned: int) -> Control:
     """Scan of opset 8: everything has a leading axis of a batch, of which each entry has a length of its own."""
     lengths, *names = step.inputs
     states = [values.array(name) for name in names[: len(names) - scanned]]
@@ -91,7 +94,7 @@ def _batched_scan(step: Step, values: Environment, run: Run, scanned: int) -> li
     left: list[list[Array]] = []
     for entry, count in enumerate(counts):
         slices = [x[entry, :count][:: -1 if back else 1] for x, back in zip(inputs, backwards, strict=True)]
-        final, columns = _scanned(step, [np.array(state[entry]) for state in states], slices, values, run)
+        final, columns = yield from _scanned(step, [np.array(state[entry]) for state in states], slices, values)
         padded: list[Array] = []
         for at, column in enumerate(columns):
             found = _stacked(step, at, column)
@@ -117,5 +120,5 @@ def _truth(array: Array, step: Step) -> bool:
     return bool(array.reshape(()).item())
 
 
-CONTROL: dict[str, Callable[[Step, Environment, Run], list[Value]]] = {"If": _if, "Loop": _loop, "Scan": _scan}
+CONTROL: dict[str, Callable[[Step, Environment], Control]] = {"If": _if, "Loop": _loop, "Scan": _scan}
 NEVER_COMPILED = {"Loop", "Scan"}

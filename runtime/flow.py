@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
 from .executor import Runner
@@ -20,8 +22,51 @@ class Known:
     array: Array
 
 
-Value: TypeAlias = "Array | Known | list[Value] | None"
-"""A tensor, a sequence of values, or an optional without a value."""
+Value: TypeAlias = "Array | Known | list[Value] | tuple[Value, ...] | Adt | Reference | Closure | None"
+"""A tensor, a sequence of values, an optional without a value; a tuple, and the language's other values."""
+
+
+class Adt:
+    """A value of an algebraic data type: what a constructor made of its fields. TVM's names."""
+
+    __slots__ = ("fields", "name", "tag")
+
+    def __init__(self, tag: int, name: str, fields: Sequence[Any] = ()):
+        self.tag = tag
+        """The place of the constructor among those of its type."""
+        self.name = name
+        """The constructor's."""
+        self.fields = tuple(fields)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __repr__(self) -> str:
+        # What is inside may be deep.
+        return f"{self.name}({', '.join(f'{f.name}(..)' if isinstance(f, Adt) else repr(f) for f in self.fields)})"
+
+
+class Reference:
+    """A cell whose value changes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+class Closure:
+    """A region, and the values that it reads from where it was made."""
+
+    __slots__ = ("captured", "name", "region")
+
+    def __init__(self, name: str, region: Region, captured: dict[str, Value]):
+        self.name = name
+        self.region = region
+        self.captured = captured
 
 
 @dataclass(eq=False)
@@ -41,6 +86,8 @@ class Step:
     """What the frontend knows it by."""
     demanded: set[str] = field(default_factory=lambda: set[str]())
     """Values that a stretch from here is specialised for."""
+    tail: bool = False
+    """Whether what a region gives that runs for it is what its own region gives: then that one need not wait."""
 
     def reads(self) -> set[str]:
         """The names of values that it takes from where it stands, its bodies' included."""
@@ -110,9 +157,12 @@ class Region:
 class Environment:
     """The values of a region that runs, on top of those of the region around it."""
 
-    def __init__(self, region: Region, values: Mapping[str, Value], around: Environment | None = None):
+    __slots__ = ("around", "region", "values")
+
+    def __init__(self, region: Region, values: dict[str, Value], around: Environment | None = None):
         self.region = region
-        self.values = dict(values)
+        self.values = values
+        """By name; more come as steps are done."""
         self.around = around
 
     def find(self, name: str) -> Value | type[Missing]:
@@ -146,13 +196,13 @@ def tensor(value: Value, name: str) -> Array:
     """The array of a value; raises FrontendError for a sequence or nothing."""
     if isinstance(value, Known):
         return value.array
-    if value is None or isinstance(value, list):
+    if not isinstance(value, np.ndarray):
         raise FrontendError(f"'{name}': expected a tensor, got {'nothing' if value is None else 'a sequence'}")
     return value
 
 
-def plain(value: Value) -> Array | list[Any] | None:
-    """A value as a caller sees it."""
+def plain(value: Value) -> Any:
+    """A value of a model as a caller sees it."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     return value.array if isinstance(value, Known) else value

@@ -8,14 +8,14 @@ Reshape), and after one whose result only values size (such as NonZero).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from threading import Lock
 from typing import Protocol, TypeAlias
 
 from ..support.dtypes import Array
 from .control import CONTROL, NEVER_COMPILED
-from .flow import Environment, Known, Region, Stretch, Value
-from .threads import ThreadPool
+from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
+from .frames import Frame, Machine, Run
 
 FEW = 1024
 """Elements; larger known arrays are told apart by identity, not by value."""
@@ -42,7 +42,7 @@ class Specialise(Protocol):
 Key: TypeAlias = tuple[object, ...]
 
 
-class Interpreter:
+class Interpreter(Machine):
     """Runs a region; safe to use from several threads at once.
 
     limit: how many stretches are kept, the least recently used go first.
@@ -61,28 +61,38 @@ class Interpreter:
         with self._lock:
             return list(self._stretches.values())
 
-    def run(self, inputs: Mapping[str, Value], pool: ThreadPool, visit: Callable[[Stretch], None]) -> list[Value]:
-        """The outputs; `visit` sees each stretch that is run."""
-        return self._run(Environment(self.region, inputs), pool, visit)
+    def run(self, inputs: Mapping[str, Value], run: Run) -> list[Value]:
+        """The outputs."""
+        return self.execute(Frame(self.region, Environment(self.region, dict(inputs))), run)
 
-    def _run(self, values: Environment, pool: ThreadPool, visit: Callable[[Stretch], None]) -> list[Value]:
-        region, at = values.region, 0
-        while at < len(region.steps):
-            step = region.steps[at]
-            stretch = self._stretch(region, at, values)
-            # Steps may have been put in the place of others by now.
-            begin = at
-            if stretch.next is not step:
-                visit(stretch)
-                stretch.run(values, pool)
-                at = len(region.steps) if stretch.next is None else region.steps.index(stretch.next, at)
-            else:
-                results = CONTROL[step.kind](step, values, lambda inner: self._run(inner, pool, visit))
-                values.values.update(zip(step.outputs, results, strict=False))
-                at += 1
-            for name in region.dead(begin, at):
-                values.values.pop(name, None)
-        return [values[name] for name in region.outputs]
+    def advance(self, frame: Frame, step: Step, run: Run) -> Frame | None:
+        region, values, at = frame.region, frame.values, frame.at
+        stretch = self._stretch(region, at, values)
+        # Steps may have been put in the place of others by now.
+        step = region.steps[at]
+        if stretch.next is step:
+            frame.control = CONTROL[step.kind](step, values)
+            return self._controlled(frame, None)
+        run.visited[stretch] = None
+        stretch.run(values, run.pool)
+        _move(frame, len(region.steps) if stretch.next is None else region.steps.index(stretch.next, at))
+        return None
+
+    def resume(self, frame: Frame, results: list[Value]) -> Frame | None:
+        return self._controlled(frame, results)
+
+    def _controlled(self, frame: Frame, results: list[Value] | None) -> Frame | None:
+        """Have the step that a frame is at go on; the frame of the body that it wants, or None when it is done."""
+        assert frame.control is not None
+        try:
+            inner = next(frame.control) if results is None else frame.control.send(results)
+        except StopIteration as done:
+            frame.control = None
+            step = frame.region.steps[frame.at]
+            frame.values.values.update(zip(step.outputs, done.value, strict=False))
+            _move(frame, frame.at + 1)
+            return None
+        return Frame(inner.region, inner, frame.depth)
 
     def _stretch(self, region: Region, at: int, values: Environment) -> Stretch:
         step = region.steps[at]
@@ -110,10 +120,17 @@ class Interpreter:
                 return made
 
 
+def _move(frame: Frame, to: int) -> None:
+    """Go on with another step; what nobody reads from there on goes."""
+    for name in frame.region.dead(frame.at, to):
+        frame.values.values.pop(name, None)
+    frame.at = to
+
+
 def _known(value: Value) -> Value:
     if isinstance(value, list):
         return [_known(item) for item in value]
-    return value if value is None or isinstance(value, Known) else Known(value)
+    return value if value is None or isinstance(value, Known) else Known(tensor(value, ""))
 
 
 class _Same:
@@ -137,4 +154,5 @@ def _key(value: Value) -> object:
     if isinstance(value, Known):
         array = value.array
         return (array.dtype, array.shape, array.tobytes()) if array.size <= FEW else _Same(array)
-    return value.dtype, value.shape
+    array = tensor(value, "")
+    return array.dtype, array.shape

@@ -23,8 +23,10 @@ Kind = type[bool] | type[int] | type[str] | type[LowerPasses]
 _OPTIONS: dict[str, tuple[Kind, Option]] = {
     "ir.enable_si_builder": (bool, True),
     "relay.FuseOps.max_depth": (int, 256),
+    "relay.ToMixedPrecision.keep_orig_output_dtype": (bool, False),
     "relay.fallback_device_type": (int, 1),
     "relay.frontend.fill_span": (bool, True),
+    "relay.vm.max_depth": (int, 20_000),
     "te.keep_schedule_record": (bool, True),
     "tir.InjectDoubleBuffer.split_loop": (int, 1),
     "tir.LoopPartition.partition_const_loop": (bool, False),
@@ -44,6 +46,7 @@ _OPTIONS: dict[str, tuple[Kind, Option]] = {
 }
 
 
+_TYPE_KEYS: dict[Kind, str] = {bool: "IntImm", int: "IntImm", str: "runtime.String", list: "Array"}
 _PROCESS = uuid4().hex
 _PHASES = range(4)
 
@@ -88,11 +91,14 @@ class PassContext:
     def __init__(
         self,
         opt_level: int = 3,
-        required_pass: tuple[str, ...] = (),
-        disabled_pass: tuple[str, ...] = (),
+        required_pass: Sequence[str] | None = (),
+        disabled_pass: Sequence[str] | None = (),
         config: Mapping[str, Option] | None = None,
-        instruments: Sequence[PassInstrument] = (),
+        instruments: Sequence[PassInstrument] | None = (),
     ):
+        for what, names in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
+            if isinstance(names, str):
+                raise PipelineError(f"{what}: expected a list of pass names, got '{names}'")
         for name, value in (config or {}).items():
             expected, _ = _known(name)
             if type(value) is not expected:
@@ -104,11 +110,11 @@ class PassContext:
         if opt_level not in range(5):
             raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
         self.opt_level = opt_level
-        self.required_pass = required_pass
-        self.disabled_pass = disabled_pass
+        self.required_pass = tuple(required_pass or ())
+        self.disabled_pass = tuple(disabled_pass or ())
         self.config = dict(config or {})
-        self.instruments = tuple(instruments)
-        self._tokens: list[Token[PassContext]] = []
+        self.instruments = tuple(instruments or ())
+        self._tokens: list[Token[PassContext | None]] = []
         self._begins = True
 
     def at_level(self, opt_level: int) -> PassContext:
@@ -118,16 +124,8 @@ class PassContext:
         return inner
 
     def __enter__(self) -> PassContext:
-        entered: list[PassInstrument] = []
-        try:
-            for one in self.instruments if self._begins else ():
-                one.enter_pass_ctx()
-                entered.append(one)
-        except BaseException:
-            self.instruments = ()
-            for one in entered:
-                one.exit_pass_ctx()
-            raise
+        if self._begins:
+            self._enter(self.instruments)
         self._tokens.append(_current.set(self))
         return self
 
@@ -140,10 +138,38 @@ class PassContext:
             self.instruments = ()
             raise
 
+    def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
+        """Put other instruments in the place of these: the scope ends for these, and begins for the others.
+
+        When one fails, all are dropped.
+        """
+        gone, self.instruments = self.instruments, ()
+        for one in gone:
+            one.exit_pass_ctx()
+        self._enter(tuple(instruments or ()))
+
+    def _enter(self, instruments: tuple[PassInstrument, ...]) -> None:
+        """Begin the scope of instruments, which become this context's."""
+        entered: list[PassInstrument] = []
+        try:
+            for one in instruments:
+                one.enter_pass_ctx()
+                entered.append(one)
+        except BaseException:
+            self.instruments = ()
+            for one in entered:
+                one.exit_pass_ctx()
+            raise
+        self.instruments = instruments
+
     @staticmethod
     def current() -> PassContext:
-        """The context of the innermost `with` scope; outside of any, the defaults."""
-        return _current.get(_DEFAULT)
+        """The context of the innermost `with` scope; outside of any, the defaults, one object per thread."""
+        found = _current.get(None)
+        if found is None:
+            found = PassContext()
+            _current.set(found)
+        return found
 
     def option(self, name: str) -> Option:
         """The value of an option, its default where none was given; raises PipelineError for an unknown name."""
@@ -170,13 +196,12 @@ class PassContext:
         return "\n".join(lines)
 
     @staticmethod
-    def list_configs() -> dict[str, str]:
-        """Option name -> type name."""
-        return {name: kind.__name__ for name, (kind, _) in _OPTIONS.items()}
+    def list_configs() -> dict[str, dict[str, str]]:
+        """Option name -> {"type": TVM's key of its type}."""
+        return {name: {"type": _TYPE_KEYS[kind]} for name, (kind, _) in _OPTIONS.items()}
 
 
-_current: ContextVar[PassContext] = ContextVar("pass_context")
-_DEFAULT = PassContext()
+_current: ContextVar[PassContext | None] = ContextVar("pass_context", default=None)
 
 
 def spans_enabled() -> bool:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, TypeVar, overload
+
+ClassT = TypeVar("ClassT", bound=type[Any])
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,15 @@ class PassInfo:
     """The opt level from which on it runs."""
     seconds: float = 0.0
     """How long it took; 0 before it ran."""
+    required: tuple[str, ...] = ()
+    """The names of the passes that a `Sequential` runs before it."""
+
+    def __str__(self) -> str:
+        needs = ", ".join(self.required)
+        return (
+            f"The meta data of the pass - pass name: {self.name}, opt_level: {self.opt_level}, "
+            f"required passes: [{needs}]"
+        )
 
 
 class PassInstrument:
@@ -41,3 +55,93 @@ class PassInstrument:
 
     def run_after_pass(self, mod: object, info: PassInfo) -> None:
         """The pass ran; `info.seconds` says for how long. Not called when it failed."""
+
+
+@overload
+def pass_instrument(cls: ClassT) -> ClassT: ...
+@overload
+def pass_instrument(cls: None = None) -> Callable[[ClassT], ClassT]: ...
+def pass_instrument(cls: Any = None) -> Any:
+    """A class decorator: what the class does not define of a PassInstrument it gets from there.
+
+    >>> @pass_instrument
+    ... class Names:
+    ...     def run_before_pass(self, mod, info):
+    ...         print(info.name)
+    """
+
+    def made(given: type[Any]) -> type[Any]:
+        if issubclass(given, PassInstrument):
+            return given
+        about = {"__module__": given.__module__, "__doc__": given.__doc__, "__qualname__": given.__qualname__}
+        return type(given.__name__, (given, PassInstrument), about)
+
+    return made if cls is None else made(cls)
+
+
+@dataclass(eq=False)
+class _Profile:
+    """A pass that ran, and the passes that it ran."""
+
+    name: str
+    start: float = 0.0
+    seconds: float = 0.0
+    inner: list[_Profile] = field(default_factory=lambda: list[_Profile]())
+
+
+class PassTimingInstrument(PassInstrument):
+    """Takes the time of passes; `render` tells it, within the scope or before the next one begins.
+
+    TVM's form, a line per pass, one tab deeper for what a pass ran itself: microseconds in all, in brackets without
+    those passes, and the percentage of everything and of the pass around.
+    """
+
+    def __init__(self) -> None:
+        self._root = _Profile("root")
+        self._running: list[_Profile] = []
+
+    def enter_pass_ctx(self) -> None:
+        self._root, self._running = _Profile("root"), []
+
+    def exit_pass_ctx(self) -> None:
+        self._root, self._running = _Profile("root"), []
+
+    def run_before_pass(self, mod: object, info: PassInfo) -> None:
+        around = self._running[-1] if self._running else self._root
+        one = _Profile(info.name, perf_counter())
+        around.inner.append(one)
+        self._running.append(one)
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        one = self._running.pop()
+        one.seconds = perf_counter() - one.start
+
+    def render(self) -> str:
+        """The table; "" when no pass ran."""
+        whole = sum(one.seconds for one in self._root.inner) or 1.0
+        lines: list[str] = []
+        stack = [(0, whole, one) for one in reversed(self._root.inner)]
+        while stack:
+            depth, around, one = stack.pop()
+            own = one.seconds - sum(inner.seconds for inner in one.inner)
+            shares = f"{one.seconds / whole:.2%}; {one.seconds / (around or 1.0):.2%}"
+            indent = "\t" * depth
+            lines.append(f"{indent}{one.name}: {1e6 * one.seconds:.0f}us [{1e6 * own:.0f}us] ({shares})\n")
+            stack += [(depth + 1, one.seconds, inner) for inner in reversed(one.inner)]
+        return "".join(lines)
+
+
+class PrintBeforeAll(PassInstrument):
+    """Prints the module before each pass."""
+
+    def run_before_pass(self, mod: object, info: PassInfo) -> None:
+        print("Before Running Pass:", info)
+        print(mod)
+
+
+class PrintAfterAll(PassInstrument):
+    """Prints the module after each pass."""
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        print("After Running Pass:", info)
+        print(mod)

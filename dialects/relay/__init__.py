@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from . import (
     activation,
+    annotation,
     collapse,
     convolution,
     convolution_transpose,
@@ -53,6 +54,7 @@ from .types import AdtType, Forall, RefType, TypeVar
 
 OPERATORS = operators_of(
     activation,
+    annotation,
     collapse,
     convolution,
     convolution_transpose,

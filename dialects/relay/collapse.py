@@ -62,6 +62,7 @@ class CollapseSumLikeOp(_Collapse):
     """The sum over all axes along which a tensor of the second operand's shape would be repeated."""
 
     name = "relay.collapse_sum_like"
+    data = operand_def(TensorType)
     like = operand_def(TensorType)
     result = result_def(TensorType)
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..element_types import DTYPES, dtype_name
+from ..element_types import DTYPES, dtype_name, is_integer, numpy_dtype
 from .attributes import real, required_real, required_string, string
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor
@@ -299,6 +299,14 @@ class ClipOp(Unary):
             low = math.ceil(max(low, info.min)) if low > info.min else info.min
             high = math.floor(min(high, info.max)) if high < info.max else info.max
         return np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
+
+    @classmethod
+    def leaves_as_is(cls, sig: Signature) -> bool:
+        low, high = sig.get("a_min"), sig.get("a_max")
+        if not is_integer(element := sig.types[0].element_type):
+            return low == -math.inf and high == math.inf
+        info = np.iinfo(numpy_dtype(element).name) if element != i1 else None
+        return info is not None and low <= info.min and high >= info.max
 
 
 @irdl_op_definition

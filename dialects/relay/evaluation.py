@@ -9,16 +9,20 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
+from xdsl.ir import Block
 
 from ...support.dtypes import Array
-from ..element_types import numpy_dtype
+from ..element_types import numpy_dtype, tensor_type
 from .numerics import AnyArray
+from .open_extents import is_open
 from .operator import Operator, element_of, shape_of
 from .traits import Pointwise
 
 
 def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """The results of `op` for operand values of the op's operand types. Results may be views of the inputs."""
+    if any(map(is_open, (*op.operand_types, *op.result_types))):
+        op = op.at_types(Block(arg_types=[tensor_type(array) for array in inputs]).args)
     sig, elementwise = op.signature, op.has_trait(Pointwise)
     with np.errstate(all="ignore"):
         found: Any = op.evaluate(sig, *sig.arguments(_distinct(inputs) if elementwise else inputs))

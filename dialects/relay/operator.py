@@ -35,11 +35,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
-from .open_shapes import is_open, probed
+from .open_extents import infer_open, is_open
 from .signature import Group, Signature, Tensor, as_tensor
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
 from .traits import FusionPattern, OpPattern
+from .types import fits
 
 _KINDS: dict[str, bool | int | float | str | Sequence[int] | Sequence[float]] = {
     "a float such as 1.0": 1.0,
@@ -114,8 +115,10 @@ class Operator(IRDLOperation):
     @classmethod
     @cache
     def declared_attributes(cls) -> Mapping[str, PropertyDef]:
-        """The declared attributes."""
-        return {name: d for name, d in cls.get_irdl_definition().properties.items() if name != _SIZES}
+        """The declared attributes, a base class's first, as TVM orders them."""
+        found = cls.get_irdl_definition().properties
+        names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base) if name in found)
+        return {name: found[name] for name in names | dict.fromkeys(found) if name != _SIZES}
 
     @classmethod
     def _properties(cls, attributes: Mapping[str, Value]) -> dict[str, Attribute]:
@@ -159,11 +162,24 @@ class Operator(IRDLOperation):
         """The result types for a signature."""
 
     @classmethod
-    def inferred(cls, sig: Signature) -> tuple[Tensor, ...]:
-        """The result types for a signature, of which extents may be open."""
-        if is_open(sig.types):
-            return probed(lambda types: cls.infer(replace(sig, types=types)), sig.types)
-        return tuple(cls.infer(sig))
+    def inferred(cls, sig: Signature) -> Sequence[Tensor]:
+        """The result types for a signature of which extents may be open."""
+        return infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else cls.infer(sig)
+
+    def at_types(self, operands: Sequence[SSAValue]) -> Self:
+        """This operator with other operands, of types whose extents may differ.
+
+        Raises VerifyException when they do not fit.
+        """
+        sig = replace(self.signature, types=tuple(as_tensor(value) for value in operands))
+        found = self.create(
+            operands=operands,
+            result_types=self.inferred(sig),
+            properties=self.properties.copy(),
+            attributes=self.attributes.copy(),
+        )
+        found.location = self.location
+        return found
 
     @classmethod
     def signature_for(
@@ -198,8 +214,8 @@ class Operator(IRDLOperation):
         return False
 
     def verify_(self) -> None:
-        inferred = self.inferred(self.signature)
-        if inferred != tuple(self.result_types):
+        inferred = tuple(self.inferred(self.signature))
+        if len(inferred) != len(self.results) or not all(map(fits, inferred, self.result_types)):
             wanted = ", ".join(map(str, inferred))
             self.signature.fail(f"result {wanted}", ", ".join(map(str, self.result_types)))
 

@@ -126,9 +126,9 @@ def _max_pool(rank: int) -> type[MaxPool]:
         strides = ints(*[1] * rank)
         dilation = ints(*[1] * rank)
         padding = ints(*[0] * rank)
-        ceil_mode = boolean(False)
         layout = string(f"NC{SPATIAL}")
         out_layout = string("")
+        ceil_mode = boolean(False)
 
     return Row
 
@@ -159,14 +159,14 @@ def _avg_pool(rank: int) -> type[AvgPool]:
     class Row(AvgPool):
         name = f"relay.nn.avg_pool{rank}d"
         SPATIAL: ClassVar[str] = SPATIAL[rank]
-        count_include_pad = boolean(False)
         pool_size = ints(*[1] * rank)
         strides = ints(*[1] * rank)
         dilation = ints(*[1] * rank)
         padding = ints(*[0] * rank)
-        ceil_mode = boolean(False)
         layout = string(f"NC{SPATIAL}")
         out_layout = string("")
+        ceil_mode = boolean(False)
+        count_include_pad = boolean(False)
 
     return Row
 

@@ -191,6 +191,7 @@ class VarianceOp(Reduce):
 
     name = "relay.variance"
     OPERAND: ClassVar[Kind] = FLOATS
+    data = operand_def(TensorType)
     mean = operand_def(TensorType)
     unbiased = boolean(False)
 

@@ -21,6 +21,7 @@ from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse, layer_location, leaves
 from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
+from ...runtime.flow import tensor as array_of
 from ...runtime.interpreter import Demand
 from ...support.context import spans_enabled
 from ...support.errors import FrontendError
@@ -200,7 +201,7 @@ class _Importer:
             case Known():
                 return Tensor(name, value.array, leaf=self.value_leaf(name, self.region))
             case _:
-                return self.argument(name, tensor_type(value), argument)
+                return self.argument(name, tensor_type(array_of(value, name)), argument)
 
     def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
         """Where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""

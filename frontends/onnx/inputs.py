@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 from onnx import TensorShapeProto, ValueInfoProto
@@ -12,57 +10,12 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import element_type
-from ...runtime.flow import Value
-from ...runtime.tensors import TensorSpec
-from ...support.dtypes import Array
+from ...runtime.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
 from .context import Undecided
 from .limits import excess, expectation
 from .load import Source
 from .tensors import dtype_of
-
-Dimension = int | str | None
-"""An extent, the name of an unknown one, or nothing at all."""
-
-
-OPEN = -1
-"""An extent that only a call decides."""
-
-
-@dataclass(frozen=True)
-class OpenSpec(TensorSpec):
-    """An input or output of which something may be open until a call."""
-
-    names: tuple[str | None, ...] = ()
-    """What the model calls each open extent."""
-    kind: str = "tensor"
-    """Or `sequence`, or `optional`; shape and dtype say nothing then."""
-    ranked: bool = True
-    """Whether the number of dimensions is known."""
-
-    def __str__(self) -> str:
-        if self.kind != "tensor":
-            return f"{self.kind} '{self.name}'"
-        dims = [name or "?" if n == OPEN else n for n, name in zip(self.shape, self.names, strict=True)]
-        return f"{self.dtype.name}{_spelled(dims if self.ranked else None)} '{self.name}'"
-
-    def accept(self, given: Any) -> tuple[Value, str]:
-        """The value of what a caller gives, and what is wrong with it, if anything is."""
-        if self.kind != "tensor" and (given is None or isinstance(given, list)):
-            items = cast("list[Any]", given)
-            return (None if given is None else [np.asarray(item) for item in items]), ""
-        if isinstance(given, np.ndarray):
-            array = cast(Array, given)
-        else:
-            try:
-                array = np.asarray(given, self.dtype if self.kind == "tensor" else None)
-            except (TypeError, ValueError, OverflowError):
-                return None, f"expected {self}, got a {type(given).__name__} that is no such array"
-        fits = self.kind != "tensor" or array.dtype == self.dtype
-        if self.ranked and self.kind == "tensor":
-            pairs = zip(self.shape, array.shape, strict=False)
-            fits = fits and len(self.shape) == array.ndim and all(wanted in (OPEN, n) for wanted, n in pairs)
-        return array, "" if fits else f"expected {self}, got {array.dtype.name}{list(array.shape)}"
 
 
 def open_inputs(source: Source, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
@@ -118,18 +71,14 @@ def input_types(source: Source, shapes: Mapping[str, Sequence[int]]) -> dict[str
         for name, dims in found.items()
     }
     if dynamic := [name for name, dims in fixed.items() if dims is None or not all(isinstance(d, int) for d in dims)]:
-        spelled = ", ".join(f"{name} {_spelled(fixed[name])}" for name in dynamic)
+        listed = ", ".join(f"{name} {spelled(fixed[name])}" for name in dynamic)
         example = ",".join(str(d if isinstance(d, int) else 1) for d in fixed[dynamic[0]] or [1])
         raise Undecided(
-            f"{source.file}: expected static shapes, got dynamic dimensions in inputs {spelled}; "
+            f"{source.file}: expected static shapes, got dynamic dimensions in inputs {listed}; "
             f'give their shapes, such as "{dynamic[0]}:[{example}]" (input_shapes, --input-shapes)',
             None,
         )
     return {value.name: _type(value, [d for d in fixed[value.name] or () if isinstance(d, int)]) for value in inputs}
-
-
-def _spelled(dims: Sequence[Dimension] | None) -> str:
-    return "[...]" if dims is None else f"[{', '.join('?' if d is None else str(d) for d in dims)}]"
 
 
 def _dimension(dim: TensorShapeProto.Dimension) -> Dimension:
@@ -156,7 +105,7 @@ def _merged(value: ValueInfoProto, given: Sequence[int] | None, symbols: dict[st
         agree = agree and wanted in (None, extent)
     if not agree:
         raise FrontendError(
-            f"input '{value.name}': expected a shape that agrees with the model's {_spelled(declared)}, got {extents}"
+            f"input '{value.name}': expected a shape that agrees with the model's {spelled(declared)}, got {extents}"
         )
     return list(extents)
 

@@ -79,12 +79,22 @@ class Constant(Expr):
     data: Array
 
 
+@dataclass(frozen=True)
+class VirtualDevice:
+    """Where a value is to lie; -1 and "" leave it open. There is one device, so that it changes nothing."""
+
+    device_type: int = -1
+    virtual_device_id: int = -1
+    memory_scope: str = ""
+
+
 @dataclass(eq=False)
 class Var(Expr):
     """A variable: of a function, a let or a pattern; elsewhere a free one."""
 
     name_hint: str
     type_annotation: Attribute | None = None
+    virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False)

@@ -128,18 +128,20 @@ class AlterOpLayoutPass(ModulePass):
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
 
     ```mlir
-    relay.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x32x8x8xf32>) {
-      %w = relay.constant @w : tensor<32x16x1x1xf32>
-      %0 = relay.nn.conv2d %x, %w : (tensor<1x16x8x8xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x8x8xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32>
-      relay.return %1 : tensor<1x32x8x8xf32>
-    }
-    // becomes (types left out)
-      %0 = relay.layout_transform %x {src_layout = "NCHW", dst_layout = "NCHW16c"}
-      %1 = relay.layout_transform %w {src_layout = "OIHW", dst_layout = "OIHW16i16o"}
-      %2 = relay.nn.contrib_conv2d_NCHWc %0, %1 {data_layout = "NCHW16c", ...}
-      %3 = relay.nn.relu %2
-      %4 = relay.layout_transform %3 {src_layout = "NCHW16c", dst_layout = "NCHW"}
+    %w = relay.constant @w : tensor<32x16x1x1xf32> loc("w")
+    %0 = relay.nn.conv2d %x, %w : (tensor<1x16x8x8xf32>, tensor<32x16x1x1xf32>) -> tensor<1x32x8x8xf32> loc("conv")
+    %1 = relay.nn.relu %0 : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> loc("act")
+    // becomes
+    %w = relay.constant @w : tensor<32x16x1x1xf32> loc("w")
+    %0 = relay.layout_transform %x {src_layout = "NCHW", dst_layout = "NCHW16c"}
+          : (tensor<1x16x8x8xf32>) -> tensor<1x1x8x8x16xf32> loc("conv")
+    %1 = relay.layout_transform %w {src_layout = "OIHW", dst_layout = "OIHW16i16o"}
+          : (tensor<32x16x1x1xf32>) -> tensor<2x1x1x1x16x16xf32> loc("conv")
+    %2 = relay.nn.contrib_conv2d_NCHWc %0, %1 {data_layout = "NCHW16c", kernel_layout = "OIHW16i16o", out_layout =
+          "NCHW16c"} : (tensor<1x1x8x8x16xf32>, tensor<2x1x1x1x16x16xf32>) -> tensor<1x2x8x8x16xf32> loc("conv")
+    %3 = relay.nn.relu %2 : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x8x8x16xf32> loc("act")
+    %4 = relay.layout_transform %3 {src_layout = "NCHW16c", dst_layout = "NCHW"}
+          : (tensor<1x2x8x8x16xf32>) -> tensor<1x32x8x8xf32> loc("conv")
     ```
     """
 

@@ -7,9 +7,10 @@ still that one layer, and a transform belongs to the layer that asked for it, ho
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -112,15 +113,23 @@ def transform(value: SSAValue | Operation, src: str, dst: str, asked: Operation)
     return LayoutTransformOp(value, src_layout=src, dst_layout=dst, location=asked.location)
 
 
+def twin(op: Operator, *operands: SSAValue | Operation, into: type[Operator] | None = None, **changed: Any) -> Operator:
+    """`op` on other operands, with some attributes `changed`, perhaps as another operator; not located."""
+    attributes: dict[str, Value] = {name: to_python(value) for name, value in op.properties.items()}
+    build = cast(Callable[..., Operator], into or type(op))
+    made = build(*operands, **(attributes | changed))
+    made.attributes.update(op.attributes)
+    made.results[0].name_hint = op.results[0].name_hint
+    return made
+
+
 def moved(
     op: Operator, *operands: SSAValue | Operation, into: type[Operator] | None = None, **changed: Value
 ) -> Operator:
     """`op` on other operands, with some attributes `changed`, perhaps as another operator: the same location."""
-    attributes: dict[str, Value] = {name: to_python(value) for name, value in op.properties.items()}
-    twin = (into or type(op))(*operands, location=op.location, **(attributes | changed))
-    twin.attributes.update(op.attributes)
-    twin.results[0].name_hint = op.results[0].name_hint
-    return twin
+    made = twin(op, *operands, into=into, **changed)
+    made.location = op.location
+    return made
 
 
 class Sinking:
@@ -151,14 +160,15 @@ class Sinking:
         self._new.append(op)
         return op.results[0]
 
-    def finish(self, twin: Operator, block: int, rewriter: PatternRewriter, squeeze: Sequence[int] = ()) -> None:
-        """Replace the operator by its blocked `twin` and a transform back, which the first source's layer asked for.
+    def finish(self, made: Operator, block: int, rewriter: PatternRewriter, squeeze: Sequence[int] = ()) -> None:
+        """Replace the operator by its blocked form and a transform back, which the first source's layer asked for.
 
+        made: the blocked form.
         squeeze: axes of extent 1 that the operator's result does not have.
         """
         asked = next(iter(self._sources))
         plain = asked.dst_layout.data
-        result = self.add(transform(self.add(twin), in_blocks(plain, block), plain, asked))
+        result = self.add(transform(self.add(made), in_blocks(plain, block), plain, asked))
         if squeeze:
             result = self.add(SqueezeOp(result, axis=squeeze, location=self.op.location))
         rewriter.replace(self.op, self._new, [result])

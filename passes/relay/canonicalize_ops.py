@@ -41,10 +41,10 @@ class CanonicalizeOpsPass(ModulePass):
     Locations: both new ops get the bias_add's.
 
     ```mlir
-    %0 = relay.nn.bias_add %x, %b : (tensor<1x4x8x8xf32>, tensor<4xf32>) -> tensor<1x4x8x8xf32>
+    %0 = relay.nn.bias_add %x, %b : (tensor<1x4x8x8xf32>, tensor<4xf32>) -> tensor<1x4x8x8xf32> loc("bias")
     // becomes
-    %0 = relay.expand_dims %b {axis = 1, num_newaxis = 2} : (tensor<4xf32>) -> tensor<4x1x1xf32>
-    %1 = relay.add %x, %0 : (tensor<1x4x8x8xf32>, tensor<4x1x1xf32>) -> tensor<1x4x8x8xf32>
+    %0 = relay.expand_dims %b {axis = 1, num_newaxis = 2} : (tensor<4xf32>) -> tensor<4x1x1xf32> loc("bias")
+    %1 = relay.add %x, %0 : (tensor<1x4x8x8xf32>, tensor<4x1x1xf32>) -> tensor<1x4x8x8xf32> loc("bias")
     ```
     """
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.constants import pool_of
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.creation import FullLikeOp, FullOp, OnesOp, ZerosOp
+from ...dialects.relay.elementwise import OnesLikeOp, ZerosLikeOp
+from ...dialects.relay.operator import element_of
 from ...provenance.dce import is_trivially_dead_when_unused
 from ...support.dtypes import Array
 
@@ -23,6 +28,23 @@ def constant_value(value: SSAValue, module: ModuleOp) -> Array | None:
     """The array behind a constant value, None when it is not constant or not at hand."""
     owner = value.owner
     return owner.value(module) if isinstance(owner, ConstantOp) and is_at_hand(owner, module) else None
+
+
+def one_number(value: SSAValue, module: ModuleOp) -> Array | None:
+    """The number, an array without axes, that a value has at each of its places; None if there is none, or unknown."""
+    match owner := value.owner:
+        case ZerosOp() | ZerosLikeOp():
+            return np.zeros((), numpy_dtype(element_of(value)))
+        case OnesOp() | OnesLikeOp():
+            return np.ones((), numpy_dtype(element_of(value)))
+        case FullOp() | FullLikeOp():
+            filled = constant_value(owner.fill_value, module)
+            return None if filled is None else filled.reshape(()).astype(numpy_dtype(element_of(value)))
+        case _:
+            array = constant_value(value, module)
+    if array is None or not array.size or not (array == array.flat[0]).all():
+        return None
+    return np.asarray(array.flat[0], array.dtype)
 
 
 def sole_user(value: SSAValue) -> Operation | None:

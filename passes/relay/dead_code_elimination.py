@@ -32,19 +32,23 @@ class DeadCodeEliminationPass(ModulePass):
     Locations: untouched; the ledger says which layers went.
 
     ```mlir
-    %b, %c = relay.let pure {
-      %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-      %b = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32>
-      %c = relay.log %a : (tensor<4xf32>) -> tensor<4xf32>
-      relay.yield %b, %c : tensor<4xf32>, tensor<4xf32>
-    }
-    relay.return %b : tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %b, %c = relay.let pure {
+        %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        %b = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+        %c = relay.log %a : (tensor<4xf32>) -> tensor<4xf32> loc("c")
+        relay.yield %b, %c : tensor<4xf32>, tensor<4xf32> loc("main")
+      } loc("main")
+      relay.return %b : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %b = relay.let pure {
-      %b = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32>
-      relay.yield %b : tensor<4xf32>
-    }
-    relay.return %b : tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %b = relay.let pure {
+        %b_1 = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+        relay.yield %b_1 : tensor<4xf32> loc("main")
+      } loc("main")
+      relay.return %b : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

@@ -32,12 +32,25 @@ class EtaExpandPass(ModulePass):
     Locations: the closure and what is in it are located at the `relay.global`.
 
     ```mlir
-    %f = relay.global @f : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @f(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      relay.return %x : tensor<4xf32> loc("f")
+    } loc("f")
+    relay.func @main() -> ((tensor<4xf32>) -> tensor<4xf32>) {
+      // with expand_global_var=true
+      %f = relay.global @f : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %f : (tensor<4xf32>) -> tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %f = relay.fn (%a: tensor<4xf32>) -> tensor<4xf32> {
-      %0 = relay.call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
-      relay.yield %0 : tensor<4xf32>
-    }
+    relay.func @f(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      relay.return %x : tensor<4xf32> loc("f")
+    } loc("f")
+    relay.func @main() -> ((tensor<4xf32>) -> tensor<4xf32>) {
+      %f = relay.fn (%x: tensor<4xf32> loc("a")) -> tensor<4xf32> {
+        %0 = relay.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        relay.yield %0 : tensor<4xf32> loc("a")
+      } loc("a")
+      relay.return %f : (tensor<4xf32>) -> tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

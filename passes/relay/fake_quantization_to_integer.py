@@ -265,13 +265,19 @@ class FakeQuantizationToIntegerPass(ModulePass):
     dequantisations that come after it, stay their own layers'.
 
     ```mlir
+    %z = relay.constant dense<0> : tensor<i32> loc("zero")
     %0 = relay.qnn.dequantize %x, %s, %z : (tensor<1x4xi8>, tensor<f32>, tensor<i32>) -> tensor<1x4xf32> loc("dx")
     %1 = relay.qnn.dequantize %w, %t, %z : (tensor<2x4xi8>, tensor<f32>, tensor<i32>) -> tensor<2x4xf32> loc("dw")
     %2 = relay.nn.dense %0, %1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
-    // becomes, with %zero = relay.constant dense<0>
-    %0 = relay.qnn.dense %x, %w, %z, %z, %s, %t : (...) -> tensor<1x2xi32> loc(fused["dense", "dx", "dw"])
+    // becomes
+    %z = relay.constant dense<0> : tensor<i32> loc("zero")
+    %0 = relay.qnn.dense %x, %w, %z, %z, %s, %t
+          : (tensor<1x4xi8>, tensor<2x4xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<1x2xi32>
+          loc(fused["dense", "dx", "dw"])
+    %zero_point = relay.constant dense<0> : tensor<i32> loc(fused["dense", "dx", "dw"])
     %1 = relay.multiply %s, %t : (tensor<f32>, tensor<f32>) -> tensor<f32> loc(fused["dense", "dx", "dw"])
-    %2 = relay.qnn.dequantize %0, %1, %zero {axis = 1} : (...) -> tensor<1x2xf32> loc(fused["dense", "dx", "dw"])
+    %2 = relay.qnn.dequantize %0, %1, %zero_point {axis = 1}
+          : (tensor<1x2xi32>, tensor<f32>, tensor<i32>) -> tensor<1x2xf32> loc(fused["dense", "dx", "dw"])
     ```
     """
 

@@ -99,10 +99,10 @@ class FoldConstantPass(ModulePass):
     gives gets its own, then that of the `if` or match.
 
     ```mlir
-    %0 = relay.constant dense<[1.0, 2.0]> : tensor<2xf32>
-    %1 = relay.negative %0 : (tensor<2xf32>) -> tensor<2xf32>
+    %0 = relay.constant dense<[1.0, 2.0]> : tensor<2xf32> loc("w")
+    %1 = relay.negative %0 : (tensor<2xf32>) -> tensor<2xf32> loc("neg")
     // becomes
-    %0 = relay.constant dense<[-1.0, -2.0]> : tensor<2xf32>
+    %const = relay.constant dense<[-1.000000e+00, -2.000000e+00]> : tensor<2xf32> loc(fused["neg", "w"])
     ```
     """
 

@@ -171,11 +171,13 @@ class FoldScaleAxisPass(ModulePass):
     another factor they compute the same, on other constants.
 
     ```mlir
+    %w = relay.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32> loc("w")
+    %two = relay.constant dense<2.0> : tensor<1xf32> loc("two")
     %0 = relay.nn.dense %x, %w : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc("dense")
     %1 = relay.multiply %0, %two : (tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> loc("scale")
     // becomes
-    %0 = relay.nn.dense %x, %twice : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc("dense")
-    // where %twice is at fused["scale", "w", "two"]
+    %w = relay.constant dense<[[2.000000e+00, 4.000000e+00]]> : tensor<1x2xf32> loc(fused["scale", "w", "two"])
+    %0 = relay.nn.dense %x, %w : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc("dense")
     ```
     """
 

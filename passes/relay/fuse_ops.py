@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -20,8 +20,10 @@ from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from ..functions import is_closed
 from .fusion_graph import STOP_FUSION, FusionGraph, post_order, producers
 from .fusion_groups import FusionGroups
+from .symbol_names import SymbolNames
 
 NAME_LIMIT = 80
 """Longer kernel names are cut to this many characters and a hash."""
@@ -35,26 +37,6 @@ def kernel_name(ops: Sequence[Operator]) -> str:
     if len(name) <= NAME_LIMIT:
         return name
     return f"{name[:NAME_LIMIT]}_{blake2b(name.encode(), digest_size=8).hexdigest()}_"
-
-
-class _Names:
-    """Symbol names not taken in a module."""
-
-    def __init__(self, module: ModuleOp):
-        names = (op.properties.get("sym_name") for op in module.ops)
-        self._taken = {name.data for name in names if isinstance(name, StringAttr)}
-        self._count: dict[str, int] = {}
-
-    def take(self, name: str) -> str:
-        """`name`, or the first of `name_1`, `name_2`, ... that is free."""
-        count = self._count.get(name, 0)
-        unique = f"{name}_{count}" if count else name
-        while unique in self._taken:
-            count += 1
-            unique = f"{name}_{count}"
-        self._count[name] = count + 1
-        self._taken.add(unique)
-        return unique
 
 
 def is_scalar_constant(constant: ConstantOp) -> bool:
@@ -78,7 +60,7 @@ def _pre_order(root: Operator, inside: Callable[[Operator], list[Operator]]) -> 
 class _Outliner:
     """Moves the groups of one block out, in program order."""
 
-    def __init__(self, names: _Names):
+    def __init__(self, names: SymbolNames):
         self._names = names
         self._made_by: dict[SSAValue, LocationAttr] = {}
         """Per result of a call the location of the operator that computed it."""
@@ -173,21 +155,23 @@ class FuseOpsPass(ModulePass):
     opt_level: 0 makes every operator a group of its own; -1 stands for the level of the current PassContext.
 
     ```mlir
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-      relay.return %1 : tensor<1x2xf32>
-    }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("return")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.call @fused_nn_dense_nn_relu(%x, %w) : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      relay.return %0 : tensor<1x2xf32>
-    }
-    relay.func primitive @fused_nn_dense_nn_relu(%p0: tensor<1x4xf32>, %p1: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.nn.dense %p0, %p1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-      relay.return %1 : tensor<1x2xf32>
-    }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      %0 = relay.call @fused_nn_dense_nn_relu(%x, %w)
+          : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc(fused["act", "dense"])
+      relay.return %0 : tensor<1x2xf32> loc("return")
+    } loc("main")
+    relay.func primitive @fused_nn_dense_nn_relu(%p0: tensor<1x4xf32> loc("x"), %p1: tensor<2x4xf32> loc("w")) ->
+          (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %p0, %p1 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("dense")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("act")
+    } loc(fused["act", "dense"])
     ```
     """
 
@@ -201,15 +185,15 @@ class FuseOpsPass(ModulePass):
         if limit < 1:
             raise PipelineError(message(self.name, "max-depth of at least 1", str(limit)))
         level = around.opt_level if self.opt_level == -1 else self.opt_level
-        names = _Names(op)
-        for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None]:
+        names = SymbolNames(op)
+        for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None and not is_closed(f)]:
             place: Operation = func
             for block in _blocks(func):
                 made = self._fuse(block, names, limit if level > 0 else 0)
                 op.body.block.insert_ops_after(made, place)
                 place = made[-1] if made else place
 
-    def _fuse(self, block: Block, names: _Names, limit: int) -> list[FuncOp]:
+    def _fuse(self, block: Block, names: SymbolNames, limit: int) -> list[FuncOp]:
         """Fuse groups of at most `limit` operators, with 0 none; returns the primitive functions."""
         graph = FusionGraph.of(block)
         groups = FusionGroups(graph, limit, limit > 0)

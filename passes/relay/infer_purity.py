@@ -21,10 +21,23 @@ class InferPurityPass(ModulePass):
     Locations: untouched.
 
     ```mlir
-    %f = relay.fn (%x: tensor<4xf32>) -> tensor<4xf32> { .. exp .. }
-    %y = relay.invoke impure %f(%a) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %f = relay.fn (%y: tensor<4xf32> loc("y")) -> tensor<4xf32> {
+        %0 = relay.exp %y : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        relay.yield %0 : tensor<4xf32> loc("f")
+      } loc("f")
+      %1 = relay.invoke impure %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %1 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %y = relay.invoke %f(%a) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %f = relay.fn (%y: tensor<4xf32> loc("y")) -> tensor<4xf32> {
+        %0 = relay.exp %y : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        relay.yield %0 : tensor<4xf32> loc("f")
+      } loc("f")
+      %0 = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

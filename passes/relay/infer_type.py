@@ -36,15 +36,15 @@ class InferTypePass(ModulePass):
     Locations: untouched.
 
     ```mlir
-    relay.func @main(%x: tensor<2x4xf32>) -> (tensor<4xf32>) {
-      %0 = relay.exp %x : (tensor<2x4xf32>) -> tensor<4xf32>
-      relay.return %0 : tensor<4xf32>
-    }
+    relay.func @main(%x: tensor<8xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.nn.relu %x : (tensor<8xf32>) -> tensor<4xf32> loc("act")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>) {
-      %0 = relay.exp %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
-      relay.return %0 : tensor<2x4xf32>
-    }
+    relay.func @main(%x: tensor<8xf32> loc("x")) -> (tensor<8xf32>) {
+      %0 = relay.nn.relu %x : (tensor<8xf32>) -> tensor<8xf32> loc("act")
+      relay.return %0 : tensor<8xf32> loc("main")
+    } loc("main")
     ```
     """
 

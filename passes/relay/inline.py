@@ -104,19 +104,19 @@ class InlinePass(ModulePass):
     Locations: copies have those of the function's ops; what gives the result of a call has that of the call, too.
 
     ```mlir
-    relay.func @twice(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {Inline = 1 : i64} {
-      %0 = relay.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-      relay.return %0 : tensor<4xf32>
-    }
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
-      %0 = relay.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
-      relay.return %0 : tensor<4xf32>
-    }
+    relay.func @twice(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) attributes {Inline = 1 : i64} {
+      %0 = relay.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %0 : tensor<4xf32> loc("twice")
+    } loc("twice")
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
-      %0 = relay.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-      relay.return %0 : tensor<4xf32>
-    }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc(fused["a", "b"])
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

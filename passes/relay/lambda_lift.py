@@ -35,13 +35,23 @@ class LambdaLiftPass(ModulePass):
     Locations: a function, and what closures are left, have that of the closure; a call that of the invoke.
 
     ```mlir
-    %f = relay.fn (%p: tensor<4xf32>) -> tensor<4xf32> {
-      %0 = relay.add %p, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-      relay.yield %0 : tensor<4xf32>
-    }
-    %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    // becomes, beside a function @lifted_name0(%b, %p)
-    %y = relay.call @lifted_name0(%b, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x"), %b: tensor<4xf32> loc("b")) -> (tensor<4xf32>) {
+      %f = relay.fn (%p: tensor<4xf32> loc("p")) -> tensor<4xf32> {
+        %0 = relay.add %p, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+        relay.yield %0 : tensor<4xf32> loc("f")
+      } loc("f")
+      %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("c")
+      relay.return %y : tensor<4xf32> loc("main")
+    } loc("main")
+    // becomes
+    relay.func @main(%x: tensor<4xf32> loc("x"), %b: tensor<4xf32> loc("b")) -> (tensor<4xf32>) {
+      %y = relay.call @lifted_name0(%b, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("c")
+      relay.return %y : tensor<4xf32> loc("main")
+    } loc("main")
+    relay.func @lifted_name0(%b: tensor<4xf32> loc("b"), %p: tensor<4xf32> loc("p")) -> (tensor<4xf32>) {
+      %0 = relay.add %p, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %0 : tensor<4xf32> loc("f")
+    } loc("f")
     ```
     """
 

@@ -157,15 +157,17 @@ class LegalizePass(ModulePass):
     Locations: all of it gets that of the transposed convolution.
 
     ```mlir
-    %0 = relay.nn.conv1d_transpose %x, %w {strides = [2]} : (tensor<1x4x8xf32>, tensor<4x3x2xf32>) -> tensor<1x3x16xf32>
-    // becomes (types left out)
-    %0 = relay.reshape %w {newshape = [1, 4, 3, 1, 2]}
-    %1 = relay.transpose %0 {axes = [0, 4, 2, 1, 3]}
-    %2 = relay.reshape %1 {newshape = [6, 4, 1]}
+    %0 = relay.nn.conv1d_transpose %x, %w {strides = [2]}
+          : (tensor<1x4x8xf32>, tensor<4x3x2xf32>) -> tensor<1x3x16xf32> loc("up")
+    // becomes
+    %0 = relay.reshape %w {newshape = [1, 4, 3, 1, 2]} : (tensor<4x3x2xf32>) -> tensor<1x4x3x1x2xf32> loc("up")
+    %1 = relay.transpose %0 {axes = [0, 4, 2, 1, 3]} : (tensor<1x4x3x1x2xf32>) -> tensor<1x2x3x4x1xf32> loc("up")
+    %2 = relay.reshape %1 {newshape = [6, 4, 1]} : (tensor<1x2x3x4x1xf32>) -> tensor<6x4x1xf32> loc("up")
     %3 = relay.nn.conv1d %x, %2 {padding = [0, 0]}
-    %4 = relay.reshape %3 {newshape = [1, 1, 2, 3, 8]}
-    %5 = relay.transpose %4 {axes = [0, 1, 3, 4, 2]}
-    %6 = relay.reshape %5 {newshape = [1, 3, 16]}
+          : (tensor<1x4x8xf32>, tensor<6x4x1xf32>) -> tensor<1x6x8xf32> loc("up")
+    %4 = relay.reshape %3 {newshape = [1, 1, 2, 3, 8]} : (tensor<1x6x8xf32>) -> tensor<1x1x2x3x8xf32> loc("up")
+    %5 = relay.transpose %4 {axes = [0, 1, 3, 4, 2]} : (tensor<1x1x2x3x8xf32>) -> tensor<1x1x3x8x2xf32> loc("up")
+    %6 = relay.reshape %5 {newshape = [1, 3, 16]} : (tensor<1x1x3x8x2xf32>) -> tensor<1x3x16xf32> loc("up")
     ```
     """
 

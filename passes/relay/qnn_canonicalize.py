@@ -208,12 +208,12 @@ class QnnCanonicalizePass(ModulePass):
     Locations: what an operator becomes is located at it.
 
     ```mlir
-    %0 = relay.qnn.dequantize %x, %scale, %zero : (tensor<4xi8>, tensor<f32>, tensor<i32>) -> tensor<4xf32>
+    %0 = relay.qnn.dequantize %x, %scale, %zero : (tensor<4xi8>, tensor<f32>, tensor<i32>) -> tensor<4xf32> loc("dq")
     // becomes
-    %0 = relay.cast %x {dtype = "int32"} : (tensor<4xi8>) -> tensor<4xi32>
-    %1 = relay.subtract %0, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
-    %2 = relay.cast %1 {dtype = "float32"} : (tensor<4xi32>) -> tensor<4xf32>
-    %3 = relay.multiply %2, %scale : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    %0 = relay.cast %x {dtype = "int32"} : (tensor<4xi8>) -> tensor<4xi32> loc("dq")
+    %1 = relay.subtract %0, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32> loc("dq")
+    %2 = relay.cast %1 {dtype = "float32"} : (tensor<4xi32>) -> tensor<4xf32> loc("dq")
+    %3 = relay.multiply %2, %scale : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("dq")
     ```
     """
 

@@ -64,10 +64,16 @@ class RemoveUnusedFunctionsPass(ModulePass):
     Locations: untouched; the ledger says which layers went.
 
     ```mlir
-    relay.func @helper(%x: tensor<4xf32>) -> (tensor<4xf32>) { ... }
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) { relay.return %x : tensor<4xf32> }
+    relay.func @helper(%x: tensor<4xf32> loc("y")) -> (tensor<4xf32>) {
+      relay.return %x : tensor<4xf32> loc("out")
+    } loc("helper")
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      relay.return %x : tensor<4xf32> loc("return")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) { relay.return %x : tensor<4xf32> }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      relay.return %x : tensor<4xf32> loc("return")
+    } loc("main")
     ```
     """
 

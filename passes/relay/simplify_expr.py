@@ -1,4 +1,4 @@
-"""relay-simplify-expr: operators that change nothing go, and several in a row that move data become one."""
+"""relay-simplify-expr: operators that change nothing go, and several in a row become one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.traits import Neutral
-from ...dialects.relay.transform import BatchFlattenOp, ReshapeOp, Reshaping, TransposeOp
+from ...dialects.relay.operator import Operator
 from ...provenance.rewrite import rewrite
-from .constant_operands import constant_value, erase_unused, sole_user
+from .concretize import Concretize
 from .fold_empty import DropEmptyParts, EvaluateEmpty
+from .simplify_arithmetic import (
+    DoubleOnce,
+    DropNeutralOperand,
+    MergeConstants,
+    MultiplyByRsqrt,
+    MultiplyFirst,
+    SquareOfSum,
+    UseOneNumber,
+)
+from .simplify_casts import MergeCasts, OrderBeforeDequantize
+from .simplify_moves import MergeReshapes, MergeTransposes
 
 
 class DropNoOp(RewritePattern):
@@ -29,76 +38,52 @@ class DropNoOp(RewritePattern):
             rewriter.replace(op, [], [op.operands[0]])
 
 
-class MergeReshapes(RewritePattern):
-    """The last of several reshapes in a row reshapes the first one's input."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReshapeOp | BatchFlattenOp, rewriter: PatternRewriter, /) -> None:
-        if isinstance(sole_user(op.result), ReshapeOp | BatchFlattenOp):
-            return
-        base: SSAValue = op.data
-        while isinstance(owner := base.owner, Reshaping):
-            base = owner.data
-        if base is op.data:
-            return
-        shape = shape_of(op.result)
-        made = (
-            [] if base.type == op.result.type else [ReshapeOp(base, newshape=shape, allowzero=int(0 in shape) or None)]
-        )
-        before = op.data
-        rewriter.replace(op, made, [made[0].result if made else base])
-        erase_unused([before], rewriter)
-
-
-class MergeTransposes(RewritePattern):
-    """The last of several transposes in a row permutes the first one's input."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
-        if isinstance(sole_user(op.result), TransposeOp):
-            return
-        base: SSAValue = op.data
-        axes = op.order(op.signature)
-        while isinstance(owner := base.owner, TransposeOp):
-            inner = owner.order(owner.signature)
-            axes = tuple(inner[axis] for axis in axes)
-            base = owner.data
-        if base is op.data:
-            return
-        made = [] if axes == tuple(range(len(axes))) else [TransposeOp(base, axes=axes)]
-        before = op.data
-        rewriter.replace(op, made, [made[0].result if made else base])
-        erase_unused([before], rewriter)
-
-
-@dataclass
-class DropNeutralOperand(RewritePattern):
-    """x + 0, x - 0, x * 1 and x / 1, and the commuted forms."""
-
-    module: ModuleOp
-    reason: ClassVar[str] = "its constant operand is neutral"
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (neutral := op.get_trait(Neutral)) is None:
-            return
-        left, right = op.operands
-        for data, other in ((left, right), (right, left)) if neutral.commutes else ((left, right),):
-            value = constant_value(other, self.module) if data.type == op.results[0].type else None
-            if value is not None and value.size and value.flat[0] == neutral.value and (value == neutral.value).all():
-                rewriter.replace(op, [], [data])
-                erase_unused([other], rewriter)
-                return
+def patterns(module: ModuleOp) -> list[RewritePattern]:
+    """In TVM's order, after those on tensors without elements, which TVM does not know."""
+    return [
+        EvaluateEmpty(module),
+        DropEmptyParts(),
+        DropNoOp(),
+        Concretize(),
+        DoubleOnce(module),
+        MultiplyByRsqrt(),
+        DropNeutralOperand(module),
+        MergeReshapes(),
+        MergeTransposes(),
+        MergeCasts(),
+        UseOneNumber(module),
+        MultiplyFirst(module),
+        MergeConstants(module),
+        OrderBeforeDequantize(module),
+        SquareOfSum(module),
+    ]
 
 
 @dataclass(frozen=True)
 class SimplifyExprPass(ModulePass):
-    """Drops operators without effect and merges reshapes and transposes, after TVM's SimplifyExpr (level 0).
+    """Rewrites expressions into simpler ones until none is left to, after TVM's SimplifyExpr (level 0).
 
     Before: any relay module.
-    After: no reshape follows another, no transpose another, none of them, nor a cast, slice, broadcast or layout
-    transform, leaves its input as it is, and no 0 is added or subtracted, no 1 multiplied or divided by.
+    After:
+    - no operator reads a tensor for its shape or dtype alone: `zeros_like` is `zeros`, and so for ones, full, reshape,
+      collapse_sum, broadcast_to and cast;
+    - x + x is 2 * x, and y / sqrt(x) is y * rsqrt(x);
+    - no 0 is added or subtracted, no 1 multiplied or divided by, whether a constant or made by zeros, ones or full;
+    - no reshape follows another, and no transpose or layout transform another that one op could do with it; none of
+      them, nor a cast, clip, slice or broadcast, leaves its input as it is;
+    - no cast follows one that keeps every number that it meets, by its types or as they were clipped before;
+    - an operand of zeros, ones or full of the result's shape is a scalar;
+    - (x + a) * b is x * b + a * b, and constants that are multiplied or added one after the other are one;
+    - argmax, argmin and argsort read quantised numbers, not what these stand for, under one positive scale;
+    - a * a + 2 * a * b + b * b is (a + b) * (a + b).
+
     No operator reads or makes a tensor without elements.
-    Locations: the one op that several in a row become gets them all, last first; what goes is in the ledger.
+    In floats the rewrites of arithmetic may round otherwise. Where TVM would lose more, nothing happens: casts to types
+    that cannot hold all numbers stay (TVM drops int32 -> float32), as do constants whose product or sum is not finite,
+    or smaller than a normal number. What other operators read, too, is not computed twice, and no constant gets larger
+    than those it is made of.
+    Locations: the one op that several in a row become gets them all, last first; what goes is in the ledger. Of
+    (x + a) * b the product stands for the multiplication, the sum for the addition, and a * b for both.
 
     ```mlir
     %0 = relay.reshape %x {newshape = [4, 2]} : (tensor<8xf32>) -> tensor<4x2xf32> loc("a")
@@ -111,5 +96,4 @@ class SimplifyExprPass(ModulePass):
     name = "relay-simplify-expr"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns = [EvaluateEmpty(op), DropEmptyParts(), DropNoOp(), MergeReshapes(), MergeTransposes()]
-        rewrite(op, [*patterns, DropNeutralOperand(op)], recursive=False)
+        rewrite(op, patterns(op))

@@ -112,10 +112,24 @@ class SimplifyInferencePass(ModulePass):
     `tuple_get_item` and its own. A dropout that goes is in the ledger, and so is a `tuple_get_item` of a tuple.
 
     ```mlir
-    %0, %1 = relay.nn.dropout %x : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
-    %2 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
+    %0, %1, %2 = relay.nn.batch_norm %x, %gamma, %beta, %mean, %var
+          : (tensor<1x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+          -> (tensor<1x4xf32>, tensor<4xf32>, tensor<4xf32>) loc("bn")
+    %3, %4 = relay.nn.dropout %0 : (tensor<1x4xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) loc("drop")
+    relay.return %3 : tensor<1x4xf32>
     // becomes
-    %2 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    %epsilon = relay.constant dense<1.000000e-05> : tensor<f32> loc("bn")
+    %one = relay.constant dense<1.000000e+00> : tensor<f32> loc("bn")
+    %0 = relay.add %var, %epsilon : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("bn")
+    %1 = relay.sqrt %0 : (tensor<4xf32>) -> tensor<4xf32> loc("bn")
+    %2 = relay.divide %one, %1 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32> loc("bn")
+    %3 = relay.multiply %2, %gamma : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("bn")
+    %4 = relay.negative %mean : (tensor<4xf32>) -> tensor<4xf32> loc("bn")
+    %5 = relay.multiply %4, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("bn")
+    %6 = relay.add %5, %beta : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("bn")
+    %7 = relay.multiply %x, %3 : (tensor<1x4xf32>, tensor<4xf32>) -> tensor<1x4xf32> loc("bn")
+    %8 = relay.add %7, %6 : (tensor<1x4xf32>, tensor<4xf32>) -> tensor<1x4xf32> loc("bn")
+    relay.return %8 : tensor<1x4xf32>
     ```
     """
 

@@ -69,10 +69,11 @@ class SplitArgsPass(ModulePass):
     max_function_args: at least 2.
 
     ```mlir
-    %0 = relay.concatenate %a, %b, %c : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<3xf32>
-    // becomes, with at most two operands
-    %0 = relay.concatenate %b, %c attributes {stop_fusion} : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
-    %1 = relay.concatenate %a, %0 : (tensor<1xf32>, tensor<2xf32>) -> tensor<3xf32>
+    // with max_function_args=2
+    %0 = relay.concatenate %a, %b, %c : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<3xf32> loc("join")
+    // becomes
+    %0 = relay.concatenate %b, %c attributes {stop_fusion} : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32> loc("join")
+    %1 = relay.concatenate %a, %0 : (tensor<1xf32>, tensor<2xf32>) -> tensor<3xf32> loc("join")
     ```
     """
 

@@ -43,20 +43,20 @@ class ToANormalFormPass(ModulePass):
     Locations: ops keep theirs; a let-block is located at the function, closure, `if` or `match` whose block it is in.
 
     ```mlir
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
-      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-      %1 = relay.add %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-      relay.return %1 : tensor<4xf32>
-    }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = relay.add %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %1 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
       %x_1 = relay.let pure {
-        %x_2 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-        %x_1 = relay.add %x_2, %x_2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-        relay.yield %x_1 : tensor<4xf32>
-      }
-      relay.return %x_1 : tensor<4xf32>
-    }
+        %x_2 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        %x_3 = relay.add %x_2, %x_2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("b")
+        relay.yield %x_3 : tensor<4xf32> loc("main")
+      } loc("main")
+      relay.return %x_1 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

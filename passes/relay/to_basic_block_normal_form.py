@@ -40,14 +40,30 @@ class ToBasicBlockNormalFormPass(ModulePass):
     Locations: ops keep theirs; a let-block is located at the function, closure, `if` or `match` whose block it is in.
 
     ```mlir
-    %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-    %1 = relay.if %c : tensor<i1> -> tensor<4xf32> { relay.yield %0 .. } else { .. relay.negative %0 .. }
+    relay.func @main(%c: tensor<i1> loc("c"), %x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = relay.if %c : tensor<i1> -> tensor<4xf32> {
+        relay.yield %0 : tensor<4xf32> loc("if")
+      } else {
+        %2 = relay.negative %0 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+        relay.yield %2 : tensor<4xf32> loc("if")
+      } loc("if")
+      relay.return %1 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %x_1 = relay.let pure {
-      %x_1 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-      relay.yield %x_1 : tensor<4xf32>
-    }
-    %1 = relay.if %c : tensor<i1> -> tensor<4xf32> { relay.yield %x_1 .. } else { .. relay.negative %x_1 .. }
+    relay.func @main(%c: tensor<i1> loc("c"), %x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %x_1 = relay.let pure {
+        %x_2 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        relay.yield %x_2 : tensor<4xf32> loc("main")
+      } loc("main")
+      %0 = relay.if %c : tensor<i1> -> tensor<4xf32> {
+        relay.yield %x_1 : tensor<4xf32> loc("if")
+      } else {
+        %1 = relay.negative %x_1 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+        relay.yield %1 : tensor<4xf32> loc("if")
+      } loc("if")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

@@ -31,14 +31,20 @@ class ToGraphNormalFormPass(ModulePass):
     Locations: ops keep theirs; the ledger says which let-blocks went.
 
     ```mlir
-    %b = relay.let pure {
-      %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-      %b = relay.negative %a : (tensor<4xf32>) -> tensor<4xf32>
-      relay.yield %b : tensor<4xf32>
-    }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %b = relay.let pure {
+        %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        %b = relay.negative %a : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+        relay.yield %b : tensor<4xf32> loc("main")
+      } loc("main")
+      relay.return %b : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-    %b = relay.negative %a : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %b = relay.negative %a : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %b : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

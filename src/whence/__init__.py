@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whence import instrument as instrument
     from whence import tedd as tedd
+    from whence import transform as transform
     from whence.api import compile as compile
     from whence.api import load as load
     from whence.executable import Executable as Executable
@@ -63,7 +65,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("te", "tedd")
+_MODULES = ("instrument", "te", "tedd", "transform")
 
 
 def __getattr__(name: str) -> Any:

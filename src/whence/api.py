@@ -14,6 +14,7 @@ from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
 from whence.input_shapes import InputShapes, input_shapes_of
 from whence.lowering.cache import KernelCache
+from whence.lowering.external.codegen import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
 from whence.planning.artifact import Artifact
@@ -21,6 +22,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.support.context import PassContext
 from whence.support.errors import PipelineError
+from whence.textio import MODULES, read_module
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
 def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None = None) -> ModuleOp:
     """The relay module of a model.
 
-    source: an ONNX file or model, an .mlir file with its .params beside it, a module (copied), or the name of a network
-    that the onnx package ships (`light_resnet50`).
+    source: an ONNX file or model, an .mlir or .relay file with its .params beside it, a module (copied), or the name of
+    a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open.
 
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
@@ -42,7 +44,7 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
     given = input_shapes_of(shapes) if shapes is not None else {}
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
-    if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix == ".mlir"):
+    if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix in MODULES):
         if given:
             what = "a module" if isinstance(source, ModuleOp) else str(source)
             raise PipelineError(
@@ -50,8 +52,6 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
             )
         if isinstance(source, ModuleOp):
             return source.clone()
-        from whence.textio import read_module
-
         return read_module(source)
     from whence.frontends.onnx import from_onnx
 
@@ -72,9 +72,10 @@ def compile(
 ) -> Executable:
     """Compile a model.
 
-    source: an ONNX file or model, an .mlir file, or a relay module (left as it is).
+    source: an ONNX file or model, an .mlir or .relay file, or a relay module (left as it is).
     target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
-    opt_level: 0-3, with TVM's level for each pass.
+    External compilers before it take what they can, the first one first: "onnxruntime, llvm"; see docs/byoc.md.
+    opt_level: 0-4, with TVM's level for each pass.
     threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
     `shapes` is another name of it. What stays open is specialised for when a call first brings it (DynamicExecutable).
@@ -85,11 +86,12 @@ def compile(
     option `tir.usmp.enable`, in one block by whatever does best.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
-    if opt_level not in range(4):
-        raise PipelineError(f"opt_level: expected 0-3, got {opt_level!r}")
+    if opt_level not in range(5):
+        raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
-    machine = target if isinstance(target, Target) else Target.parse(target)
+    external, rest = split_target(target) if isinstance(target, str) else ((), target)
+    machine = rest if isinstance(rest, Target) else Target.parse(rest)
     given = shapes if input_shapes is None else input_shapes
 
     def made(module: ModuleOp, ledger: Ledger) -> Artifact:
@@ -102,6 +104,7 @@ def compile(
             audit=audit,
             progress=progress,
             workspace_memory_pools=workspace_memory_pools,
+            external=external,
         )
 
     ledger = Ledger()
@@ -109,6 +112,10 @@ def compile(
         with recording(ledger, "import"):
             found = _open(source, given)
         if isinstance(found, ModuleOp):
+            from whence.virtual_machine import VirtualExecutable, needs_machine
+
+            if needs_machine(found):
+                return VirtualExecutable(found, made, threads)
             return Executable(made(found, ledger), threads)
         fixed = input_shapes_of(given) if given is not None else {}
         return DynamicExecutable(found, fixed, made, threads)
@@ -117,7 +124,7 @@ def compile(
 def _open(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None) -> ModuleOp | Source:
     """The relay module of a model; the model itself when it leaves open what only a call decides."""
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
-    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix == ".mlir"):
+    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
         return load(path, shapes)
     from whence.frontends.onnx.context import Undecided
     from whence.frontends.onnx.graph import import_model

@@ -117,7 +117,7 @@ def test_the_depth_of_fusion_is_an_option(exe: whence.Executable, small_network:
 
 
 def test_wrong_options(small_network: ModelProto):
-    with pytest.raises(whence.PipelineError, match="opt_level: expected 0-3, got 7"):
+    with pytest.raises(whence.PipelineError, match="opt_level: expected 0-4, got 7"):
         whence.compile(small_network, opt_level=7)
     with pytest.raises(whence.PipelineError, match="Invalid config option 'fuse'"):
         whence.PassContext(config={"fuse": 1})

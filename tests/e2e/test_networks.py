@@ -31,8 +31,8 @@ from whence.provenance.span import layer_location, leaves
 
 Array = NDArray[Any]
 
-# Of the nine that the onnx package ships, inception_v1 and zfnet512 have nothing that the others have not.
-NAMES = ("bvlc_alexnet", "densenet121", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19")
+# Of the nine that the onnx package ships, inception_v1, vgg19 and zfnet512 have nothing that the others have not.
+NAMES = ("bvlc_alexnet", "densenet121", "inception_v2", "resnet50", "shufflenet", "squeezenet")
 
 
 def kernels(exe: whence.Executable) -> list[Kernel]:
@@ -132,7 +132,7 @@ def test_network(name: str, zoo: Any, onnxruntime: Callable[..., list[Array]]):
     assert exe.memory.workspace_bytes == exe.memory.peak_bytes
     check_located_everywhere(exe)
     check_explained(exe, model)
-    if name in ("squeezenet", "shufflenet"):
+    if name in ("bvlc_alexnet", "squeezenet"):
         check_numbers(whence.compile(model, opt_level=0, threads=1), x, wanted)
     del exe
     gc.collect()

@@ -37,8 +37,7 @@ def network(extents: list[int], axis: int) -> ModuleOp:
     return ModuleOp([main])
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("count", [8, 9, 17, 73])
+@pytest.mark.parametrize(("count", "axis"), [(8, 1), (9, 0), (9, 1), (17, 0), (37, 1)])
 def test_many_parts(count: int, axis: int):
     rng = np.random.default_rng(count)
     extents = [int(extent) for extent in rng.integers(1, 4, count)]
@@ -50,7 +49,7 @@ def test_many_parts(count: int, axis: int):
 
 @pytest.mark.parametrize(
     ("axis", "dtype"),
-    [(0, "float32"), (1, "float32"), *((-1, dtype) for dtype in ("float32", "float16", "int8", "int64", "bool"))],
+    [(0, "float32"), (1, "float32"), *((-1, dtype) for dtype in ("float16", "int8", "bool"))],
 )
 def test_unequal_parts_as_onnxruntime_joins_them(axis: int, dtype: str):
     rng = np.random.default_rng(axis + 1)

@@ -33,21 +33,28 @@ def names(opt_level: int) -> list[str]:
 
 
 def test_levels() -> None:
-    assert names(0) == ["qnn-canonicalize", "simplify-inference", "simplify-expr", "split-args", "fuse-ops"]
+    """The order and levels of TVM's relay.build."""
+    assert names(0) == [
+        *("qnn-canonicalize", "simplify-inference", "simplify-expr", "flatten-atrous-conv"),
+        *("simplify-expr-post-alter-op", "split-args", "fuse-ops"),
+    ]
     assert names(1) == [
         *("remove-unused-functions", "qnn-canonicalize", "simplify-inference", "legalize", "simplify-expr"),
-        *("dead-code-elimination", "split-args", "fuse-ops"),
+        *("flatten-atrous-conv", "simplify-expr-post-alter-op", "dead-code-elimination", "split-args", "fuse-ops"),
     ]
     assert names(2) == [
         *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
-        *("legalize", "fold-constant", "simplify-expr", "fold-constant"),
-        *("dead-code-elimination", "split-args", "fuse-ops"),
+        *("legalize", "fold-constant", "simplify-expr", "flatten-atrous-conv", "simplify-expr-post-alter-op"),
+        *("fold-constant", "dead-code-elimination", "split-args", "fuse-ops"),
     ]
     assert names(3) == [
         *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
-        *("legalize", "eliminate-common-subexpr", "fold-constant"),
-        *("fold-scale-axis", "simplify-expr", "canonicalize-ops", "alter-op-layout", "fold-constant"),
-        *("dead-code-elimination", "split-args", "fuse-ops"),
+        *("legalize", "eliminate-common-subexpr", "fold-constant", "fold-scale-axis", "simplify-expr"),
+        *("canonicalize-cast", "canonicalize-ops", "flatten-atrous-conv", "alter-op-layout"),
+        *("simplify-expr-post-alter-op", "fold-constant", "dead-code-elimination", "split-args", "fuse-ops"),
+    ]
+    assert [name for name in names(4) if name not in names(3)] == [
+        *("combine-parallel-conv2d", "combine-parallel-dense", "combine-parallel-batch-matmul", "fast-math")
     ]
 
 
@@ -58,6 +65,8 @@ def test_the_context_adds_and_takes_passes_by_either_name() -> None:
             "simplify-inference",
             "fold-constant",
             "simplify-expr",
+            "flatten-atrous-conv",
+            "simplify-expr-post-alter-op",
             "fold-constant",
             "split-args",
         ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from relay_nets import Net, check, names
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -20,7 +21,7 @@ from whence.dialects.relay import nn
 from whence.dialects.relay import transform as t
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator, shape_of
-from whence.passes.pipelines import available_passes, run_passes
+from whence.passes.pipelines import available_passes
 from whence.passes.relay.canonicalize_ops import CanonicalizeOpsPass
 from whence.passes.relay.dead_code_elimination import DeadCodeEliminationPass
 from whence.passes.relay.eliminate_common_subexpr import EliminateCommonSubexprPass
@@ -30,53 +31,13 @@ from whence.passes.relay.fold_scale_axis import FoldScaleAxisPass
 from whence.passes.relay.remove_unused_functions import RemoveUnusedFunctionsPass
 from whence.passes.relay.simplify_expr import SimplifyExprPass
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
-from whence.provenance.ledger import Ledger
 from whence.provenance.rewrite import rewrite
 from whence.provenance.span import layer_location, layer_names
 
 Array: TypeAlias = npt.NDArray[Any]
 
 
-class Net(Protocol):
-    """See conftest.py."""
-
-    module: ModuleOp
-    inputs: list[SSAValue]
-    arrays: list[Array]
-
-    def __init__(self, *inputs: Array, seed: int = 0): ...
-    def __call__(self, cls: type[Operator], *operands: SSAValue | Array, **attributes: Any) -> SSAValue: ...
-    def results(self, cls: type[Operator], *operands: SSAValue | Array, **attributes: Any) -> Sequence[SSAValue]: ...
-    def random(self, *shape: int) -> npt.NDArray[np.float32]: ...
-    def positive(self, *shape: int) -> npt.NDArray[np.float32]: ...
-    def finish(self, *results: SSAValue) -> ModuleOp: ...
-
-
 MakeNet = Callable[..., Net]
-
-
-def names(module: ModuleOp) -> list[str]:
-    """The names of the operators of `@main`, without constants."""
-    main = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == "main")
-    return [op.name.removeprefix("relay.") for op in main.block.ops if isinstance(op, Operator)]
-
-
-def evaluated(net: Net) -> list[Array]:
-    return cast(list[Array], evaluate_module(net.module, net.arrays))
-
-
-def check(net: Net, *passes: ModulePass, tolerance: float = 1e-4) -> Ledger:
-    """Run passes under audit; the module verifies and computes the same after each."""
-    expected = evaluated(net)
-
-    def same(one: ModulePass, module: ModuleOp, seconds: float) -> None:
-        module.verify()
-        for mine, reference in zip(evaluated(net), expected, strict=True):
-            np.testing.assert_allclose(mine, reference, rtol=tolerance, atol=tolerance, err_msg=one.name)
-
-    ledger = Ledger()
-    run_passes(net.module, passes, ledger=ledger, audit=True, on_pass=same)
-    return ledger
 
 
 ALL = (

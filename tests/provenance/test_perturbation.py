@@ -100,7 +100,7 @@ def branching() -> ModelProto:
     gate = net("Sigmoid", "gate", net("GlobalAveragePool", "squeeze", x))
     x = net("Mul", "gated", x, gate)
     x = net("Tanh", "tanh", net.norm("bn1", net.conv("merge", x, 32, 16), 16))
-    x = net("Clip", "clip", net("Sub", "minus", x, net.random(1, 16, 1, 1)))
+    x = net("Softplus", "soft", net("Sub", "minus", x, net.random(1, 16, 1, 1)))
     x = net("Flatten", "flat", net("MaxPool", "pool", x, kernel_shape=[2, 2], strides=[2, 2]))
     x = net("MatMul", "dense", x, net.random(256, 16))
     return net.finish(net("Mul", "scale", net("Add", "bias", x, net.random(16)), net.positive(16)))
@@ -204,7 +204,7 @@ OTHERS = [
     Other("residual", "conv3", None, (("pads", (0, 1, 2, 1)),)),
     Other("residual", "dw4", None, (("pads", (2, 2, 0, 0)),)),
     Other("residual", "conv5", None, (("pads", (2, 2, 0, 0)),)),
-    *(Other("branching", name, "Sigmoid") for name in ("relu0", "left_relu", "right_leaky", "tanh", "clip")),
+    *(Other("branching", name, "Sigmoid") for name in ("relu0", "left_relu", "right_leaky", "tanh", "soft")),
     Other("branching", "gate", "Tanh"),
     Other("branching", "gated", "Add"),
     Other("branching", "right_leaky", None, (("alpha", 0.5),)),
@@ -249,7 +249,7 @@ REMOVED = [
     *(("residual", name) for name in ("bn1", "relu1", "bn2", "leaky2", "bn3", "relu3", "bn4", "relu4", "sigmoid5")),
     *(("residual", name) for name in ("relu6", "softmax")),
     *(("branching", name) for name in ("bn0", "relu0", "left_relu", "right_scale", "right_shift", "right_leaky")),
-    *(("branching", name) for name in ("gate", "bn1", "tanh", "clip", "minus", "bias", "scale")),
+    *(("branching", name) for name in ("gate", "bn1", "tanh", "soft", "minus", "bias", "scale")),
 ]
 
 

@@ -10,6 +10,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from whence.cli.errors import did_you_mean
+from whence.passes.registry import own_name
 from whence.support.errors import PipelineError
 
 _CLOSING = {"{": "}", "[": "]", '"': '"'}
@@ -56,6 +57,7 @@ def _pass(text: str, column: int, piece: str, available: Mapping[str, Callable[[
     except ArgSpecParseError as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise _error(text, column, f"cannot read '{piece}': {reason}") from error
+    spec = ArgSpec(own_name(spec.name), spec.parameters)
     if spec.name not in available:
         raise _error(text, column, f"unknown pass '{spec.name}'" + did_you_mean(spec.name, available))
     return _made(text, column, spec, available[spec.name]())

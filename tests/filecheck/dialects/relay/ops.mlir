@@ -239,9 +239,9 @@ relay.func @images(%x: tensor<1x8x6x6xf32>, %w: tensor<4x8x3x3xf32>, %d: tensor<
   // CHECK-NEXT: %5 = relay.nn.max_pool2d %x {pool_size = [3, 3], strides = [2, 2], ceil_mode = true} : (tensor<1x8x6x6xf32>) -> tensor<1x8x3x3xf32>
   // GENERIC: "relay.nn.max_pool2d"(
   %5 = relay.nn.max_pool2d %x {pool_size = [3, 3], strides = [2, 2], ceil_mode = true} : (tensor<1x8x6x6xf32>) -> tensor<1x8x3x3xf32>
-  // CHECK-NEXT: %6 = relay.nn.avg_pool2d %x {count_include_pad = true, pool_size = [2, 2], strides = [2, 2], padding = [1, 1]} : (tensor<1x8x6x6xf32>) -> tensor<1x8x4x4xf32>
+  // CHECK-NEXT: %6 = relay.nn.avg_pool2d %x {pool_size = [2, 2], strides = [2, 2], padding = [1, 1], count_include_pad = true} : (tensor<1x8x6x6xf32>) -> tensor<1x8x4x4xf32>
   // GENERIC: "relay.nn.avg_pool2d"(
-  %6 = relay.nn.avg_pool2d %x {count_include_pad = true, pool_size = [2, 2], strides = [2, 2], padding = [1, 1]} : (tensor<1x8x6x6xf32>) -> tensor<1x8x4x4xf32>
+  %6 = relay.nn.avg_pool2d %x {pool_size = [2, 2], strides = [2, 2], padding = [1, 1], count_include_pad = true} : (tensor<1x8x6x6xf32>) -> tensor<1x8x4x4xf32>
   // CHECK-NEXT: %7 = relay.nn.global_max_pool2d %x : (tensor<1x8x6x6xf32>) -> tensor<1x8x1x1xf32>
   // GENERIC: "relay.nn.global_max_pool2d"(
   %7 = relay.nn.global_max_pool2d %x : (tensor<1x8x6x6xf32>) -> tensor<1x8x1x1xf32>

@@ -1,0 +1,54 @@
+"""Types with extents that only a run decides, `tensor<?x4xf32>`: what type rules say of them.
+
+Type rules know extents only. So a rule is asked several times, with one number in the place of every open extent; what
+it says the same of each time does not depend on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from .signature import Signature, Tensor
+
+_TRIED = (5040, 55440, 1)
+"""Extents with many divisors, as reshapes and groups want them, and the one that broadcasts."""
+
+
+def is_open(type_: Attribute) -> bool:
+    """Whether a type is a tensor's with an extent that only a run decides."""
+    return isinstance(type_, TensorType) and DYNAMIC_INDEX in type_.get_shape()
+
+
+def closed(type_: Tensor, extent: int) -> Tensor:
+    """A tensor type with `extent` in the place of every open one."""
+    shape = [extent if n == DYNAMIC_INDEX else n for n in type_.get_shape()]
+    return TensorType(type_.element_type, shape)
+
+
+def infer_open(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) -> Sequence[Tensor]:
+    """What a type rule says of operands of which some have open extents.
+
+    Raises VerifyException when no extents that were tried fit.
+    """
+    fixed = {extent for type_ in sig.types for extent in type_.get_shape() if extent not in (DYNAMIC_INDEX, 0)}
+    found: list[Sequence[Tensor]] = []
+    for extent in (*_TRIED, *sorted(fixed - set(_TRIED))):
+        try:
+            found.append(infer(replace(sig, types=tuple(closed(type_, extent) for type_ in sig.types))))
+        except VerifyException:
+            continue
+    if not found:
+        sig.fail("operands that fit each other for some extents", ", ".join(map(str, sig.types)))
+    return [_common(types) for types in zip(*found, strict=True)]
+
+
+def _common(types: Sequence[Tensor]) -> Tensor:
+    """A type that is open where others of its rank differ."""
+    shapes = [type_.get_shape() for type_ in types if len(type_.get_shape()) == len(types[0].get_shape())]
+    shape = [column[0] if len(set(column)) == 1 else DYNAMIC_INDEX for column in zip(*shapes, strict=True)]
+    return TensorType(types[0].element_type, shape)

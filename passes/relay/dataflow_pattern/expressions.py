@@ -1,0 +1,176 @@
+"""SSA values of relay as the expressions that patterns speak of: calls, tuples, fields of tuples, constants, variables.
+
+A value is a call of the operator, or function, that makes it. An op of several results is a call that gives a tuple,
+and each result a field of that. An operand that takes any number of values (`concatenate`) is a tuple of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ....dialects.relay.attributes import to_python
+from ....dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ....dialects.relay.operator import Operator
+from ....dialects.relay.traits import FusionPattern
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The values of operand number `index` of an op, which takes any number of them: a tuple."""
+
+    op: Operation
+    index: int
+    values: tuple[SSAValue, ...] = field(compare=False)
+
+
+Callee: TypeAlias = type[Operator] | FuncOp
+"""What is called."""
+Expr: TypeAlias = SSAValue | Operation | Fields
+"""A value, an op that gives a tuple, a tuple that an op reads."""
+Node: TypeAlias = Expr | Callee
+"""All that a pattern may be about."""
+
+
+def as_expr(given: SSAValue | Operation | Fields) -> Expr:
+    """The expression that a value or an op is; an op of one result is that."""
+    if isinstance(given, Operation) and len(given.results) == 1:
+        return given.results[0]
+    return given
+
+
+def call_of(node: Node) -> Operator | CallOp | None:
+    """The op, if a node is a call."""
+    if isinstance(node, SSAValue):
+        op = node.owner
+        return op if isinstance(op, Operator | CallOp) and len(op.results) == 1 else None
+    return node if isinstance(node, Operator | CallOp) and len(node.results) != 1 else None
+
+
+def field_of(node: Node) -> tuple[Operation, int] | None:
+    """The op that gives a tuple, and the number of the field, if a node is a field of a tuple."""
+    if isinstance(node, SSAValue) and isinstance(node.owner, Operation) and len(node.owner.results) > 1:
+        return node.owner, next(i for i, result in enumerate(node.owner.results) if result is node)
+    return None
+
+
+def constant_of(node: Node) -> ConstantOp | None:
+    """The constant, if a node is one."""
+    return node.owner if isinstance(node, SSAValue) and isinstance(node.owner, ConstantOp) else None
+
+
+def is_variable(node: Node) -> bool:
+    """Whether a node is a parameter of a function."""
+    return isinstance(node, BlockArgument)
+
+
+def callee(op: Operator | CallOp) -> Callee | None:
+    """What an op calls; None for a function that the module lacks."""
+    if isinstance(op, Operator):
+        return type(op)
+    module = op.parent_op()
+    module = module.parent_op() if module is not None else None
+    name = op.callee.string_value()
+    blocks = module.regions[0].blocks if module is not None else ()
+    functions = (one for block in blocks for one in block.ops if isinstance(one, FuncOp))
+    return next((one for one in functions if one.sym_name.data == name), None)
+
+
+def arguments(op: Operator | CallOp) -> list[Expr]:
+    """The arguments of a call; an optional operand that is missing is none."""
+    if isinstance(op, CallOp) or all(group.single for group in op.operand_groups()):
+        return list(op.operands)
+    found: list[Expr] = []
+    for index, value in enumerate(op.signature.arguments(op.operands)):
+        if isinstance(value, tuple):
+            found.append(Fields(op, index, value))
+        elif value is not None:
+            found.append(value)
+    return found
+
+
+def inputs(node: Node) -> Sequence[Expr]:
+    """The expressions that one reads."""
+    if isinstance(node, Fields):
+        return node.values
+    if (part := field_of(node)) is not None:
+        return (part[0],)
+    op = call_of(node)
+    return arguments(op) if op is not None else ()
+
+
+def readers(node: Expr) -> list[Expr]:
+    """The expressions that read one; an op without results, such as a return, stands for itself."""
+    if isinstance(node, Operation):
+        return list(node.results)
+    if isinstance(node, Fields):
+        return [as_expr(node.op)]
+    found: list[Expr] = []
+    for op in dict.fromkeys(use.operation for use in node.uses):
+        read = arguments(op) if isinstance(op, Operator | CallOp) else ()
+        found += [one for one in read if isinstance(one, Fields) and node in one.values]
+        if not isinstance(op, Operator | CallOp) or node in read:
+            found.append(as_expr(op))
+    return found
+
+
+def owner_of(node: Expr) -> Operation | None:
+    """The op that makes an expression, or of which it is a tuple of operands; None for parameters."""
+    if isinstance(node, Fields):
+        return node.op
+    if isinstance(node, Operation):
+        return node
+    return node.owner if isinstance(node.owner, Operation) else None
+
+
+def plain(value: object) -> Any:
+    """An attribute, or what a user gives for one, such that equal ones are equal in Python."""
+    match value:
+        case UnitAttr():
+            return True
+        case StringAttr() | IntegerAttr() | FloatAttr() | DenseArrayBase():
+            return plain(to_python(value))
+        case list() | tuple():
+            return tuple(map(plain, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case _:
+            return value
+
+
+def attribute(node: Node, name: str) -> Any:
+    """An attribute of a call or of what is called; None when it has none of that name."""
+    if isinstance(node, type):
+        pattern = next((trait for trait in node.traits if isinstance(trait, FusionPattern)), None)
+        return int(pattern.kind) if name == "TOpPattern" and pattern is not None else None
+    if isinstance(node, FuncOp):
+        return plain(node.attributes.get(name))
+    op = call_of(node)
+    if isinstance(op, Operator) and name in op.declared_attributes():
+        return plain(op.signature.get(name))
+    return plain(op.attributes.get(name)) if op is not None else None
+
+
+def types(node: Node) -> tuple[Attribute, ...]:
+    """The types of the values that an expression is."""
+    if isinstance(node, SSAValue):
+        return (node.type,)
+    if isinstance(node, Fields):
+        return tuple(value.type for value in node.values)
+    return tuple(node.result_types) if isinstance(node, Operation) else ()
+
+
+def post_order(root: Expr, inside: set[Operation]) -> Iterator[Expr]:
+    """The expressions that make `root`, producers first, each once: ops `inside` and what belongs to them."""
+    seen: set[Expr] = set()
+    stack = [(root, False)]
+    while stack:
+        node, complete = stack.pop()
+        if complete:
+            yield node
+        elif node not in seen and owner_of(node) in inside:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(one, False) for one in reversed(inputs(node))]

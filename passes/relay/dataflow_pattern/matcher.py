@@ -1,0 +1,111 @@
+"""One attempt to match a pattern: what each of its parts stands for, and the way back from a wrong guess."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from .expressions import Expr, Node, inputs, readers
+
+
+class Pattern(ABC):
+    """What a pattern has to say of itself. It is equal only to itself: two uses of one stand for one expression."""
+
+    embeds_constants = False
+    """Whether a constant that it matches is part of what is matched, not an input of it."""
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        """The patterns that it is made of, in the order in which they are tried; none of a leaf."""
+        return ()
+
+    @property
+    def fuzzy(self) -> Sequence[Pattern]:
+        """Those of its parts that may stand for several expressions inside of what is matched."""
+        return ()
+
+    @abstractmethod
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        """Whether it matches a node, its parts included. It may leave parts matched when it does not."""
+
+
+class Matcher:
+    """What the parts of a pattern stand for so far."""
+
+    def __init__(self) -> None:
+        self.memo: dict[Pattern, list[Node]] = {}
+        self._trail: list[Pattern] = []
+        self._free = 0
+
+    def match(self, pattern: Pattern, node: Node) -> bool:
+        """Whether a pattern matches a node; one that stands for something already matches only that."""
+        known = self.memo.get(pattern)
+        if known and not self._free:
+            return known[0] == node
+        mark = self.mark()
+        if pattern.accepts(self, node):
+            self.memo.setdefault(pattern, []).append(node)
+            self._trail.append(pattern)
+            return True
+        self.undo(mark)
+        return False
+
+    def match_all(self, patterns: Sequence[Pattern], nodes: Sequence[Node]) -> bool:
+        """Whether patterns match nodes one by one; else nothing is left matched."""
+        mark = self.mark()
+        if len(patterns) == len(nodes) and all(self.match(p, node) for p, node in zip(patterns, nodes, strict=True)):
+            return True
+        self.undo(mark)
+        return False
+
+    def mark(self) -> int:
+        return len(self._trail)
+
+    def undo(self, mark: int) -> None:
+        """Forget what was matched since `mark`."""
+        while len(self._trail) > mark:
+            self.memo[self._trail.pop()].pop()
+
+    def match_each(self, pattern: Pattern, node: Node) -> bool:
+        """Whether a pattern, which may stand for several expressions, matches one more."""
+        self._free += 1
+        try:
+            return self.match(pattern, node)
+        finally:
+            self._free -= 1
+
+    def dominated(self, root: Expr, parent: Pattern, path: Pattern) -> bool:
+        """Whether all ways from `root` up lead, through exprs that match `path`, to one that matches `parent`.
+
+        And all ways from that one down lead to `root`. What stands beside the parent may be anything.
+        """
+        found: Expr | None = None
+        between: set[Expr] = {root}
+        stack: list[Expr] = [root]
+        while stack:
+            around = inputs(stack.pop())
+            above = next((one for one in around if self.match(parent, one)), None)
+            found = above if above is not None else found
+            for one in around:
+                if one == above or one in between:
+                    continue
+                if self.match_each(path, one):
+                    between.add(one)
+                    stack.append(one)
+                elif above is None:
+                    return False
+        return found is not None and _leads_to(found, root, between)
+
+
+def _leads_to(start: Expr, root: Expr, inside: set[Expr]) -> bool:
+    """Whether whatever is computed of `start` is inside, and ends in `root`."""
+    seen: set[Expr] = {root}
+    stack = [start]
+    while stack:
+        for reader in readers(stack.pop()):
+            if reader not in inside:
+                return False
+            if reader not in seen:
+                seen.add(reader)
+                stack.append(reader)
+    return True

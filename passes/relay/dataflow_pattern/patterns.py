@@ -1,0 +1,461 @@
+"""Declarative patterns of relay expressions, under TVM's names: `is_op("nn.conv2d")(wildcard(), is_constant())`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ....dialects.element_types import DTYPES
+from ....dialects.relay import OPERATORS
+from ....dialects.relay.core import FuncOp
+from ....dialects.relay.operator import element_of, shape_of
+from ....support.errors import PipelineError
+from .expressions import (
+    Fields,
+    Node,
+    arguments,
+    as_expr,
+    attribute,
+    call_of,
+    callee,
+    constant_of,
+    field_of,
+    is_variable,
+    plain,
+    types,
+)
+from .groups import Check, always
+from .matcher import Matcher, Pattern
+from .outlining import partition
+
+_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+_EITHER_WAY = ("add", "multiply")
+
+
+class DFPattern(Pattern):
+    """A pattern. Calling it makes the pattern of a call of what it matches; `+ - * /` are calls of operators, `|`
+    matches either side.
+    """
+
+    def __call__(self, *args: DFPattern | None) -> CallPattern:
+        """A call with arguments that match; a single None stands for any arguments."""
+        return CallPattern(self, None if args == (None,) else _patterns(args))
+
+    def __or__(self, other: DFPattern) -> AltPattern:
+        return AltPattern(self, other)
+
+    def __add__(self, other: DFPattern) -> CallPattern:
+        return is_op("add")(self, other)
+
+    def __sub__(self, other: DFPattern) -> CallPattern:
+        return is_op("subtract")(self, other)
+
+    def __mul__(self, other: DFPattern) -> CallPattern:
+        return is_op("multiply")(self, other)
+
+    def __truediv__(self, other: DFPattern) -> CallPattern:
+        return is_op("divide")(self, other)
+
+    def has_attr(self, attrs: Mapping[str, object]) -> AttrPattern:
+        """This pattern, of a call or an operator whose attributes have these values."""
+        return AttrPattern(self, attrs)
+
+    def has_type(self, ttype: Attribute) -> TypePattern:
+        """This pattern, of a value of a type."""
+        return TypePattern(self, ttype)
+
+    def has_dtype(self, dtype: str) -> DataTypePattern:
+        """This pattern, of a tensor of a dtype."""
+        return DataTypePattern(self, dtype)
+
+    def has_shape(self, shape: Sequence[int | None]) -> ShapePattern:
+        """This pattern, of a tensor of a shape; None stands for any extent."""
+        return ShapePattern(self, shape)
+
+    def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
+        """This pattern, with or without what `option_constructor` makes of it."""
+        return AltPattern(self, option_constructor(self))
+
+    def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
+        """This pattern, where all that is computed of what matches `parent` leads to it, through what matches `path`.
+
+        path: of every expression between them; anything if left out.
+        """
+        return DominatorPattern(parent, path if path is not None else wildcard(), self)
+
+    def match(self, expr: SSAValue | Operation) -> bool:
+        """Whether an expression matches: a value, or an op that gives several."""
+        return Matcher().match(self, as_expr(expr))
+
+    def partition(
+        self, target: ModuleOp | FuncOp, attrs: Mapping[str, object] | None = None, check: Check = always
+    ) -> ModuleOp:
+        """A new module in which every match became a call of a function of its own; the one given stays as it is.
+
+        target: a module, or the one function of a module in which to look.
+        attrs: of the functions, besides `PartitionedFromPattern`, the names of what they are made of.
+        check: asked about the root of each match whether it is wanted.
+        Locations: a function and its call get those of the match, root first; what is inside keeps its own.
+        """
+        return partition(self, target, attrs or {}, check)
+
+
+def _patterns(given: Sequence[object]) -> list[DFPattern]:
+    for one in given:
+        if not isinstance(one, DFPattern):
+            raise PipelineError(f"dataflow pattern: expected patterns, got {type(one).__name__}")
+    return [one for one in given if isinstance(one, DFPattern)]
+
+
+class OpPattern(DFPattern):
+    """An operator."""
+
+    def __init__(self, name: str):
+        if name not in _BY_NAME:
+            raise PipelineError(f"is_op: expected the name of an operator, got '{name}'")
+        self.name = name
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return node is _BY_NAME[self.name]
+
+
+class ExprPattern(DFPattern):
+    """One expression, or a constant equal to one."""
+
+    def __init__(self, expr: SSAValue | Operation):
+        self.expr = as_expr(expr)
+        self.embeds_constants = constant_of(self.expr) is not None
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        if node == self.expr:
+            return True
+        mine, other = constant_of(self.expr), constant_of(node)
+        if mine is None or other is None or mine.result.type != other.result.type:
+            return False
+        if mine.literal is None or other.literal is None:
+            return mine.key == other.key and mine.literal == other.literal
+        return mine.literal == other.literal
+
+
+class VarPattern(DFPattern):
+    """A parameter of a function, of a name unless that is empty."""
+
+    def __init__(self, name: str = ""):
+        self.name = name
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return isinstance(node, BlockArgument) and is_variable(node) and self.name in ("", node.name_hint)
+
+
+class ConstantPattern(DFPattern):
+    """A constant."""
+
+    embeds_constants = True
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return constant_of(node) is not None
+
+
+class WildcardPattern(DFPattern):
+    """Anything."""
+
+    def __init__(self) -> None:
+        self.pattern: DFPattern | None = None
+
+    def redirect_to(self, pattern: DFPattern) -> None:
+        """Match what another pattern does from now on."""
+        self.pattern = pattern
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return (self.pattern,) if self.pattern is not None else ()
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return self.pattern is None or matcher.match(self.pattern, node)
+
+
+class CallPattern(DFPattern):
+    """A call of what matches `op` with arguments that match, in TVM's terms: sums and products either way round, and
+    `a * b / c` also as `a / c * b`.
+
+    args: None for any.
+    """
+
+    def __init__(self, op: DFPattern, args: Sequence[DFPattern] | None):
+        self.op = op
+        self.args = list(args) if args is not None else None
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return [self.op, *(self.args or ())]
+
+    def calls(self, name: str) -> bool:
+        """Whether it is a call of this operator."""
+        return isinstance(self.op, OpPattern) and self.op.name == name
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        call = call_of(node)
+        called = callee(call) if call is not None else None
+        if call is None or called is None:
+            return False
+        mark = matcher.mark()
+        if matcher.match(self.op, called):
+            if self.args is None:
+                return True
+            given = arguments(call)
+            if matcher.match_all(self.args, given):
+                return True
+            commutes = isinstance(self.op, OpPattern) and self.op.name in _EITHER_WAY
+            return commutes and matcher.match_all(self.args[::-1], given)
+        matcher.undo(mark)
+        return any(matcher.match(other, node) for other in self._associated(called))
+
+    def _associated(self, called: object) -> list[CallPattern]:
+        """Forms of a product in a quotient, or a quotient in a product, that are calls of `called`."""
+        if self.calls("divide") and called is _BY_NAME["multiply"]:
+            numerator, denominator = self.args or (None, None)
+            if isinstance(numerator, CallPattern) and numerator.calls("multiply") and denominator is not None:
+                a, b = numerator.args or (None, None)
+                return [
+                    CallPattern(numerator.op, [kept, CallPattern(self.op, [divided, denominator])])
+                    for divided, kept in ((a, b), (b, a))
+                    if divided is not None and kept is not None
+                ]
+        if self.calls("multiply") and called is _BY_NAME["divide"]:
+            a, b = self.args or (None, None)
+            return [
+                CallPattern(quotient.op, [CallPattern(self.op, [quotient.args[0], other]), quotient.args[1]])
+                for quotient, other in ((a, b), (b, a))
+                if isinstance(quotient, CallPattern)
+                and quotient.calls("divide")
+                and quotient.args
+                and other is not None
+            ]
+        return []
+
+
+class FunctionPattern(DFPattern):
+    """A function: its parameters, None for any, and what it returns."""
+
+    def __init__(self, params: Sequence[DFPattern] | None, body: DFPattern):
+        self.params = list(params) if params is not None else None
+        self.body = body
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return [*(self.params or ()), self.body]
+
+    @property
+    def fuzzy(self) -> Sequence[Pattern]:
+        # What is inside of a function is no input of a match.
+        found: dict[Pattern, None] = {}
+        stack = list(self.parts)
+        while stack:
+            one = stack.pop()
+            if one not in found:
+                found[one] = None
+                stack += one.parts
+        return list(found)
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        if not isinstance(node, FuncOp) or len(node.return_op.values) != 1:
+            return False
+        if self.params is not None and not matcher.match_all(self.params, node.block.args):
+            return False
+        return matcher.match(self.body, node.return_op.values[0])
+
+
+class TuplePattern(DFPattern):
+    """A tuple: what an operator such as `concatenate` reads as one operand. fields: None for any."""
+
+    def __init__(self, fields: Sequence[DFPattern] | None):
+        self.fields = list(fields) if fields is not None else None
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return self.fields or ()
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        if not isinstance(node, Fields):
+            return False
+        return self.fields is None or matcher.match_all(self.fields, node.values)
+
+
+class TupleGetItemPattern(DFPattern):
+    """A field of a tuple: a result of an op that has several. index: None for any."""
+
+    def __init__(self, tuple_value: DFPattern, index: int | None = None):
+        self.tuple, self.index = tuple_value, index
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return (self.tuple,)
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        part = field_of(node)
+        return part is not None and self.index in (None, -1, part[1]) and matcher.match(self.tuple, part[0])
+
+
+class AltPattern(DFPattern):
+    """Either of two patterns, the left one first."""
+
+    def __init__(self, left: DFPattern, right: DFPattern):
+        self.left, self.right = left, right
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return (self.left, self.right)
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return matcher.match(self.left, node) or matcher.match(self.right, node)
+
+
+class _Restricted(DFPattern):
+    """A pattern, and something more."""
+
+    def __init__(self, pattern: DFPattern):
+        self.pattern = pattern
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return (self.pattern,)
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return matcher.match(self.pattern, node) and self.holds(node)
+
+    def holds(self, node: Node) -> bool:
+        """What there is more."""
+        raise NotImplementedError
+
+
+class AttrPattern(_Restricted):
+    """A call, operator or function with attributes; `TOpPattern` is an operator's fusion pattern."""
+
+    def __init__(self, pattern: DFPattern, attrs: Mapping[str, object]):
+        super().__init__(pattern)
+        self.attrs = {name: plain(value) for name, value in attrs.items()}
+
+    def holds(self, node: Node) -> bool:
+        return all(value == attribute(node, name) for name, value in self.attrs.items())
+
+
+class TypePattern(_Restricted):
+    """A value of a type."""
+
+    def __init__(self, pattern: DFPattern, ttype: Attribute):
+        super().__init__(pattern)
+        self.type = ttype
+
+    def holds(self, node: Node) -> bool:
+        return types(node) == (self.type,)
+
+
+class DataTypePattern(_Restricted):
+    """A tensor of a dtype."""
+
+    def __init__(self, pattern: DFPattern, dtype: str):
+        super().__init__(pattern)
+        if dtype not in DTYPES:
+            raise PipelineError(f"has_dtype: expected a dtype among {', '.join(DTYPES)}, got '{dtype}'")
+        self.element = DTYPES[dtype]
+
+    def holds(self, node: Node) -> bool:
+        found = types(node)
+        return bool(found) and all(isinstance(one, TensorType) and element_of(one) == self.element for one in found)  # pyright: ignore[reportUnknownArgumentType]
+
+
+class ShapePattern(_Restricted):
+    """A tensor of a shape; None stands for any extent."""
+
+    def __init__(self, pattern: DFPattern, shape: Sequence[int | None]):
+        super().__init__(pattern)
+        self.shape = tuple(shape)
+
+    def holds(self, node: Node) -> bool:
+        found = types(node)
+        if len(found) != 1 or not isinstance(found[0], TensorType):
+            return False
+        shape = shape_of(found[0])  # pyright: ignore[reportUnknownArgumentType]
+        return len(shape) == len(self.shape) and all(w in (None, s) for w, s in zip(self.shape, shape, strict=True))
+
+
+class DominatorPattern(DFPattern):
+    """A child to which all that is computed of the parent leads, through what matches the path."""
+
+    def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern):
+        self.parent, self.path, self.child = parent, path, child
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return (self.child, self.path, self.parent)
+
+    @property
+    def fuzzy(self) -> Sequence[Pattern]:
+        return (self.parent, self.path)
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        if isinstance(node, type | FuncOp) or not matcher.match(self.child, node):
+            return False
+        return matcher.dominated(node, self.parent, self.path)
+
+
+def is_op(op_name: str) -> OpPattern:
+    """An operator, by TVM's name. Raises PipelineError for one that there is none of."""
+    return OpPattern(op_name)
+
+
+def is_var(name: str = "") -> VarPattern:
+    """A parameter of a function, of a name if one is given."""
+    return VarPattern(name)
+
+
+def is_constant() -> ConstantPattern:
+    """A constant."""
+    return ConstantPattern()
+
+
+def is_expr(expr: SSAValue | Operation) -> ExprPattern:
+    """This one expression, or a constant equal to it."""
+    return ExprPattern(expr)
+
+
+def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
+    """A tuple of fields that match; of any for None."""
+    return TuplePattern(fields)
+
+
+def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
+    """A field of a tuple that matches; any field for None."""
+    return TupleGetItemPattern(tuple_value, index)
+
+
+def wildcard() -> WildcardPattern:
+    """Anything."""
+    return WildcardPattern()
+
+
+def has_attr(attrs: Mapping[str, object], pattern: DFPattern | None = None) -> AttrPattern:
+    """A call, operator or function with these attributes."""
+    return (pattern if pattern is not None else wildcard()).has_attr(attrs)
+
+
+def has_type(ttype: Attribute, pattern: DFPattern | None = None) -> TypePattern:
+    """A value of a type."""
+    return (pattern if pattern is not None else wildcard()).has_type(ttype)
+
+
+def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
+    """A tensor of a dtype."""
+    return (pattern if pattern is not None else wildcard()).has_dtype(dtype)
+
+
+def has_shape(shape: Sequence[int | None], pattern: DFPattern | None = None) -> ShapePattern:
+    """A tensor of a shape."""
+    return (pattern if pattern is not None else wildcard()).has_shape(shape)
+
+
+def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
+    """`child` where all that is computed of `parent` leads to it, through what matches `path`."""
+    return DominatorPattern(parent, path, child)

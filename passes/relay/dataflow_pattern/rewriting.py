@@ -1,0 +1,172 @@
+"""Matches of patterns replaced by what a callback makes of them; locations come by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from ....dialects.relay.core import FuncOp
+from ....provenance.rewrite import rewrite as drive
+from ....support.errors import PipelineError
+from ...functions import is_closed
+from ...runner import pass_context
+from ..infer_type import InferTypePass
+from .expressions import Expr, Fields, Node
+from .groups import Group, find_groups
+from .patterns import DFPattern
+
+NodeMap: TypeAlias = Mapping[DFPattern, Sequence[Node]]
+"""Pattern -> what it stands for."""
+Made: TypeAlias = SSAValue | Operation | Sequence[SSAValue]
+
+_ROUNDS = 100
+
+
+class DFPatternCallback:
+    """A pattern, and what becomes of its matches. A subclass sets `pattern` and defines `callback`.
+
+    require_type: types are inferred anew before each round.
+    rewrite_once: one round; else as many as change something, 100 at most.
+
+    >>> class Twice(DFPatternCallback):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.x = wildcard()
+    ...         self.pattern = self.x + self.x
+    ...
+    ...     def callback(self, pre, post, node_map):
+    ...         return MultiplyOp(node_map[self.x][0], two)
+    """
+
+    pattern: DFPattern
+
+    def __init__(self, require_type: bool = False, rewrite_once: bool = False):
+        self.require_type = require_type
+        self.rewrite_once = rewrite_once
+
+    def rewrite(self, module: ModuleOp) -> ModuleOp:
+        """A new module without matches of the pattern, as far as the callback takes them away."""
+        return rewrite(self, module)
+
+    def callback(self, pre: Expr, post: Expr, node_map: NodeMap) -> Made:
+        """What takes the place of a match: a value, or values where the match is an op that gives several.
+
+        It may be made of new ops, which go where the match was. pre, post: the root of the match, before and after what
+        it reads was rewritten, which is the same value here; to return `post` leaves it as it is. node_map: what each
+        part of the pattern stands for.
+        """
+        raise NotImplementedError("Unimplemented")
+
+
+def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], module: ModuleOp) -> ModuleOp:
+    """A new module, in which all matches are replaced, callback by callback, until nothing changes.
+
+    The new ops have the locations of what the match computed with. Functions that are primitive, or closed, stay.
+    Raises PipelineError when a callback gives something else than values of the right number, and for types that do
+    not fit.
+    """
+    given = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
+    copy = module.clone()
+    for _ in range(_ROUNDS):
+        changed = False
+        for one in given:
+            if one.require_type:
+                InferTypePass().apply(pass_context(), copy)
+            changed |= _round(one, copy)
+        if not changed or any(one.rewrite_once for one in given):
+            break
+    return copy
+
+
+def _round(callback: DFPatternCallback, module: ModuleOp) -> bool:
+    """Replace the matches that there are; whether there were any."""
+    changed = retyped = False
+    for func in [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is None and not is_closed(op)]:
+        groups = {group.anchor: group for group in find_groups(callback.pattern, func.block)}
+        if groups:
+            replacing = _Replace(callback, groups)
+            changed |= drive(func.body, [replacing], recursive=False)
+            retyped |= replacing.retyped
+    if retyped:
+        InferTypePass().apply(pass_context(), module)
+    return changed
+
+
+class _Replace(RewritePattern):
+    """Calls the callback at the root of each group."""
+
+    def __init__(self, callback: DFPatternCallback, groups: Mapping[Operation, Group]):
+        self._callback = callback
+        self._groups = groups
+        self._moved: dict[SSAValue, SSAValue] = {}
+        self.reason = type(callback).__name__
+        self.retyped = False
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        group = self._groups.get(op)
+        if group is None:
+            return
+        node_map = {
+            part: [self._now(node) for node in nodes]
+            for part, nodes in group.memo.items()
+            if isinstance(part, DFPattern)
+        }
+        made: object = self._callback.callback(group.root, group.root, node_map)
+        values = self._values(made, group)
+        if values == list(group.results):
+            return
+        for new in _detached(values):
+            rewriter.insert(new, InsertPoint.before(op))
+        self.retyped |= [value.type for value in values] != [value.type for value in group.results]
+        by_result = dict(zip(group.results, values, strict=True))
+        self._moved.update(by_result)
+        rewriter.replace(op, [], [by_result.get(result) for result in op.results])
+        for inner in group.ops:
+            if inner is not op and all(result.first_use is None for result in inner.results):
+                rewriter.erase(inner)
+
+    def _now(self, node: Node) -> Node:
+        """What an expression is since earlier matches were replaced."""
+        if isinstance(node, SSAValue):
+            return self._moved.get(node, node)
+        if isinstance(node, Fields):
+            return Fields(node.op, node.index, tuple(self._moved.get(value, value) for value in node.values))
+        return node
+
+    def _values(self, made: object, group: Group) -> list[SSAValue]:
+        """What a callback gave, as values."""
+        if isinstance(made, Operation):
+            given: Sequence[object] = made.results
+        elif isinstance(made, Sequence):
+            given = cast("Sequence[object]", made)
+        else:
+            given = [made]
+        values: list[SSAValue] = [value for value in given if isinstance(value, SSAValue)]
+        if len(values) != len(given) or len(values) != len(group.results):
+            wanted = f"{len(group.results)} value{'s' * (len(group.results) != 1)}"
+            name = type(self._callback).__name__
+            raise PipelineError(f"{name}.callback: expected {wanted}, got {', '.join(map(str, given))}")
+        return values
+
+
+def _detached(values: Sequence[SSAValue]) -> list[Operation]:
+    """The ops behind values that are in no block yet, producers first."""
+    found: dict[Operation, None] = {}
+    seen: set[Operation] = set()
+    stack = [(value.owner, False) for value in reversed(values)]
+    while stack:
+        op, complete = stack.pop()
+        if not isinstance(op, Operation) or op.parent is not None:
+            continue
+        if complete:
+            found[op] = None
+        elif op not in seen:
+            seen.add(op)
+            stack.append((op, True))
+            stack += [(value.owner, False) for value in reversed(op.operands)]
+    return list(found)

@@ -1,0 +1,289 @@
+"""Passes as objects that make of a module another one, under the names and rules of TVM's `tvm.transform`.
+
+A pass is called on a module and leaves it as it is. Whatever it makes is audited: every op of one of our passes has a
+location; what a pass of somebody else's lost is marked as lost by it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, cast
+
+from xdsl import passes as xdsl
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.relay.core import FuncOp
+from ...provenance.ledger import Ledger, current_ledger, recording
+from ...provenance.lost import mark_lost
+from ...support.context import PassContext, spans_enabled
+from ...support.errors import PipelineError
+from ...support.instrument import PassInfo
+from ..functions import is_closed
+from ..registry import enabled, find_row, own_name
+from ..runner import AuditInstrument, Losses, apply, is_ours, pass_context, run_under_instruments
+
+ModuleFunction = Callable[[ModuleOp, PassContext], ModuleOp]
+"""What a module pass calls: it may change the module, which is a copy, or make another."""
+FunctionFunction = Callable[[FuncOp, ModuleOp, PassContext], FuncOp]
+"""What a function pass calls, with a function and its module."""
+
+
+class Work(NamedTuple):
+    """A module on its way through passes."""
+
+    module: ModuleOp
+    own: bool
+    """Whether nobody else has it, so that it may be changed."""
+
+    def owned(self) -> Work:
+        return self if self.own else Work(self.module.clone(), True)
+
+
+class Pass(ABC):
+    """A pass. Calling it on a module gives the module after it; the one given stays as it is.
+
+    As in TVM a call runs the pass whatever the opt level is: levels, and names that a PassContext requires or
+    disables, are looked at by `Sequential`. The instruments of the PassContext are called around it.
+    """
+
+    def __init__(self, info: PassInfo):
+        self.info = info
+
+    def __call__(self, mod: ModuleOp) -> ModuleOp:
+        if not isinstance(mod, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise PipelineError(f"{self.info.name}: expected a module, got {type(mod).__name__}")
+        return self.run(Work(mod, False)).module
+
+    @abstractmethod
+    def run(self, work: Work) -> Work:
+        """The pass under the current PassContext."""
+
+    def _guarded(self, work: Work, transform: Callable[[ModuleOp], ModuleOp], *, ours: bool) -> ModuleOp | None:
+        """Run the pass under instruments and the audit; None when an instrument says that it should not run."""
+        module = work.module
+        ledger = current_ledger() or Ledger()
+        around: list[AuditInstrument | Losses] = []
+        if spans_enabled():
+            mark_lost(module, "import")
+            around = [AuditInstrument(ledger)] if ours else []
+            around.append(Losses(ledger, () if ours else (self.info.name,)))
+        with recording(ledger, own_name(self.info.name)):
+            return cast("ModuleOp | None", run_under_instruments(self.info, module, lambda: transform(module), around))
+
+    def __repr__(self) -> str:
+        kind = "Module" if not isinstance(self, FunctionPass) else "Function"
+        return f"Run {kind} pass: {self.info.name} at the optimization level {self.info.opt_level}"
+
+
+class NamedPass(Pass):
+    """A pass of the registry, or any of xDSL's, on a copy of the module."""
+
+    def __init__(self, one: xdsl.ModulePass, info: PassInfo):
+        super().__init__(info)
+        self.one = one
+
+    def run(self, work: Work) -> Work:
+        copy = work.owned()
+
+        def transform(module: ModuleOp) -> ModuleOp:
+            apply(self.one, pass_context(), module)
+            return module
+
+        return copy if self._guarded(copy, transform, ours=is_ours(self.one)) is not None else work
+
+
+class ModulePass(Pass):
+    """A Python function on modules as a pass."""
+
+    def __init__(self, pass_func: ModuleFunction, info: PassInfo):
+        super().__init__(info)
+        self._func = pass_func
+
+    def run(self, work: Work) -> Work:
+        made = self._guarded(work.owned(), self._checked, ours=False)
+        # The function may have kept what it got or gave.
+        return work if made is None else Work(made, False)
+
+    def _checked(self, module: ModuleOp) -> ModuleOp:
+        made = self._func(module, PassContext.current())
+        if not isinstance(made, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise PipelineError(f"pass {self.info.name}: expected it to return a module, got {type(made).__name__}")
+        return made
+
+
+class FunctionPass(Pass):
+    """A Python function on the relay functions of a module as a pass.
+
+    Left out are primitive functions, those for an external compiler, and those that say `SkipOptimization`.
+    """
+
+    def __init__(self, pass_func: FunctionFunction, info: PassInfo):
+        super().__init__(info)
+        self._func = pass_func
+
+    def run(self, work: Work) -> Work:
+        made = self._guarded(work.owned(), self._all, ours=False)
+        return work if made is None else Work(made, False)
+
+    def _all(self, module: ModuleOp) -> ModuleOp:
+        context = PassContext.current()
+        functions = [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is None and not is_closed(op)]
+        for func in functions:
+            new = self._func(func, module, context)
+            if not isinstance(new, FuncOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+                text = f"expected it to return a relay.func for @{func.sym_name.data}, got {type(new).__name__}"
+                raise PipelineError(f"pass {self.info.name}: {text}")
+            if new is not func:
+                new = new.clone() if new.parent is not None else new
+                new.sym_name = func.sym_name
+                module.body.block.insert_op_before(new, func)
+                func.detach()
+                func.erase()
+        return module
+
+
+class Sequential(Pass):
+    """Passes in a row, those of them that the current PassContext has run; before each, those that it requires.
+
+    A pass runs if its opt level is not above the context's, or its name is among the required ones; not if it is among
+    the disabled ones. Raises PipelineError when a pass requires one that there is none of, or itself.
+    """
+
+    def __init__(
+        self,
+        passes: Iterable[Pass | xdsl.ModulePass] | None = None,
+        opt_level: int = 0,
+        name: str = "sequential",
+        required: Sequence[str] | None = None,
+    ):
+        super().__init__(PassInfo(name, opt_level=opt_level, required=_names(name, required)))
+        self.passes = [one if isinstance(one, Pass) else named(one) for one in passes or ()]
+
+    def run(self, work: Work) -> Work:
+        def transform(module: ModuleOp) -> ModuleOp:
+            now = Work(module, own)
+            for one in self.passes:
+                if enabled(one.info, PassContext.current()):
+                    for needed in _needed(one.info):
+                        now = needed.run(now)
+                    now = one.run(now)
+            result.append(now)
+            return now.module
+
+        result: list[Work] = []
+        module, own = work
+        if run_under_instruments(self.info, module, lambda: transform(module)) is None:
+            return work
+        return result[0]
+
+
+def named(one: xdsl.ModulePass, name: str = "") -> NamedPass:
+    """A pass of xDSL's kind as one of this module's; `name` is what instruments are told, TVM's if left out."""
+    row = find_row(one.name)
+    if row is None:
+        return NamedPass(one, PassInfo(name or one.name))
+    return NamedPass(one, PassInfo(name or row.tvm or row.name, row.tvm, row.level, required=row.required))
+
+
+def _needed(info: PassInfo) -> list[Pass]:
+    """The passes that one requires, each behind those that it requires itself."""
+    found: dict[str, Pass] = {}
+    stack: list[tuple[str, tuple[str, ...]]] = [(name, (own_name(info.name),)) for name in reversed(info.required)]
+    while stack:
+        name, behind = stack.pop()
+        key = own_name(name)
+        if key in behind:
+            raise PipelineError(f"pass {info.name}: expected passes that do not require each other, got '{name}' twice")
+        row = find_row(name)
+        if row is None:
+            raise PipelineError(f"pass {info.name}: Cannot use {name} to create the pass: there is none of that name")
+        one = named(row.load()())
+        missing = [other for other in row.required if own_name(other) not in found]
+        if missing:
+            stack.append((name, behind))
+            stack += [(other, (*behind, key)) for other in reversed(missing)]
+        else:
+            found.setdefault(key, one)
+    return list(found.values())
+
+
+def _names(name: str, required: Sequence[str] | None) -> tuple[str, ...]:
+    if isinstance(required, str):
+        raise PipelineError(f"pass {name}: Required is expected to be the type of list/tuple, got {required!r}")
+    return tuple(required or ())
+
+
+def _decorated(
+    made: Any, kind: type[Any], method: str, given: Any, opt_level: int | None, name: str | None, required: Any
+) -> Any:
+    """The pass of a function, or the class of passes of a class with `method`."""
+    if opt_level is None:
+        raise PipelineError("Please provide opt_level for the pass.")
+    if given is None:
+        return functools.partial(made, opt_level=opt_level, name=name, required=required)
+    title = name or given.__name__
+    info = PassInfo(title, opt_level=opt_level, required=_names(title, required))
+    if not inspect.isclass(given):
+        return functools.update_wrapper(kind(given, info), given, updated=())
+    if not hasattr(given, method):
+        raise PipelineError(f"class {given.__name__}: expected it to have {method}, got none")
+
+    class Made(kind):
+        def __init__(self, *arguments: Any, **keywords: Any):
+            inner = given(*arguments, **keywords)
+            cast(Any, kind).__init__(self, getattr(inner, method), info)
+            self._inner = inner
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_inner":
+                raise AttributeError(name)
+            return getattr(self._inner, name)
+
+    return functools.update_wrapper(Made, given, updated=())
+
+
+def module_pass(
+    pass_func: Any = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """A decorator: of a function (module, context) -> module a ModulePass, of a class with `transform_module` a class
+    of such. The module is a copy, which may be changed.
+
+    name: the function's or class's if left out. required: names of passes that `Sequential` runs before.
+
+    >>> @module_pass(opt_level=2)
+    ... def drop_dead_code(mod, ctx):
+    ...     return transform.DeadCodeElimination()(mod)
+    """
+    return _decorated(module_pass, ModulePass, "transform_module", pass_func, opt_level, name, required)
+
+
+def function_pass(
+    pass_func: Any = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Any:
+    """A decorator: of a function (func, module, context) -> func a FunctionPass, of a class with `transform_function`
+    a class of such. What it returns takes the function's place, under its name.
+
+    name, required: as for `module_pass`.
+    """
+    return _decorated(function_pass, FunctionPass, "transform_function", pass_func, opt_level, name, required)
+
+
+def PrintIR(header: str = "", show_meta_data: bool = False) -> ModulePass:
+    """A pass that prints the module on stderr, under a title; weights are never part of the text."""
+    del show_meta_data
+
+    def show(mod: ModuleOp, ctx: PassContext) -> ModuleOp:
+        print(f"PrintIR({header}):\n{mod}", file=sys.stderr)
+        return mod
+
+    return ModulePass(show, PassInfo("PrintIR"))

@@ -1,0 +1,107 @@
+"""Runs of tensor operators in programs of the language: what is compiled, for the shapes that a call brings."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
+from ..dialects.relay.constants import pool_of
+from ..dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ..dialects.relay.open_extents import is_open
+from ..dialects.relay.operator import Operator, element_of
+from ..provenance.builder import LocatedBuilder
+from ..provenance.diagnostics import fail
+from ..provenance.span import fuse
+from ..runtime.language import Native
+from ..support.dtypes import Array
+
+
+@dataclass(eq=False)
+class Operators:
+    """Operators that follow one another, and what is left of them."""
+
+    module: ModuleOp
+    """Where they are from; it has their constants."""
+    location: LocationAttr
+    """Of the function that they are in."""
+    operators: list[tuple[Operator, tuple[SSAValue, ...]]] = field(
+        default_factory=list[tuple[Operator, tuple[SSAValue, ...]]]
+    )
+    """In order, each with its operands: tuples and let-blocks that these went through are left out."""
+    inputs: tuple[SSAValue, ...] = ()
+    outputs: tuple[SSAValue, ...] = ()
+
+    def add(self, op: Operator, operands: Sequence[SSAValue]) -> None:
+        self.operators.append((op, tuple(operands)))
+
+    def prune(self, step: Native, names: Mapping[SSAValue, str], live: Container[str]) -> None:
+        """Drop what nobody reads, and have `step` say what is read and given."""
+        needed: set[SSAValue] = set()
+        kept: list[tuple[Operator, tuple[SSAValue, ...]]] = []
+        outputs: list[SSAValue] = []
+        for op, operands in reversed(self.operators):
+            wanted = [result for result in op.results if names.get(result, "") in live]
+            if wanted or any(result in needed for result in op.results):
+                outputs += reversed(wanted)
+                needed.update(operands)
+                kept.append((op, operands))
+        self.operators, self.outputs = kept[::-1], tuple(outputs[::-1])
+        made = {result for op, _ in self.operators for result in op.results}
+        read = dict.fromkeys(value for _, operands in self.operators for value in operands)
+        self.inputs = tuple(value for value in read if value not in made and not isinstance(value.owner, ConstantOp))
+        step.inputs, step.outputs = (tuple(names[value] for value in group) for group in (self.inputs, self.outputs))
+        step.open = tuple(at for at, value in enumerate(self.inputs) if is_open(value.type))
+
+    def specialised(self, step: Native, arrays: Sequence[Array]) -> ModuleOp:
+        """The relay module of the operators for inputs of these shapes.
+
+        Raises VerifyException where the operators do not take them.
+        """
+        made = ModuleOp([])
+        # Pools are of modules: what folding adds for some shapes is not kept with what all share.
+        pool, shared = pool_of(made), pool_of(self.module)
+        types = [TensorType(element_of(v), a.shape) for v, a in zip(self.inputs, arrays, strict=True)]
+        main = FuncOp("main", types, [], location=self.location)
+        made.body.block.add_op(main)
+        builder = LocatedBuilder(main.block)
+        known: dict[SSAValue, SSAValue] = {}
+        for value, argument in zip(self.inputs, main.block.args, strict=True):
+            argument.location = location_of(value)
+            argument.name_hint = value.name_hint
+            known[value] = argument
+
+        def operand(value: SSAValue) -> SSAValue:
+            if value not in known:
+                assert isinstance(value.owner, ConstantOp)
+                constant = value.owner.clone()
+                if constant.key is not None and (key := constant.key.data) in shared and key not in pool:
+                    pool.add(key, shared[key])
+                known[value] = builder.add(constant).result
+                known[value].name_hint = value.name_hint
+            return known[value]
+
+        for op, operands in self.operators:
+            found = op.at_types([operand(value) for value in operands])
+            if any(map(is_open, found.result_types)):
+                fail(op, "operands whose shapes decide the result's", ", ".join(map(str, found.operand_types)))
+            builder.add(found)
+            for old, new in zip(op.results, found.results, strict=True):
+                new.name_hint = old.name_hint
+                known[old] = new
+        with builder.located(fuse([location_of(value) for value in self.outputs])):
+            builder.add(ReturnOp(*(known[value] for value in self.outputs)))
+        main.update_type()
+        main.attributes["input_names"] = ArrayAttr(map(StringAttr, step.inputs))
+        main.attributes["output_names"] = ArrayAttr(map(StringAttr, step.outputs))
+        return made
+
+
+def location_of(value: SSAValue) -> LocationAttr:
+    """Where a value comes from: the op that makes it, or the argument that it is."""
+    if isinstance(value, BlockArgument):
+        return value.location
+    assert isinstance(value, OpResult)
+    return value.op.location

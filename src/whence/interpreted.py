@@ -1,0 +1,129 @@
+"""Programs that an interpreter runs: native code in stretches, which are compiled when a call comes to them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any
+
+from whence.executable import Executable
+from whence.planning.artifact import Artifact
+from whence.provenance.ledger import Ledger
+from whence.runtime.flow import Stretch
+from whence.runtime.open_specs import OpenSpec
+from whence.support.errors import FrontendError, PipelineError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from whence.explorer.where import Where
+    from whence.explorer.why import Why
+
+Build = Callable[["ModuleOp", Ledger], Artifact]
+"""Compiles a module."""
+
+LIMIT = 64
+"""How many specialisations are kept."""
+
+
+class InterpretedExecutable(Executable):
+    """A compiled model of which some things are decided only when it is called.
+
+    It is made of *stretches*, native programs for the shapes met so far, each an executable that answers for itself;
+    the model as a whole answers for its last call.
+    """
+
+    def __init__(self, build: Build, threads: int | None, limit: int):
+        super().__init__(None, threads)
+        self._threads = threads
+        self._build = build
+        self._limit = limit
+        # Options of the compilation, such as those of the PassContext, hold for what is compiled later, too.
+        self._context = copy_context()
+        self._last: list[Stretch] = []
+
+    @abstractmethod
+    def _stretches(self) -> list[Stretch]:
+        """What is compiled and kept."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each input; an extent that is open is None or a name."""
+
+    @property
+    def artifact(self) -> Artifact:
+        """Of what the last call ran, the stretch with most kernels; raises PipelineError before the first call."""
+        return self.part().artifact
+
+    @property
+    def specializations(self) -> tuple[Executable, ...]:
+        """What has been compiled and is kept, each an executable that answers `why`, `where` and the like."""
+        return tuple(_reports(self._stretches()))
+
+    @property
+    def last(self) -> tuple[Executable, ...]:
+        """What the last call ran, in order."""
+        return tuple(_reports(self._last))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernel calls of the last call."""
+        return tuple(name for part in self.last for name in part.kernels)
+
+    def part(self, name: str | int | None = None) -> Executable:
+        """The stretch, of the last call if it is there, that has a kernel or a layer of a name; without, the largest.
+
+        Raises FrontendError when none has it, PipelineError before the first call.
+        """
+        if not self.last:
+            raise PipelineError(
+                "a model that a call decides: expected a call before questions about its code, got none"
+            )
+        if not isinstance(name, str):
+            return max(self.last, key=lambda part: len(part.kernels))
+        for part in (*self.last, *self.specializations):
+            if name in part.kernels or name in part.layers:
+                return part
+        known = f"a kernel ({', '.join(self.kernels[:3])}) or a layer of what is compiled"
+        raise FrontendError(f"expected {known}, got {name!r}")
+
+    def why(self, kernel: str | int, line: int | None = None) -> Why:
+        """The layers, passes and stages behind a kernel of what is compiled; as `Executable.why`."""
+        return self.part(kernel).why(kernel, line)
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer in the first stretch that has it; as `Executable.where`."""
+        return self.part(layer).where(layer)
+
+    def coverage(self) -> dict[str, float]:
+        """Level -> the least fraction, over what the last call ran, of ops that name the layers they serve."""
+        parts = [part.coverage() for part in self.last]
+        return {level: min(part[level] for part in parts) for level in (parts[0] if parts else {})}
+
+    def report(self) -> str:
+        """What is compiled, and for which shapes, a line each."""
+        lines: list[str] = []
+        for part in self.specializations:
+            inputs = ", ".join(map(str, part.inputs)) or "nothing"
+            lines.append(f"{len(part.layers)} layers, {len(part.kernels)} kernels for {inputs}")
+        return "\n".join([self._kept(len(lines)), *lines])
+
+    def _kept(self, count: int) -> str:
+        return f"{count} of at most {self._limit} specialisations"
+
+    def _ordered(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Inputs in order by name; raises FrontendError when there are too few or too many."""
+        if len(arrays) != len(self.inputs):
+            expected = ", ".join(map(str, self.inputs)) or "none"
+            raise FrontendError(f"inputs: expected {len(self.inputs)} ({expected}), got {len(arrays)}")
+        return {spec.name: array for spec, array in zip(self.inputs, arrays, strict=True)}
+
+    def _compiled(self, module: ModuleOp, ledger: Ledger) -> Executable:
+        """A part, linked."""
+        return Executable(self._build(module, ledger), self._threads)
+
+
+def _reports(stretches: Sequence[Stretch]) -> list[Executable]:
+    return [stretch.report for stretch in stretches if isinstance(stretch.report, Executable)]

@@ -1,0 +1,88 @@
+"""Relay from Python, with TVM's names: expressions, builders of operator calls, modules, text, passes.
+
+>>> from whence import relay
+>>> x = relay.var("x", shape=(1, 4))
+>>> mod = relay.IRModule.from_expr(relay.Function([x], relay.nn.relu(x + x)))
+>>> exe = whence.compile(mod)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from whence.frontends.relay.expr import Call as Call
+from whence.frontends.relay.expr import Clause as Clause
+from whence.frontends.relay.expr import Constant as Constant
+from whence.frontends.relay.expr import Constructor as Constructor
+from whence.frontends.relay.expr import Expr as Expr
+from whence.frontends.relay.expr import Function as Function
+from whence.frontends.relay.expr import GlobalVar as GlobalVar
+from whence.frontends.relay.expr import If as If
+from whence.frontends.relay.expr import Let as Let
+from whence.frontends.relay.expr import Match as Match
+from whence.frontends.relay.expr import PatternConstructor as PatternConstructor
+from whence.frontends.relay.expr import PatternTuple as PatternTuple
+from whence.frontends.relay.expr import PatternVar as PatternVar
+from whence.frontends.relay.expr import PatternWildcard as PatternWildcard
+from whence.frontends.relay.expr import RefCreate as RefCreate
+from whence.frontends.relay.expr import RefRead as RefRead
+from whence.frontends.relay.expr import RefWrite as RefWrite
+from whence.frontends.relay.expr import Tuple as Tuple
+from whence.frontends.relay.expr import TupleGetItem as TupleGetItem
+from whence.frontends.relay.expr import Var as Var
+from whence.provenance.set_span import set_span as set_span
+from whence.provenance.si_builder import SIBuilder as SIBuilder
+from whence.provenance.span import SequentialSpan as SequentialSpan
+from whence.provenance.span import SourceName as SourceName
+from whence.provenance.span import Span as Span
+from whence.relay.builders import TupleWrapper as TupleWrapper
+from whence.relay.builders import builder
+from whence.relay.builders import const as const
+from whence.relay.composed import COMPOSED
+from whence.relay.composed import var as var
+from whence.relay.module import IRModule as IRModule
+from whence.relay.namespaces import NAMESPACES
+from whence.relay.type_names import Any as Any_
+from whence.relay.type_names import FuncType as FuncType
+from whence.relay.type_names import GlobalTypeVar as GlobalTypeVar
+from whence.relay.type_names import RefType as RefType
+from whence.relay.type_names import TensorType as TensorType
+from whence.relay.type_names import TupleType as TupleType
+from whence.relay.type_names import TypeCall as TypeCall
+from whence.relay.type_names import TypeData as TypeData
+from whence.relay.type_names import TypeVar as TypeVar
+from whence.relay.type_names import scalar_type as scalar_type
+from whence.support.errors import FrontendError
+
+if TYPE_CHECKING:
+    from whence.frontends.relay_text import astext as astext
+    from whence.frontends.relay_text import fromtext as fromtext
+    from whence.frontends.relay_text import parse_expr as parse_expr
+
+_HOMES = {
+    "fromtext": "whence.relay.text",
+    "parse_expr": "whence.relay.text",
+    "parse": "whence.relay.text",
+    "astext": "whence.relay.text",
+    "pretty_print": "whence.relay.text",
+    "create_executor": "whence.executors",
+}
+_MODULES = ("analysis", "transform", "dataflow_pattern", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Any":
+        return Any_
+    if name in NAMESPACES:
+        return NAMESPACES[name]
+    if name in COMPOSED:
+        return COMPOSED[name]
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"whence.relay.{name}")
+    try:
+        return builder(name)
+    except FrontendError:
+        raise AttributeError(f"module 'whence.relay' has no attribute '{name}'") from None

@@ -1,0 +1,250 @@
+"""Builders that do more than call one operator with what they are given, as TVM's do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute
+
+from whence.dialects.element_types import DTYPES
+from whence.frontends.relay.expr import Constant, Expr, Tuple, Var
+from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
+from whence.support.errors import FrontendError
+
+
+def tensor_type(shape: Sequence[Any], dtype: str = "float32") -> TensorType[Attribute]:
+    """The type of a tensor; an extent that is no number, such as `relay.Any()`, is open.
+
+    Raises FrontendError for an unknown dtype.
+    """
+    if dtype not in DTYPES:
+        raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
+    extents = [e if isinstance(e, int) else getattr(e, "item", lambda: DYNAMIC_INDEX)() for e in shape]
+    return TensorType(DTYPES[dtype], extents)
+
+
+def var(
+    name_hint: str,
+    type_annotation: Attribute | str | None = None,
+    shape: Sequence[Any] | None = None,
+    dtype: str = "float32",
+    span: Any = None,
+) -> Var:
+    """A variable: of a type, or of a shape and a dtype; of a type to be inferred without either."""
+    if type_annotation is not None and shape is not None:
+        raise ValueError("Can only specify either type_annotation or shape.")
+    if isinstance(type_annotation, str):
+        type_annotation = tensor_type((), type_annotation)
+    elif type_annotation is None and shape is not None:
+        type_annotation = tensor_type(shape, dtype)
+    return Var(name_hint, type_annotation, span=span)
+
+
+def concatenate(data: Any, axis: int = 0) -> Expr:
+    """Tensors, or a tuple of tensors, one after the other along an axis."""
+    return builder("concatenate")(as_expr(data), axis=axis)
+
+
+def split(data: Expr, indices_or_sections: Any, axis: int = 0) -> TupleWrapper:
+    """So many equal parts, or parts that begin at the given indices."""
+    sections = isinstance(indices_or_sections, int)
+    count = indices_or_sections if sections else len(indices_or_sections) + 1
+    call = builder("split")(data, indices_or_sections=indices_or_sections, axis=axis)
+    return TupleWrapper(call, count)
+
+
+def batch_norm(
+    data: Expr,
+    gamma: Expr,
+    beta: Expr,
+    moving_mean: Expr,
+    moving_var: Expr,
+    axis: int = 1,
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+) -> TupleWrapper:
+    """The normalised data, and the moving mean and variance as they are."""
+    operands = (data, gamma, beta, moving_mean, moving_var)
+    call = builder("nn.batch_norm")(*operands, axis=axis, epsilon=epsilon, center=center, scale=scale)
+    return TupleWrapper(call, 3)
+
+
+def dropout_raw(data: Expr, rate: float = 0.5) -> Expr:
+    """The data and the mask, as a tuple."""
+    return builder("nn.dropout")(data, rate=rate)
+
+
+def dropout(data: Expr, rate: float = 0.5) -> Expr:
+    """The data of which, in training, parts would be zero."""
+    return TupleWrapper(dropout_raw(data, rate), 2)[0]
+
+
+def topk(
+    data: Expr, k: int = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
+) -> Expr | TupleWrapper:
+    """The greatest, or least, `k` elements along an axis: values, indices or both."""
+    call = builder("topk")(data, k=k, axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
+    return TupleWrapper(call, 2) if ret_type == "both" else call
+
+
+def unique(data: Expr, sorted: bool = True) -> TupleWrapper:
+    """The distinct elements, padded; where they first stand, their places, how many there are, how often each is."""
+    return TupleWrapper(builder("unique")(data, sorted=sorted), 5)
+
+
+def meshgrid(data: Any, indexing: str = "ij") -> TupleWrapper:
+    """Coordinates of a grid, of vectors of coordinates."""
+    whole = as_expr(data)
+    if not isinstance(whole, Tuple):
+        raise FrontendError("meshgrid: expected a list or a tuple of vectors")
+    return TupleWrapper(builder("meshgrid")(whole, indexing=indexing), len(whole.fields))
+
+
+def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
+    """Elements of `pad_value` around the data: before and after, for each axis."""
+    value = pad_value if isinstance(pad_value, Expr) else const(float(pad_value))
+    return builder("nn.pad")(data, value, pad_width=pad_width, pad_mode=pad_mode)
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Expr:
+    """`start`, `start + step`, .. before `stop`; from 0 if only one number is given."""
+    first, last = (0, start) if stop is None else (start, stop)
+    values = [_number(value, "arange") for value in (first, last, 1 if step is None else step)]
+    return builder("arange")(start=values[0], stop=values[1], step=values[2], dtype=dtype)
+
+
+def _number(value: Any, op: str) -> float:
+    if isinstance(value, Constant):
+        return float(value.data.item())
+    if isinstance(value, Expr):
+        raise FrontendError(f"{op}: expected numbers that are known, got an expression")
+    return float(value)
+
+
+def clip(a: Expr, a_min: float, a_max: float) -> Expr:
+    """Elements below `a_min` become that, those above `a_max` that."""
+    return builder("clip")(a, a_min=float(a_min), a_max=float(a_max))
+
+
+def full(fill_value: Any, shape: Any = (), dtype: str = "") -> Expr:
+    """A tensor of one value."""
+    return builder("full")(as_expr(fill_value), shape=_extents(shape), dtype=dtype)
+
+
+def zeros(shape: Any, dtype: str) -> Expr:
+    """A tensor of zeros."""
+    return builder("zeros")(shape=_extents(shape), dtype=dtype)
+
+
+def ones(shape: Any, dtype: str) -> Expr:
+    """A tensor of ones."""
+    return builder("ones")(shape=_extents(shape), dtype=dtype)
+
+
+def reshape(data: Expr, newshape: Any, allowzero: bool = False) -> Expr:
+    """The elements in another shape; -1 is what is left, and 0 the extent at its place."""
+    return builder("reshape")(data, newshape=_extents(newshape), allowzero=allowzero)
+
+
+def tile(data: Expr, reps: Any) -> Expr:
+    """The tensor repeated along each axis."""
+    return builder("tile")(data, reps=_extents(reps))
+
+
+def broadcast_to(data: Expr, shape: Any) -> Expr:
+    """The tensor repeated to a shape."""
+    return builder("broadcast_to")(data, new_shape=_extents(shape))
+
+
+def _extents(shape: Any) -> list[int]:
+    if isinstance(shape, int):
+        return [shape]
+    return [int(_number(e, "shape")) for e in (shape.data.tolist() if isinstance(shape, Constant) else shape)]
+
+
+def strided_slice(
+    data: Expr, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
+) -> Expr:
+    """What lies from `begin` to before `end`, in steps; with mode "size" `end` says how many."""
+    first, last = _extents(begin), _extents(end)
+    if slice_mode == "size":
+        last = [2**63 - 1 if size == -1 else at + size for at, size in zip(first, last, strict=True)]
+    steps = None if strides is None else _extents(strides)
+    return builder("strided_slice")(data, begin=first, end=last, strides=steps, axes=axes)
+
+
+def stack(data: Any, axis: int = 0) -> Expr:
+    """Tensors along a new axis."""
+    return builder("stack")(as_expr(data), axis=axis)
+
+
+def einsum(data: Any, equation: str) -> Expr:
+    """The sum of products that an equation states."""
+    return builder("einsum")(as_expr(data), equation=equation)
+
+
+def variance(
+    data: Expr,
+    axis: Any = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    unbiased: bool = False,
+    with_mean: Expr | None = None,
+) -> Expr:
+    """The mean of the squared differences from the mean."""
+    mean = builder("mean")(data, axis=axis, keepdims=True, exclude=exclude) if with_mean is None else with_mean
+    options = {"axis": axis, "keepdims": keepdims, "exclude": exclude, "unbiased": unbiased}
+    return builder("variance")(data, mean, **options)
+
+
+def std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False) -> Expr:
+    """The root of the variance."""
+    return builder("sqrt")(variance(data, axis, keepdims, exclude, unbiased))
+
+
+def mean_variance(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
+    """The mean and the variance."""
+    mean = builder("mean")(data, axis=axis, keepdims=True, exclude=exclude)
+    spread = variance(data, axis, keepdims, exclude, with_mean=mean)
+    shown = mean if keepdims else builder("mean")(data, axis=axis, keepdims=False, exclude=exclude)
+    return TupleWrapper(Tuple([shown, spread]), 2)
+
+
+def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Expr:
+    """The logarithm of the sum of exponentials."""
+    greatest = builder("max")(data, axis=axis, keepdims=True)
+    inner = builder("sum")(builder("exp")(data - greatest), axis=axis, keepdims=True)
+    found = builder("log")(inner) + greatest
+    return found if keepdims else builder("squeeze")(found, axis=axis)
+
+
+COMPOSED: dict[str, Builder] = {
+    "concatenate": concatenate,
+    "split": split,
+    "topk": topk,
+    "unique": unique,
+    "meshgrid": meshgrid,
+    "arange": arange,
+    "clip": clip,
+    "full": full,
+    "zeros": zeros,
+    "ones": ones,
+    "reshape": reshape,
+    "tile": tile,
+    "broadcast_to": broadcast_to,
+    "strided_slice": strided_slice,
+    "stack": stack,
+    "einsum": einsum,
+    "variance": variance,
+    "std": std,
+    "mean_variance": mean_variance,
+    "logsumexp": logsumexp,
+    "nn.batch_norm": batch_norm,
+    "nn.dropout": dropout,
+    "nn.dropout_raw": dropout_raw,
+    "nn.pad": pad,
+}
+"""By TVM's names of the functions."""

@@ -1,0 +1,53 @@
+"""`relay.nn`, `relay.image` and the like: the builders of operators with that prefix."""
+
+from __future__ import annotations
+
+from whence.frontends.relay.expr import Op
+from whence.frontends.relay.operators import operator_named, operator_names
+from whence.relay.builders import Builder, builder
+from whence.relay.composed import COMPOSED
+from whence.support.errors import FrontendError
+
+
+class Namespace:
+    """The builders of operators whose names begin with `prefix`."""
+
+    def __init__(self, prefix: str):
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Builder:
+        whole = f"{self._prefix}{name}"
+        try:
+            return COMPOSED.get(whole) or builder(whole)
+        except FrontendError as error:
+            raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> list[str]:
+        names = (*COMPOSED, *operator_names())
+        return sorted({name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)})
+
+
+class _Qnn(Namespace):
+    """Operators on quantised tensors, also as `relay.qnn.op.conv2d`."""
+
+    op = Namespace("qnn.")
+
+
+class _Operators(Namespace):
+    """All operators: `relay.op.add`, `relay.op.nn.conv2d`; `relay.op.get` gives one as an expression."""
+
+    @staticmethod
+    def get(name: str) -> Op:
+        """The operator as an expression; raises FrontendError for an unknown name."""
+        operator_named(name)
+        return Op(name)
+
+
+_FAMILIES = ("nn", "image", "vision", "random", "annotation")
+NAMESPACES: dict[str, Namespace] = {
+    **{name: Namespace(f"{name}.") for name in _FAMILIES},
+    "qnn": _Qnn("qnn."),
+    "op": _Operators(""),
+}
+for _name in _FAMILIES:
+    setattr(_Operators, _name, NAMESPACES[_name])

@@ -1,0 +1,73 @@
+"""Types by TVM's names. Each is a function that makes the type, which is an xDSL attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any as Anything
+from typing import cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, TypeAttribute
+
+from whence.dialects.relay import types
+from whence.frontends.relay.expr import Constructor
+from whence.frontends.relay.expr import TypeData as Definition
+from whence.relay.composed import tensor_type
+
+# The names are TVM's.
+
+
+class Any:
+    """An extent that only a run decides: `relay.TensorType((relay.Any(), 4))`."""
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+def TensorType(shape: Sequence[Anything], dtype: str = "float32") -> Attribute:
+    """A tensor."""
+    return tensor_type(shape, dtype)
+
+
+def scalar_type(dtype: str) -> Attribute:
+    """A tensor without axes."""
+    return tensor_type((), dtype)
+
+
+def TupleType(fields: Sequence[Attribute]) -> Attribute:
+    """A tuple."""
+    return types.tuple_type(fields)
+
+
+def FuncType(arg_types: Sequence[Attribute], ret_type: Attribute, type_params: Sequence[Attribute] = ()) -> Attribute:
+    """A function; of type variables, a polymorphic one."""
+    names = [cast(types.TypeVar, param).hint.data for param in type_params]
+    return types.function_type(names, arg_types, ret_type)
+
+
+def RefType(value: Attribute) -> Attribute:
+    """A reference."""
+    return types.RefType(cast(TypeAttribute, value))
+
+
+def TypeVar(name: str, kind: object = None) -> Attribute:
+    """A variable that stands for a type."""
+    return types.TypeVar(StringAttr(name))
+
+
+def GlobalTypeVar(name: str, kind: object = None) -> str:
+    """The name of a data type."""
+    return name
+
+
+def TypeCall(func: str, args: Sequence[Attribute] = ()) -> Attribute:
+    """A data type applied to types."""
+    return types.adt_type(func, args)
+
+
+def TypeData(header: str, type_vars: Sequence[Anything], constructors: Sequence[Constructor]) -> Definition:
+    """The definition of a data type; numbers its constructors."""
+    for tag, constructor in enumerate(constructors):
+        constructor.tag, constructor.belong_to = tag, header
+    names = [v if isinstance(v, str) else cast(types.TypeVar, v).hint.data for v in type_vars]
+    return Definition(header, names, constructors)

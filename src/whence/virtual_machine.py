@@ -1,0 +1,181 @@
+"""Programs of the language, run by the virtual machine: control and data in steps, tensors in native stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+
+from whence.dialects.relay import LANGUAGE
+from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.functions import YieldOp
+from whence.dialects.relay.open_extents import is_open
+from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.types import signature_of, tuple_type
+from whence.explorer.layers import Layer
+from whence.explorer.where import Where
+from whence.interpreted import LIMIT, Build, InterpretedExecutable
+from whence.planning.language import translate
+from whence.planning.stretches import Operators
+from whence.provenance.ledger import Ledger, recording
+from whence.provenance.span import layer_names, leaf_name, leaves
+from whence.runtime.flow import Closure, Stretch
+from whence.runtime.frames import Run
+from whence.runtime.language import LanguageMachine, Native
+from whence.runtime.open_specs import OpenSpec
+from whence.support.context import PassContext
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError
+from whence.values import Edge
+
+
+def needs_machine(module: ModuleOp) -> bool:
+    """Whether a module has more than tensor operators of known shapes, and calls of primitive functions."""
+    primitive = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None}
+    for op in module.walk():
+        if isinstance(op, LANGUAGE) or (isinstance(op, CallOp) and op.callee.string_value() not in primitive):
+            return True
+        if isinstance(op, FuncOp) and any(map(is_open, op.function_type.inputs)):
+            return True
+        if any(map(is_open, op.result_types)):
+            return True
+    return False
+
+
+class VirtualExecutable(InterpretedExecutable):
+    """A compiled program of the language.
+
+    A run of tensor operators is compiled for the shapes that it meets; of those of one run the least recently used go
+    when there are more than `limit`.
+    """
+
+    def __init__(self, module: ModuleOp, build: Build, threads: int | None = None, limit: int = LIMIT):
+        super().__init__(build, threads, limit)
+        self._module = module
+        self._program = translate(module)
+        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self._main = self._functions["main"]
+        self._edge = Edge(module, self._call_closure)
+        names = [argument.name_hint or f"input{k}" for k, argument in enumerate(self._main.block.args)]
+        self._inputs = self._specs(names, self._main.function_type.inputs.data)
+        depth = cast(int, PassContext.current().option("relay.vm.max_depth"))
+        self._machine = LanguageMachine(self._specialise, limit, depth)
+
+    def _stretches(self) -> list[Stretch]:
+        return self._machine.stretches
+
+    def _specs(self, names: Sequence[str], types: Sequence[Attribute]) -> tuple[OpenSpec, ...]:
+        return tuple(self._edge.spec(name, type_) for name, type_ in zip(names, types, strict=True))
+
+    @property
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each input that is a tensor; what kind of value another is."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each output, or the kind of value that it is."""
+        types = self._main.function_type.outputs.data
+        return self._specs([f"output{k}" for k in range(len(types))], types)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers of the program, in order."""
+        ops = (op for op in self._module.walk() if isinstance(op, (Operator, CallOp, *LANGUAGE)))
+        return tuple(
+            dict.fromkeys(name for op in ops if not isinstance(op, YieldOp) for name in layer_names(op.location))
+        )
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer: the steps that it is, or in the first stretch that has it, as `Executable.where`."""
+        found: dict[Layer, None] = {}
+        steps: dict[str, None] = {}
+        for op in self._module.walk():
+            if isinstance(op, (CallOp, *LANGUAGE)) and layer in layer_names(op.location):
+                found |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
+                steps[op.name] = None
+        if not steps:
+            return super().where(layer)
+        parts = [part for part in (*self.last, *self.specializations) if layer in part.layers]
+        kernels = parts[0].where(layer).kernels if parts else ()
+        return Where(tuple(found), kernels, (), (), tuple(steps))
+
+    def constructor(self, name: str) -> Any:
+        """What makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
+        return self._edge.constructor(name)
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Output name -> value, for input name -> value.
+
+        Values are arrays, Python tuples, `Adt` (with `tag`, `name` and `fields`), `Reference` (with `value`), and
+        functions of the program, which can be called. Raises FrontendError when they are not what `@main` takes.
+        """
+        problems = [f"missing {spec}" for spec in self._inputs if spec.name not in inputs]
+        names = [spec.name for spec in self._inputs]
+        problems += [f"unknown input '{name}'" for name in inputs if name not in names]
+        if problems:
+            raise FrontendError("inputs: " + "; ".join(problems))
+        found = self.invoke("main", *(inputs[name] for name in names))
+        if len(self.outputs) != 1:
+            return {spec.name: value for spec, value in zip(self.outputs, found, strict=True)}
+        return {"output0": found}
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The short form: inputs in order; one output as it is, several as a tuple."""
+        self._ordered(arrays)
+        return self.invoke("main", *arrays)
+
+    def invoke(self, name: str, *arguments: Any) -> Any:
+        """What a function of the program gives for values in order; several results are a tuple.
+
+        Raises FrontendError when there is no such function, or it takes other values.
+        """
+        if name not in self._functions:
+            raise FrontendError(f"expected a function among {', '.join(self._functions)}, got {name!r}")
+        func = self._functions[name]
+        outputs = func.function_type.outputs.data
+        type_ = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
+        names = [argument.name_hint or f"argument {k}" for k, argument in enumerate(func.block.args)]
+        closure = Closure(name, self._program.functions[name], {})
+        return self._run(closure, names, func.function_type.inputs.data, type_, arguments, len(outputs) != 1)
+
+    def _call_closure(self, type_: Attribute, closure: Closure, arguments: Sequence[Any]) -> Any:
+        signature = signature_of(type_)
+        assert signature is not None
+        names = [f"argument {k}" for k in range(len(signature.inputs))]
+        return self._run(closure, names, signature.inputs.data, signature.outputs.data[0], arguments, False)
+
+    def _run(
+        self,
+        closure: Closure,
+        names: Sequence[str],
+        types: Sequence[Attribute],
+        output: Attribute,
+        arguments: Sequence[Any],
+        several: bool,
+    ) -> Any:
+        """The value of a call; of one with `several` results, these as a tuple."""
+        if len(arguments) != len(types):
+            raise FrontendError(f"{closure.name}: expected {len(types)} arguments, got {len(arguments)}")
+        given = [self._edge.enter(*one) for one in zip(types, arguments, names, strict=True)]
+        run = Run(self._pool)
+        values = closure.captured | dict(zip(closure.region.inputs, given, strict=True))
+        found = self._machine.run(closure.region, values, run)
+        self._last = list(run.visited)
+        return self._edge.leave(output, tuple(found) if several else found[0])
+
+    def _kept(self, count: int) -> str:
+        return f"{count} specialisation{'s' * (count != 1)}, of a run of operators at most {self._limit}"
+
+    def _specialise(self, step: Native, arrays: Sequence[Array]) -> Stretch:
+        return self._context.copy().run(self._built, step, arrays)
+
+    def _built(self, step: Native, arrays: Sequence[Array]) -> Stretch:
+        assert isinstance(step.source, Operators)
+        ledger = Ledger()
+        with recording(ledger, "import"):
+            module = step.source.specialised(step, arrays)
+        part = self._compiled(module, ledger)
+        return Stretch(None, (), {}, part.runner, part)
