@@ -14,7 +14,7 @@ from ...dialects.relay.core import CallOp, FuncOp
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from .analysis.traversal import functions_of, pre_order
-from .cloning import clone_block, unified
+from .cloning import clone_block, unified, with_types
 from .let_blocks import replace_uses
 from .remove_unused_functions import erase_function, symbol_of
 
@@ -60,7 +60,9 @@ def put_in_place(
 
     special = [*(value.type for value in arguments), *call.result_types]
     types = unified([*(argument.type for argument in body.args), *last.operand_types], special)
-    values = clone_block(body, {**(given or {}), **dict(zip(body.args, arguments, strict=True))}, add, types)
+    values = clone_block(
+        body, {**(given or {}), **dict(zip(body.args, arguments, strict=True))}, add, with_types(types)
+    )
     stand_for(call, made, values, reason, pattern)
     return made
 
