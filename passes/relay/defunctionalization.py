@@ -41,13 +41,57 @@ class DefunctionalizationPass(ModulePass):
     the data type and `@apply<k>` have those of all their closures, each call in it that of its own.
 
     ```mlir
-    %f = relay.fn (%p: tensor<4xf32>) -> tensor<4xf32> { .. relay.add %p, %b .. }
-    %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    // becomes, where %f is not at hand
-    %f = relay.construct @T0_0(%b) : (tensor<4xf32>) -> !relay.adt<@T0, []>
-    %y = relay.call @apply0(%f, %x) : (!relay.adt<@T0, []>, tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%c: tensor<i1> loc("c"), %x: tensor<f32> loc("x"), %b: tensor<f32> loc("b")) -> (tensor<f32>) {
+      %f = relay.if %c : tensor<i1> -> (tensor<f32>) -> tensor<f32> {
+        %g = relay.fn (%p: tensor<f32> loc("p")) -> tensor<f32> {
+          %0 = relay.add %p, %b : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("a")
+          relay.yield %0 : tensor<f32> loc("g")
+        } loc("g")
+        relay.yield %g : (tensor<f32>) -> tensor<f32> loc("if")
+      } else {
+        %h = relay.fn (%q: tensor<f32> loc("q")) -> tensor<f32> {
+          relay.yield %q : tensor<f32> loc("h")
+        } loc("h")
+        relay.yield %h : (tensor<f32>) -> tensor<f32> loc("if")
+      } loc("if")
+      %y = relay.invoke %f(%x) : ((tensor<f32>) -> tensor<f32>, tensor<f32>) -> tensor<f32> loc("b")
+      relay.return %y : tensor<f32> loc("main")
+    } loc("main")
+    // becomes
+    relay.type_data @T0 {T0_0(tensor<f32>), T0_1()} loc(fused["g", "h"])
+    relay.func @main(%c: tensor<i1> loc("c"), %x: tensor<f32> loc("x"), %b: tensor<f32> loc("b")) -> (tensor<f32>) {
+      %f = relay.if %c : tensor<i1> -> !relay.adt<@T0, []> {
+        %g = relay.construct @T0_0(%b) : (tensor<f32>) -> !relay.adt<@T0, []> loc("g")
+        relay.yield %g : !relay.adt<@T0, []> loc("if")
+      } else {
+        %h = relay.construct @T0_1() : () -> !relay.adt<@T0, []> loc("h")
+        relay.yield %h : !relay.adt<@T0, []> loc("if")
+      } loc("if")
+      %y = relay.call @apply0(%f, %x) : (!relay.adt<@T0, []>, tensor<f32>) -> tensor<f32> loc("b")
+      relay.return %y : tensor<f32> loc("main")
+    } loc("main")
+    relay.func @lifted_name0(%b: tensor<f32> loc("b"), %p: tensor<f32> loc("p")) -> (tensor<f32>) {
+      %0 = relay.add %p, %b : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("a")
+      relay.return %0 : tensor<f32> loc("g")
+    } loc("g")
+    relay.func @lifted_name1(%q: tensor<f32> loc("q")) -> (tensor<f32>) {
+      relay.return %q : tensor<f32> loc("h")
+    } loc("h")
+    relay.func @apply0(%0: !relay.adt<@T0, []> loc(fused["g", "h"]), %1: tensor<f32> loc(fused["g", "h"])) -> (tensor<f32>) {
+      %2 = relay.match %0 : !relay.adt<@T0, []> -> tensor<f32> {
+      case @T0_0(%3: tensor<f32> loc("g")) {
+        %4 = relay.call @lifted_name0(%3, %1) : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("g")
+        relay.yield %4 : tensor<f32> loc("g")
+      }
+      case @T0_1() {
+        %3 = relay.call @lifted_name1(%1) : (tensor<f32>) -> tensor<f32> loc("h")
+        relay.yield %3 : tensor<f32> loc("h")
+      }
+      } loc(fused["g", "h"])
+      relay.return %2 : tensor<f32> loc(fused["g", "h"])
+    } loc(fused["g", "h"])
     ```
-    """
+    """  # noqa: E501 - what is printed is as long as it is
 
     name = "relay-defunctionalization"
 

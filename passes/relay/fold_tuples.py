@@ -23,13 +23,19 @@ class FoldTuplesPass(ModulePass):
     Locations: untouched; the ledger says which tuples went.
 
     ```mlir
-    %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
-    %1 = relay.tuple %0, %x : tuple<tensor<4xf32>, tensor<4xf32>> loc("t")
-    %2 = relay.tuple_get_item %1[0] : tuple<tensor<4xf32>, tensor<4xf32>> loc("g")
-    %3 = relay.log %2 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = relay.tuple %0, %x : tuple<tensor<4xf32>, tensor<4xf32>> loc("t")
+      %2 = relay.tuple_get_item %1[0] : tuple<tensor<4xf32>, tensor<4xf32>> loc("g")
+      %3 = relay.log %2 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %3 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
-    %1 = relay.log %0 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = relay.log %0 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %1 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 
