@@ -28,10 +28,6 @@ class Expr:
     type: Attribute | None = field(default=None, kw_only=True)
     """What type inference found."""
 
-    def __repr__(self) -> str:
-        name = getattr(self, "name_hint", None) or getattr(self, "name", None)
-        return f"<{type(self).__name__} {name}>" if name else f"<{type(self).__name__}>"
-
     @property
     def checked_type(self) -> Attribute:
         """The type that type inference found; raises FrontendError before it ran."""
