@@ -41,11 +41,42 @@ class DefunctionalizationPass(ModulePass):
     the data type and `@apply<k>` have those of all their closures, each call in it that of its own.
 
     ```mlir
-    %f = relay.fn (%p: tensor<4xf32>) -> tensor<4xf32> { .. relay.add %p, %b .. }
-    %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    // becomes, where %f is not at hand
-    %f = relay.construct @T0_0(%b) : (tensor<4xf32>) -> !relay.adt<@T0, []>
-    %y = relay.call @apply0(%f, %x) : (!relay.adt<@T0, []>, tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x"), %b: tensor<4xf32> loc("b")) -> (tensor<4xf32>) {
+      %f = relay.fn (%p: tensor<4xf32> loc("p")) -> tensor<4xf32> {
+        %0 = relay.add %p, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+        relay.yield %0 : tensor<4xf32> loc("f")
+      } loc("f")
+      %y = relay.call @twice(%f, %x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("c")
+      relay.return %y : tensor<4xf32> loc("main")
+    } loc("main")
+    relay.func @twice(%g: (tensor<4xf32>) -> tensor<4xf32> loc("g"), %x: tensor<4xf32> loc("v")) -> (tensor<4xf32>) {
+      %0 = relay.invoke %g(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("1")
+      relay.return %0 : tensor<4xf32> loc("twice")
+    } loc("twice")
+    // becomes
+    relay.type_data @T0 {T0_0(tensor<4xf32>)} loc("f")
+    relay.func @main(%x: tensor<4xf32> loc("x"), %b: tensor<4xf32> loc("b")) -> (tensor<4xf32>) {
+      %f = relay.construct @T0_0(%b) : (tensor<4xf32>) -> !relay.adt<@T0, []> loc("f")
+      %y = relay.call @twice(%f, %x) : (!relay.adt<@T0, []>, tensor<4xf32>) -> tensor<4xf32> loc("c")
+      relay.return %y : tensor<4xf32> loc("main")
+    } loc("main")
+    relay.func @lifted_name0(%b: tensor<4xf32> loc("b"), %p: tensor<4xf32> loc("p")) -> (tensor<4xf32>) {
+      %0 = relay.add %p, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %0 : tensor<4xf32> loc("f")
+    } loc("f")
+    relay.func @twice(%g: !relay.adt<@T0, []> loc("g"), %x: tensor<4xf32> loc("v")) -> (tensor<4xf32>) {
+      %0 = relay.call @apply0(%g, %x) : (!relay.adt<@T0, []>, tensor<4xf32>) -> tensor<4xf32> loc("1")
+      relay.return %0 : tensor<4xf32> loc("twice")
+    } loc("twice")
+    relay.func @apply0(%0: !relay.adt<@T0, []> loc("f"), %1: tensor<4xf32> loc("f")) -> (tensor<4xf32>) {
+      %2 = relay.match %0 : !relay.adt<@T0, []> -> tensor<4xf32> {
+      case @T0_0(%3: tensor<4xf32> loc("f")) {
+        %4 = relay.call @lifted_name0(%3, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("f")
+        relay.yield %4 : tensor<4xf32> loc("f")
+      }
+      } loc("f")
+      relay.return %2 : tensor<4xf32> loc("f")
+    } loc("f")
     ```
     """
 

@@ -45,18 +45,18 @@ class FirstOrderGradientPass(ModulePass):
     that of the op that made the value; seeds and zeros that of the function.
 
     ```mlir
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
-      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-      relay.return %0 : tensor<4xf32>
-    }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
+      relay.return %0 : tensor<4xf32> loc("end")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tuple<tensor<4xf32>>) {
-      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-      %1 = relay.ones_like %0 : (tensor<4xf32>) -> tensor<4xf32>
-      %2 = relay.multiply %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-      %3 = relay.tuple %2 : tuple<tensor<4xf32>>
-      relay.return %0, %3 : tensor<4xf32>, tuple<tensor<4xf32>>
-    }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>, tuple<tensor<4xf32>>) {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
+      %1 = relay.ones_like %0 : (tensor<4xf32>) -> tensor<4xf32> loc("main")
+      %2 = relay.multiply %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("exp")
+      %3 = relay.tuple %2 : tuple<tensor<4xf32>> loc("end")
+      relay.return %0, %3 : tensor<4xf32>, tuple<tensor<4xf32>> loc("end")
+    } loc("main")
     ```
     """
 

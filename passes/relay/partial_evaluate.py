@@ -44,7 +44,7 @@ class PartialEvaluatePass(ModulePass):
     limit: how many calls are unfolded, in all.
 
     Before: any relay module.
-    After, unless the limit is met: no let-block but those of functions that call themselves. No call of a function or
+    After: unless the limit is met, no let-block but those of functions that call themselves. No call of a function or
     closure that is at hand and does not call itself; none of one that does, where the arguments tell which way it goes.
     No `if` on a constant of few elements, no match on a value whose constructors are at hand. No reference that its own
     block alone reads and writes. What nobody reads any more is left to `relay-dead-code-elimination`. Calls are marked
@@ -52,13 +52,23 @@ class PartialEvaluatePass(ModulePass):
     Locations: ops and copies of ops keep theirs; what gives the result of a call, an `if` or a match has its, too.
 
     ```mlir
-    %f = relay.fn (%p: tensor<4xf32>) -> tensor<4xf32> {
-      %0 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32>
-      relay.yield %0 : tensor<4xf32>
-    }
-    %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    // becomes, but for the closure
-    %y = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %f = relay.fn (%p: tensor<4xf32> loc("p")) -> tensor<4xf32> {
+        %0 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
+        relay.yield %0 : tensor<4xf32> loc("f")
+      } loc("f")
+      %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("call")
+      relay.return %y : tensor<4xf32> loc("main")
+    } loc("main")
+    // becomes
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %f = relay.fn (%p: tensor<4xf32> loc("p")) -> tensor<4xf32> {
+        %0 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
+        relay.yield %0 : tensor<4xf32> loc("f")
+      } loc("f")
+      %y = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc(fused["exp", "call"])
+      relay.return %y : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 
