@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
 from lark import Token, Transformer
 from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr, TensorType
 from xdsl.ir import Attribute, TypeAttribute
@@ -14,7 +15,7 @@ from ...provenance.span import SourceName, Span
 from ..relay.expr import Constructor, Expr, Program, TypeData, Var, VirtualDevice
 from .diagnostics import DiagnosticContext
 from .layout import span_of
-from .literals import BadNumberError, number
+from .literals import BadNumberError, double, number
 from .metadata import DIMENSIONS, MetaTable, UnknownNode
 from .scopes import Names
 from .types import DEEPEST, dtype_of, scalar
@@ -169,7 +170,10 @@ class Declarations(Transformer[Any, Any]):
         return value, items[0], digits
 
     def number_value(self, items: list[Any]) -> Value:
-        return Value(items[0][0].item())
+        value, _, digits = items[0]
+        if value.dtype == np.float32:
+            return Value(double(str(digits), bool(np.signbit(value))))
+        return Value(value.item())
 
     def string_value(self, items: list[Token]) -> Value:
         return Value(str(items[0])[1:-1])

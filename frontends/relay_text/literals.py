@@ -41,6 +41,13 @@ def number(text: str, negative: bool) -> Array:
     return _int(digits, kind, width, negative)
 
 
+def double(text: str, negative: bool) -> float:
+    """What a float's digits say, whatever dtype its suffix names: attributes are doubles. `text` is a number's."""
+    found = _NUMBER.fullmatch(text)
+    assert found is not None
+    return -float(found[1]) if negative else float(found[1])
+
+
 def _int(digits: str, kind: str | None, width: str | None, negative: bool) -> Array:
     value = -int(digits) if negative else int(digits)
     if kind == "u" or (width and width not in ("16", "32", "64")):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -60,6 +60,11 @@ def _redirect(value: SSAValue, end: CompilerEndOp) -> None:
     value.replace_uses_with_if(end.result, lambda use: use.operation is not end)
 
 
+def _of_tensors(op: Operation) -> bool:
+    """Whether an op has tensors to do with only, which alone get marks."""
+    return all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results))
+
+
 @dataclass(frozen=True)
 class AnnotateTargetPass(ModulePass):
     """Puts marks around every op: which of `targets` takes it, or `default` when none does, as TVM's AnnotateTarget.
@@ -69,7 +74,7 @@ class AnnotateTargetPass(ModulePass):
     include_non_call_ops: what is neither operator nor call (tuples, say) goes with what it reads, if that is for one
     compiler.
 
-    Before: relay functions; what has the mark of another compiler already keeps it.
+    Before: relay functions, of which ops on other values than tensors are left alone; what has the mark of another compiler already keeps it.
     After: what an op reads are `relay.annotation.compiler_begin`, and what others read of it `compiler_end`.
     Locations: a mark has that of the op that it is for.
 
@@ -103,7 +108,7 @@ class AnnotateTargetPass(ModulePass):
         marked = {op for region in find_regions(func.block) for op in region.members}
         found: dict[Operation, str] = {}
         for op in func.block.ops:
-            if op in marked or isinstance(op, ConstantOp | ReturnOp):
+            if op in marked or isinstance(op, ConstantOp | ReturnOp) or not _of_tensors(op):
                 continue
             if isinstance(op, Operator | CallOp):
                 callee = functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
