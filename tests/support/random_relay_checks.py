@@ -40,7 +40,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "relay-merge-composite": {"compiler": "onnxruntime"},
 }
 """Of passes that do not run without."""
-EXTERNAL = ("merge-composite", "annotate-target", "merge-compiler-regions", "partition-graph")
+EXTERNAL = ("annotate-target", "merge-compiler-regions", "partition-graph")
 LEVELS = (0, 1, 2, 3)
 HALF, FULL = 0.1, 3e-3
 """How far off results may be, relative to the largest element, or 1, of a tensor: with float16 in the program, without."""
