@@ -320,7 +320,9 @@ class _Elaborator:
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
         op = self.add(_made(cls, groups, attributes_of(cls, node.attrs)), node, callee.name)
-        return self._together(list(op.results), node, op.location) if cls.gives_tuple() else op.results[0]
+        return (
+            self._together(list(op.results), node, op.location) if cls.gives_tuple(len(op.results)) else op.results[0]
+        )
 
     def _together(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
         """Several results as the one value that Relay takes them for."""

@@ -259,12 +259,12 @@ class Inference:
             return None
         location = location_of(node.span)
         try:
-            attributes = attributes_of(operator, node.attrs)
+            attributes = attributes_of(operator, node.attrs, location)
             groups = operand_types(operator, cast(list[Attribute], types), [is_absent(a) for a in node.args], location)
             results = operator.inferred(operator.signature_for(groups, attributes, location))
         except VerifyException as error:
             raise FrontendError(str(error)) from None
-        return tuple_type(results) if operator.gives_tuple() else results[0]
+        return tuple_type(results) if operator.gives_tuple(len(results)) else results[0]
 
     def function(self, node: Function) -> Walk:
         inputs = [self.var_term(param) for param in node.params]
@@ -394,7 +394,7 @@ def operand_types(
 ) -> list[list[Tensor]]:
     """The tensor types in each declared operand, for the types of a call's arguments."""
     groups: list[list[Tensor]] = []
-    for declared, type_ in zip(operator.operand_groups(), grouped(operator, types, absent), strict=True):
+    for declared, type_ in zip(operator.operand_groups(), grouped(operator, types, absent, location), strict=True):
         inside = () if type_ is None else fields_of(type_) if declared.variadic else (type_,)
         if inside is None or not all(isinstance(t, TensorType) for t in inside):
             wanted = "a tuple of tensors" if declared.variadic else "a tensor"

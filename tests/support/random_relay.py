@@ -41,7 +41,9 @@ def check(seed: int, levels: Sequence[int] = (), size: int = 12, only: str = "")
     return sample
 
 
-def report(seed: int, levels: Sequence[int], size: int, only: str, folder: Path, seconds: float) -> tuple[set[str], str]:
+def report(
+    seed: int, levels: Sequence[int], size: int, only: str, folder: Path, seconds: float
+) -> tuple[set[str], str]:
     """The operators of a case, and what is wrong with it: a failure is made short and written to a folder."""
     try:
         return set(check(seed, levels, size, only).operators), ""

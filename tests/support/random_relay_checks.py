@@ -6,8 +6,7 @@ The reference is the interpreter of ops in numpy, on the module as it was elabor
 from __future__ import annotations
 
 import os
-import zlib
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from typing import Any
@@ -15,13 +14,10 @@ from typing import Any
 import numpy as np
 from relay_examples import ROWS
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 import whence
-from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.core import FuncOp
-from whence.dialects.relay.types import fields_of
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.expr import Program

@@ -100,7 +100,10 @@ def leaky_relu(d: Draw) -> Value:
 
 def clip(d: Draw) -> Value:
     x = d.tensor(NUMBERS)
-    low, high = float(d.dice.randint(0, 2) if x.dtype == "uint8" else d.dice.randint(-3, 0)), float(d.dice.randint(2, 6))
+    low, high = (
+        float(d.dice.randint(0, 2) if x.dtype == "uint8" else d.dice.randint(-3, 0)),
+        float(d.dice.randint(2, 6)),
+    )
     return d.emit(relay.clip(x.expr, low, high), low, high, x.exact)
 
 

@@ -465,7 +465,9 @@ def of_constructor(d: Language, one: Constructor, type_: AdtType, depth: int) ->
 
 
 def match(d: Language) -> Value:
-    data: Value = d.choice(d.visible(lambda value: isinstance(value.type, AdtType | TupleType) and first_order(value.type)))
+    data: Value = d.choice(
+        d.visible(lambda value: isinstance(value.type, AdtType | TupleType) and first_order(value.type))
+    )
     d.use_type(data.type)
     output = d.seen_type()
     patterns = [pattern(d, data.type, 2) for _ in range(d.dice.randint(0, 2))]

@@ -49,7 +49,9 @@ def transpose(d: Draw) -> Value:
 def squeeze(d: Draw) -> Value:
     x = d.tensor(EVERY, (1, 4), fits=lambda v: 1 in v.shape)
     ones = [axis for axis, n in enumerate(x.shape) if n == 1]
-    return same(d, relay.squeeze(x.expr, None if d.chance(0.3) else d.dice.sample(ones, d.dice.randint(1, len(ones)))), x)
+    return same(
+        d, relay.squeeze(x.expr, None if d.chance(0.3) else d.dice.sample(ones, d.dice.randint(1, len(ones)))), x
+    )
 
 
 def expand_dims(d: Draw) -> Value:
@@ -73,7 +75,9 @@ def concatenate(d: Draw) -> Value:
     axis = d.axis(x.rank)
     parts = [x]
     for _ in range(d.dice.randint(0, 2)):
-        fits = d.visible(lambda v: v.dtype == x.dtype and v.rank == x.rank and _but(v.shape, axis) == _but(x.shape, axis))
+        fits = d.visible(
+            lambda v: v.dtype == x.dtype and v.rank == x.rank and _but(v.shape, axis) == _but(x.shape, axis)
+        )
         own = [d.size(4) if at == axis % x.rank else n for at, n in enumerate(x.shape)]
         parts.append(d.choice(fits) if fits and d.chance(0.6) else _twin(d, own, x.dtype))
     d.dice.shuffle(parts)
@@ -179,7 +183,9 @@ def scatter_elements(d: Draw) -> Value:
     places = [d.dice.randint(0, n) if at != axis % x.rank else min(n, 2) for at, n in enumerate(x.shape)]
     if 0 in places:
         raise Redraw
-    order = np.argsort(d.numbers.random([x.shape[axis % x.rank] if at == axis % x.rank else n for at, n in enumerate(places)]), axis)
+    order = np.argsort(
+        d.numbers.random([x.shape[axis % x.rank] if at == axis % x.rank else n for at, n in enumerate(places)]), axis
+    )
     indices = d.given(order.take(range(places[axis % x.rank]), axis).astype(np.int64))
     updates = d.fresh(places, x.dtype)
     reduction = d.choice(("update", "add", "max"))
@@ -332,7 +338,9 @@ def collapse(d: Draw) -> Value:
     x = d.tensor(("float32", "int32"), (1, 3), empty=False)
     like = d.fresh(d.partner(x.shape), x.dtype)
     count = float(np.prod(x.shape))
-    found = relay.collapse_sum_like(x.expr, like.expr) if d.chance(0.5) else relay.collapse_sum_to(x.expr, shape=like.shape)
+    found = (
+        relay.collapse_sum_like(x.expr, like.expr) if d.chance(0.5) else relay.collapse_sum_to(x.expr, shape=like.shape)
+    )
     return d.emit(found, -x.most * count, x.most * count, x.exact)
 
 

@@ -111,7 +111,12 @@ def adaptive(name: str, d: Draw) -> Value:
 def bias_add(d: Draw) -> Value:
     x = d.tensor(FLOATS, (1, 4), empty=False)
     axis = d.axis(x.rank)
-    return d.emit(relay.nn.bias_add(x.expr, weight(d, (x.shape[axis],), x.dtype).expr, axis=axis), -x.most - 1, x.most + 1, x.exact)
+    return d.emit(
+        relay.nn.bias_add(x.expr, weight(d, (x.shape[axis],), x.dtype).expr, axis=axis),
+        -x.most - 1,
+        x.most + 1,
+        x.exact,
+    )
 
 
 def batch_norm(d: Draw) -> Value:
@@ -208,9 +213,7 @@ def upsampling(d: Draw) -> Value:
 
 def resize(d: Draw) -> Value:
     x = d.tensor(("float32",), (4, 4), empty=False)
-    method, mode = d.choice(
-        (("nearest_neighbor", "asymmetric"), ("linear", "half_pixel"), ("linear", "align_corners"))
-    )
+    method, mode = d.choice((("nearest_neighbor", "asymmetric"), ("linear", "half_pixel"), ("linear", "align_corners")))
     kind = dict[str, Any](size=[d.size(5), d.size(5)], method=method, coordinate_transformation_mode=mode)
     if method == "nearest_neighbor":
         kind["rounding_method"] = "floor"

@@ -116,7 +116,9 @@ def _counted(d: Language, name: str, type_: Attribute) -> None:
 LIST_A, LIST_B = adt_type("List", [A]), adt_type("List", [B])
 
 
-def _generic(d: Language, name: str, inputs: Sequence[Attribute], output: Attribute, body: Expr, params: list[Var]) -> None:
+def _generic(
+    d: Language, name: str, inputs: Sequence[Attribute], output: Attribute, body: Expr, params: list[Var]
+) -> None:
     names = ["A", "B"] if any("B" in str(one) for one in (*inputs, output)) else ["A"]
     d.program.functions[name] = Function(params, body, output, names)
     type_ = function_type(names, inputs, output)

@@ -37,8 +37,8 @@ from whence.frontends.relay.expr import (
     pattern_vars,
     post_order,
 )
-from whence.frontends.relay_text import astext
 from whence.frontends.relay.view import view
+from whence.frontends.relay_text import astext
 from whence.support.dtypes import Array
 
 
@@ -59,7 +59,9 @@ def failure_of(candidate: Candidate, stage: str, levels: Sequence[int]) -> Failu
     return None
 
 
-def shrunk(program: Program, inputs: Sequence[Array], failure: Failure, levels: Sequence[int], seconds: float = 60.0) -> tuple[Candidate, Failure]:
+def shrunk(
+    program: Program, inputs: Sequence[Array], failure: Failure, levels: Sequence[int], seconds: float = 60.0
+) -> tuple[Candidate, Failure]:
     """The shortest program found that fails as `failure` says, and how it does."""
     best, end = Candidate(program, inputs), time.monotonic() + seconds
     progress = True

@@ -158,9 +158,13 @@ class Draw:
         if dtype == "bool":
             return self.numbers.random(shape) < 0.5
         if dtype in FLOATS:
-            return np.asarray(self.numbers.integers(int(np.ceil(low * 4)), int(np.floor(high * 4)), shape, endpoint=True)) .astype(kind) / kind.type(4)
+            return np.asarray(
+                self.numbers.integers(int(np.ceil(low * 4)), int(np.floor(high * 4)), shape, endpoint=True)
+            ).astype(kind) / kind.type(4)
         low = max(low, 0) if dtype == "uint8" else low
-        return np.asarray(self.numbers.integers(int(np.ceil(low)), int(np.floor(high)), shape, endpoint=True)).astype(kind)
+        return np.asarray(self.numbers.integers(int(np.ceil(low)), int(np.floor(high)), shape, endpoint=True)).astype(
+            kind
+        )
 
     def given(self, array: Array, constant: float = 0.4) -> Value:
         """An argument of `@main`, or a constant."""
@@ -271,7 +275,7 @@ class Draw:
             results = operator.inferred(operator.signature_for(groups, attributes))
         except (VerifyException, FrontendError, ZeroDivisionError, ValueError) as error:
             raise Redraw from error
-        return tuple_type(results) if operator.gives_tuple() else results[0]
+        return tuple_type(results) if operator.gives_tuple(len(results)) else results[0]
 
     # Growing.
 
