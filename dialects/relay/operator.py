@@ -183,6 +183,19 @@ class Operator(IRDLOperation):
         return found
 
     @classmethod
+    def of_types(
+        cls, groups: Sequence[Sequence[SSAValue]], attributes: Mapping[str, Value], result_types: Sequence[Attribute]
+    ) -> Self:
+        """The operator for the values of each declared operand, with result types that were inferred before."""
+        declared = cls.declared_attributes()
+        properties = {key: d.default_value for key, d in declared.items() if d.default_value is not None}
+        properties |= cls._properties(attributes)
+        if _SIZES in cls.get_irdl_definition().properties:
+            properties[_SIZES] = DenseArrayBase.from_list(i32, [len(group) for group in groups])
+        operands = [value for group in groups for value in group]
+        return cls.create(operands=operands, result_types=result_types, properties=properties)
+
+    @classmethod
     def signature_for(
         cls,
         groups: Sequence[Sequence[Attribute]],

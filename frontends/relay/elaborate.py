@@ -37,7 +37,6 @@ from ...dialects.relay.data_types import (
     WildcardPattern,
 )
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, fields_of, signature_of
@@ -305,13 +304,13 @@ class _Elaborator:
     def _operator(self, node: Call, callee: Op) -> Walk:
         cls = operator_named(callee.name)
         declared = cls.operand_groups()
-        groups: list[SSAValue | list[SSAValue] | None] = []
+        groups: list[list[SSAValue]] = []
         absent = [is_absent(arg) for arg in node.args]
         for group, arg in zip(declared, grouped(cls, list(node.args), absent), strict=True):
             if arg is None:
-                groups.append(None)
+                groups.append([])
             elif not group.variadic:
-                groups.append((yield arg))
+                groups.append([(yield arg)])
             elif isinstance(arg, Tuple):
                 fields: list[SSAValue] = []
                 for field in arg.fields:
@@ -319,10 +318,10 @@ class _Elaborator:
                 groups.append(fields)
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
-        op = self.add(_made(cls, groups, attributes_of(cls, node.attrs)), node, callee.name)
-        return (
-            self._together(list(op.results), node, op.location) if cls.gives_tuple(len(op.results)) else op.results[0]
-        )
+        several = fields_of(node.checked_type)
+        types = [node.checked_type] if several is None else several
+        op = self.add(cls.of_types(groups, attributes_of(cls, node.attrs), types), node, callee.name)
+        return op.results[0] if several is None else self._together(list(op.results), node, op.location)
 
     def _together(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
         """Several results as the one value that Relay takes them for."""
@@ -409,21 +408,6 @@ class _Elaborator:
         op.location = location
         self.blocks[self.inside[node]].add_op(op)
         return op
-
-
-def _made(cls: type[Operator], groups: Sequence[Any], attributes: dict[str, Any]) -> Operator:
-    declared = cls.operand_groups()
-    loose = [group for group in declared if not group.single]
-    if len(loose) == 1:
-        # The values of the only such operand follow one another.
-        flat: list[Any] = []
-        for group in groups:
-            flat += group if isinstance(group, list) else [group]
-        groups = [value for value in flat if value is not None]
-    try:
-        return cls(*groups, **attributes)
-    except VerifyException as error:
-        raise FrontendError(str(error)) from None
 
 
 def _place(value: SSAValue) -> LocationAttr:
