@@ -23,7 +23,7 @@ def _ramp(shape: tuple[int, ...]) -> Array:
     return (np.arange(size).reshape(shape) / size).astype(np.float32)
 
 
-HEADS = {"densenet121": "r135", "inception_v2": "r212"}
+HEADS = {"densenet121": "r135", "inception_v2": "r124"}
 """Of networks that repeat what they are made of: up to which tensor they are looked at, past the first repetition."""
 
 
