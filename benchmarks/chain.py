@@ -18,12 +18,12 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 import whence
-from whence.building import fewer_collections
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import NegativeOp
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
+from whence.support.garbage import fewer_collections
 from whence.universe import UNIVERSE
 
 T = TypeVar("T")

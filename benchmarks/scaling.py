@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
-from whence.building import compile_kernels, fewer_collections
+from whence.building import compile_kernels
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.dialects.relay.transform import ConcatenateOp
@@ -31,6 +31,7 @@ from whence.provenance.builder import LocatedBuilder
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import layer_location
 from whence.support.context import PassContext
+from whence.support.garbage import fewer_collections
 
 T = TypeVar("T")
 Times = dict[str, float]

@@ -13,10 +13,12 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ..dialects.relay.core import FuncOp
 from ..dialects.te import ComputeOp
+from ..lowering.external.codegen import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import Instruction, instructions
 from ..lowering.relay_to_te.lower import lower_function
+from ..passes.functions import COMPILER, text_of
 from ..planning.artifact import Artifact
 from ..provenance.lost import is_located
 from ..provenance.span import fuse
@@ -28,6 +30,11 @@ _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
 def kernel_of(artifact: Artifact, index: int) -> Kernel:
     """Kernel number `index` with all that was kept about it."""
     return cast(Kernel, artifact.kernels[index])
+
+
+def compiler_of(kernel: Kernel) -> str:
+    """The external compiler that runs a kernel; "" for our own."""
+    return kernel.compiler if isinstance(kernel, ExternalKernel) else ""
 
 
 def machine_code(kernel: Kernel) -> tuple[Instruction, ...]:
@@ -86,7 +93,12 @@ def line_location(kernel: Kernel, line: int, layers: Sequence[LocationAttr]) -> 
 
 
 def stages_of(func: FuncOp) -> dict[int, tuple[str, ...]]:
-    """Slot of a primitive function -> the labels of the te stages that its op becomes."""
+    """Slot of a primitive function -> the labels of the te stages that its op becomes.
+
+    One that an external compiler runs has none.
+    """
+    if text_of(func, COMPILER):
+        return {}
     found: dict[int, list[str]] = {}
     for op in lower_function(anonymous(func)).block.ops:
         if isinstance(op, ComputeOp):

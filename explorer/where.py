@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ..dialects.relay.core import CallOp, ConstantOp
 from ..dialects.relay.operator import Operator
+from ..passes.functions import COMPILER, text_of
 from ..planning.artifact import Artifact
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
-from .code import kernel_of, llvm_lines, machine_lines, stages_of
+from .code import compiler_of, kernel_of, llvm_lines, machine_lines, stages_of
 from .history import told
 from .layers import Layer, all_leaves, find_layers, functions, snapshot
 from .report import count, percent, some, table
@@ -43,21 +44,26 @@ class KernelPart:
     """How many of those lines' have no line in the object's own table."""
     time: tuple[float, float] | None = None
     """Seconds of the layer, estimated from work, and of the kernel, if measured."""
+    compiler: str = ""
+    """The external compiler that runs the kernel; "" for machine code of ours."""
 
     def __str__(self) -> str:
-        rows = [
-            ("relay", ", ".join(self.operators) + (f"  (also {some(self.beside)})" if self.beside else "")),
-            ("te", ", ".join(self.stages) or "no stage of its own"),
-            ("tir", count(len(self.lines), "line")),
-            ("llvm", f"{self.llvm[0]} of {self.llvm[1]} instructions"),
-            ("native", f"{self.native[0]} of {self.native[1]} instructions" + self._inferred),
-        ]
+        rows = [("relay", ", ".join(self.operators) + (f"  (also {some(self.beside)})" if self.beside else ""))]
+        rows += [("run by", self.compiler)] if self.compiler else self._levels()
         if self.time is not None:
             rows.append(("time", self._told_time(*self.time)))
         shown = [f"    {number:>4}  {_cut(text.strip())}" for number, text in self.lines[:_LINES]]
         if len(self.lines) > _LINES:
             shown.append(f"          and {len(self.lines) - _LINES} more")
         return "\n".join([f"in {self.call}", table(rows), *shown])
+
+    def _levels(self) -> list[tuple[str, str]]:
+        return [
+            ("te", ", ".join(self.stages) or "no stage of its own"),
+            ("tir", count(len(self.lines), "line")),
+            ("llvm", f"{self.llvm[0]} of {self.llvm[1]} instructions"),
+            ("native", f"{self.native[0]} of {self.native[1]} instructions" + self._inferred),
+        ]
 
     @staticmethod
     def _told_time(own: float, whole: float) -> str:
@@ -90,6 +96,8 @@ class Where:
     params: tuple[Param, ...]
     fate: tuple[tuple[Entry, tuple[str, ...]], ...]
     """The entries that touched it, each with the layers that it went into."""
+    steps: tuple[str, ...] = ()
+    """What of it is no native code but done by the interpreter: relay ops."""
 
     @property
     def vanished(self) -> bool:
@@ -98,7 +106,9 @@ class Where:
 
     def __str__(self) -> str:
         parts = [f"layer {', '.join(map(str, self.layers))}"]
-        if self.vanished:
+        if self.steps:
+            parts[0] += f": {', '.join(self.steps)}, done by the virtual machine"
+        elif self.vanished:
             left = "no operator, and no constant" if not self.params else "no operator, only constants"
             parts[0] += f": {left} carries it after compilation" if not self.params else f": {left} carry it"
         parts += map(str, self.kernels)
@@ -161,6 +171,7 @@ def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr], ti
                 (sum(native[number] for number in lines), native.total()),
                 sum(inferred[number] for number in lines),
                 _time(times, place, wanted),
+                compiler_of(kernel),
             )
         )
     return found
@@ -174,10 +185,19 @@ def _time(times: Times | None, place: int, wanted: set[LocationAttr]) -> tuple[f
 
 
 def constants(module: ModuleOp) -> Iterator[tuple[tuple[LocationAttr, ...], Param]]:
-    """The constants of a fused module, each behind its leaves."""
-    for op in functions(module)["main"].block.ops:
+    """The constants of a fused module, each behind its leaves; those inside of what external compilers run included."""
+    named = functions(module)
+    for name, func in named.items():
+        if text_of(func, COMPILER):
+            for op in func.block.ops:
+                if isinstance(op, ConstantOp):
+                    yield leaves(op.location), Param(_name(op), str(op.result.type), (name,))
+    for op in named["main"].block.ops:
         if isinstance(op, ConstantOp):
             users = [use.operation for use in op.result.uses]
             calls = tuple(user.callee.string_value() for user in users if isinstance(user, CallOp))
-            name = op.key.data if op.key is not None else (op.result.name_hint or "literal")
-            yield leaves(op.location), Param(name, str(op.result.type), calls)
+            yield leaves(op.location), Param(_name(op), str(op.result.type), calls)
+
+
+def _name(op: ConstantOp) -> str:
+    return op.key.data if op.key is not None else (op.result.name_hint or "literal")

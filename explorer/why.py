@@ -17,9 +17,9 @@ from ..provenance.span import layer_names, leaves
 from ..support.errors import FrontendError
 from ..support.names import shown
 from .calls import find_calls
-from .code import kernel_of, line_location, machine_code, stages_of
+from .code import compiler_of, kernel_of, line_location, machine_code, stages_of
 from .history import history, told
-from .layers import Layer, functions, op_types, snapshot, unique_leaves
+from .layers import Layer, functions, op_types, owners, snapshot, unique_leaves
 from .report import count, percent, some, table
 from .times import Times
 
@@ -36,13 +36,18 @@ class OperatorOrigin:
     layers: tuple[str, ...]
     stages: tuple[str, ...]
     entries: tuple[Entry, ...]
+    compiler: str = ""
+    """The external compiler that runs it, if one does."""
 
     def __str__(self) -> str:
         lines = [
             f"  {self.op} : {self.result}",
             f"    serves     {', '.join(map(shown, self.layers)) or 'no known layer'}",
         ]
-        lines.append(f"    te stages  {', '.join(self.stages) or 'none of its own'}")
+        if self.compiler:
+            lines.append(f"    run by     {self.compiler}")
+        else:
+            lines.append(f"    te stages  {', '.join(self.stages) or 'none of its own'}")
         if self.entries:
             lines += ["    made by", table(map(told, self.entries), indent="      ")]
         elif self.layers:
@@ -134,9 +139,11 @@ class Why:
     twins: tuple[str, ...]
     """Other calls of the same machine code."""
     line: Line | None
+    compiler: str = ""
+    """The external compiler that runs it; "" for machine code of ours."""
 
     def __str__(self) -> str:
-        parts = [f"kernel {self.symbol}"]
+        parts = [f"kernel {self.symbol}" + (f", run by {self.compiler}" if self.compiler else "")]
         if self.twins:
             parts[0] += f"\nshared with {count(len(self.twins), 'other call')}: {some(self.twins, 3)}"
         if self.line is not None:
@@ -164,18 +171,19 @@ def why(
     found = find_calls(artifact, kernel, call)
     code = kernel_of(artifact, found.kernel)
     others = tuple(one.name for one in found.others)
+    compiler = compiler_of(code)
     if line is not None:
         return Why(code.symbol, (), others, _line(code, line, found.asked))
     named = functions(snapshot(artifact, "fused"))
     types = op_types(artifact)
     origins = tuple(_origin(artifact, one, named[one.name], types, times) for one in found.asked)
-    return Why(code.symbol, origins, others, None)
+    return Why(code.symbol, origins, others, None, compiler)
 
 
 def _origin(
     artifact: Artifact, call: Call, func: FuncOp, types: Mapping[LocationAttr, str], times: Times | None
 ) -> CallOrigin:
-    stages = stages_of(func)
+    stages, compiler = stages_of(func), compiler_of(kernel_of(artifact, call.kernel))
     operators: dict[Operation, OperatorOrigin] = {}
     for slot, op in enumerate(func.block.ops):
         if isinstance(op, Operator):
@@ -185,8 +193,13 @@ def _origin(
                 layer_names(op.location),
                 stages.get(slot, ()),
                 history(artifact.ledger, op),
+                compiler,
             )
     behind = {op: set(leaves(op.location)) for op in operators}
+    # Weights are inside of what an external compiler runs; they are no layers of their own.
+    tensors = (
+        {leaf for leaf, layer in owners(artifact).items() if layer.leaf != leaf} if compiler else set[LocationAttr]()
+    )
     place = artifact.calls.index(call)
     spent = {layer.leaf: taken for layer, taken in times.layers[place].items() if layer} if times is not None else None
     parts = [
@@ -196,6 +209,7 @@ def _origin(
             spent.get(leaf, 0.0) if spent is not None else None,
         )
         for leaf in _sorted(unique_leaves(op.location for op in func.block.ops))
+        if leaf not in tensors
     ]
     return CallOrigin(
         call.name,
@@ -215,6 +229,8 @@ def _sorted(found: Sequence[LocationAttr]) -> list[LocationAttr]:
 
 def _line(kernel: Kernel, number: int, calls: Sequence[Call]) -> Line:
     text = kernel.tir.splitlines()
+    if compiler := compiler_of(kernel):
+        raise FrontendError(f"line {number}: expected a kernel with TIR, got {kernel.symbol}, which {compiler} runs")
     if not 1 <= number <= len(text):
         raise FrontendError(f"line {number}: expected one from 1 to {len(text)} (the TIR of {kernel.symbol})")
     return Line(

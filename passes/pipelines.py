@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.passes import ModulePass
 
 from ..support.context import PassContext
 from ..support.machine import Machine
 from .registry import PASSES, Row, own_names, row_of
+from .relay.annotate_target import AnnotateTargetPass
+from .relay.merge_compiler_regions import MergeCompilerRegionsPass
+from .relay.merge_composite import MergeCompositePass
+from .relay.partition_graph import PartitionGraphPass
+from .relay.pattern_table import get_pattern_table
 from .runner import run_passes as run_passes
 
 PIPELINE: tuple[Row, ...] = tuple(
@@ -40,6 +45,23 @@ PIPELINE: tuple[Row, ...] = tuple(
 )
 
 
+PREPARED: tuple[Row, ...] = tuple(
+    row_of(f"relay-{name}")
+    for name in (
+        "remove-unused-functions",
+        "simplify-inference",
+        "fold-constant",
+        "fold-scale-axis",
+        "dead-code-elimination",
+    )
+)
+"""What runs before a model is shared out among external compilers."""
+
+PREPARATION: tuple[Row, ...] = tuple(
+    row_of(f"relay-{name}") for name in ("to-graph-normal-form", "simplify-inference", "fold-tuples")
+)
+"""What makes tensor programs of programs that only bind and group tensors, at every level."""
+
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
 }
@@ -49,6 +71,11 @@ _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Pass name -> a function that loads its class."""
     return {row.name: row.load for row in PASSES}
+
+
+def preparation() -> tuple[ModulePass, ...]:
+    """The passes that a module with let-blocks and tuples meets before anybody asks what is left of the language."""
+    return tuple(row.load()() for row in PREPARATION)
 
 
 def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layouts: str = "") -> tuple[ModulePass, ...]:
@@ -66,6 +93,22 @@ def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layou
         options: dict[str, str] = {"desired_layouts": desired_layouts}
         before = convert(**options), fold()
     return (*before, *(row.load()(**_options(row, machine)) for row in rows))
+
+
+def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:
+    """The passes that give external compilers what they take, one after the other.
+
+    Those of `PREPARED` that `opt_level` and the current PassContext enable come before. The compilers' patterns have to
+    be registered.
+    """
+    current = PassContext.current()
+    context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
+    before = [row.load()() for row in PREPARED if context.enables(row.name, row.level)]
+    for name in compilers:
+        if get_pattern_table(name) is not None:
+            before.append(MergeCompositePass(name))
+        before += [AnnotateTargetPass((name,)), MergeCompilerRegionsPass(), PartitionGraphPass()]
+    return tuple(before)
 
 
 def _options(row: Row, machine: Machine | None) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
+from ..lowering.external.codegen import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.llvm_to_native.link import link
 from ..lowering.llvm_to_native.symbols import EXPECTED, in_process
@@ -15,6 +16,7 @@ from ..provenance.diagnostics import message
 from ..provenance.span import fuse
 from ..runtime.bounds import BoundErrors
 from ..runtime.executor import Runner
+from ..runtime.external import ExternalFunctions
 from ..runtime.program import ENTRY, PARALLEL_FOR
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
@@ -35,9 +37,14 @@ def load(artifact: Artifact) -> Runner:
     if bounds is not None:
         imports[CALLBACK] = bounds.address
     _check_symbols(artifact, imports)
-    objects = [*(kernel.object for kernel in artifact.kernels), artifact.main]
-    code = link(objects, [ENTRY, *(kernel.symbol for kernel in program.kernels)], imports)
-    return Runner(program, artifact.params, code, bounds)
+    given = [kernel.external for kernel in artifact.kernels if isinstance(kernel, ExternalKernel)]
+    externals = ExternalFunctions(given) if given else None
+    elsewhere = externals.symbols if externals is not None else {}
+    objects = [*(kernel.object for kernel in artifact.kernels if kernel.symbol not in elsewhere), artifact.main]
+    symbols = [kernel.symbol for kernel in program.kernels if kernel.symbol not in elsewhere]
+    code = link(objects, [ENTRY, *symbols], imports | elsewhere)
+    code.addresses.update(elsewhere)
+    return Runner(program, artifact.params, code, bounds, externals)
 
 
 def _check_symbols(artifact: Artifact, imports: Container[str]) -> None:

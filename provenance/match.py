@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from .builder import fill, locate_arguments
 from .dce import is_trivially_dead_when_unused
@@ -70,6 +70,13 @@ def _computes_the_same(op: Operation, other: Operation) -> bool:
     )
 
 
+def arguments_in(op: Operation) -> Iterator[BlockArgument]:
+    """The arguments of the blocks of `op`."""
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.args
+
+
 def _unique(items: Iterable[Operation | Block]) -> tuple[Operation, ...]:
     """The ops among `items`, each once."""
     return tuple({id(op): op for op in items if isinstance(op, Operation)}.values())
@@ -94,11 +101,16 @@ class Match:
     replacing: bool = False
     nested: frozenset[int] = frozenset()
     """The ops inside the root when the match began (an `if` and the like only)."""
+    arguments: dict[int, list[LocationAttr]] = field(default_factory=lambda: dict[int, list[LocationAttr]]())
+    """The root -> where the arguments of the blocks in it came from when the match began."""
 
     # Events
 
     def begin(self, root: Operation) -> None:
-        self.nested = frozenset(map(id, root.walk())) if root.regions and root.results else frozenset()
+        if root.results:
+            inside = list(root.walk())
+            self.nested = frozenset(map(id, inside))
+            self.arguments = {id(root): [a.location for op in inside for a in arguments_in(op)]}
 
     def on_insertion(self, op: Operation) -> None:
         self.inserted[id(op)] = op
@@ -127,6 +139,7 @@ class Match:
         self.replacing = False
         if self.inserted.pop(id(op), None) is None:
             nested = [inner.location for inner in op.walk() if inner is not op] if op.regions else []
+            nested += self.arguments.get(id(op), ())
             self.erased[id(op)] = _Erased(op, op.location, tuple(op.operands), nested)
 
     def clear(self) -> None:

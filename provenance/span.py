@@ -127,7 +127,10 @@ class SourceName:
 
 @dataclass(frozen=True)
 class Span:
-    """A place in a source, fields in the order of TVM's constructor; `file` is where the layer `source_name` stands."""
+    """A place in a source, fields in the order of TVM's constructor.
+
+    Of a text, `source_name` is the text's name; of a layer, the layer's, and `file` is the one where it is node `line`.
+    """
 
     source_name: SourceName | None
     line: int = 0
@@ -139,9 +142,10 @@ class Span:
     @property
     def location(self) -> LocationAttr:
         """The MLIR form. MLIR has no ranges: `end_line` and `end_column` are not kept."""
-        if self.source_name is None:
-            return FileLineColLoc(StringAttr(self.file), IntAttr(self.line), IntAttr(self.column))
-        if not self.file and not self.line and not self.column:
+        if self.source_name is None or (self.line and not self.file):
+            name = self.source_name.name if self.source_name is not None else self.file
+            return FileLineColLoc(StringAttr(name), IntAttr(self.line), IntAttr(self.column))
+        if not self.file and not self.column:
             return _name_location(self.source_name.name)
         return layer_location(self.source_name.name, self.file, self.line, self.column)
 
@@ -160,7 +164,7 @@ class Span:
                 return Span(SourceName(name.data))
             case FileLineColLoc():
                 line, column = location.line.data, location.column.data
-                return Span(None, line, line, column, column, location.filename.data)
+                return Span(SourceName(location.filename.data), line, line, column, column)
             case CallSiteLoc():
                 return SequentialSpan([location])
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
 from .bounds import BoundErrors, checked_access
+from .external import ExternalFunctions
 from .program import ENTRY, Call, Code, Program, Slot
 from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
 from .threads import ThreadPool
@@ -28,16 +29,25 @@ class Runner:
     params: the parameters in order, C-contiguous at 64-byte boundaries.
     code: the linked `ENTRY` and kernels by their symbols; kept, as the parameters are, as long as the runner.
     bounds: what the kernels report to, if the program tests its accesses.
+    externals: the kernels that others run, if there are any.
     """
 
     program: Program
     params: tuple[Array, ...]
 
-    def __init__(self, program: Program, params: Sequence[Array], code: Code, bounds: BoundErrors | None = None):
+    def __init__(
+        self,
+        program: Program,
+        params: Sequence[Array],
+        code: Code,
+        bounds: BoundErrors | None = None,
+        externals: ExternalFunctions | None = None,
+    ):
         self.program = program
         self.params = tuple(params)
         self._code = code
         self._bounds = bounds
+        self._externals = externals
         # The program only reads its first argument, an array of pointers: bytes are the cheapest way to pass them.
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)
         self._main = prototype(self._code[ENTRY])
@@ -55,7 +65,8 @@ class Runner:
 
         Inputs are copied only where they are not contiguous, or not aligned to 4 bytes and their element.
         Raises FrontendError when they are not what the model takes. A model built with bound checkers is stepped
-        through, and raises WhenceError after the first kernel that would have left a buffer.
+        through, and raises WhenceError after the first kernel that would have left a buffer. WhenceError is also what
+        a failure of an external kernel becomes, after the run.
         """
         if self._bounds is not None:
             with self._bounds.lock:
@@ -64,10 +75,21 @@ class Runner:
         if arrays is None or (addresses := self._arguments.ready(arrays)) is None:
             arrays = self._checked(inputs)
             addresses = [address(array) for array in arrays]
+        return self._launched(addresses, pool.handle)
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        """As `run`, of inputs in order, for one who has read the handle of the pool; that takes as long as a kernel."""
+        if self._bounds is not None or (addresses := self._arguments.ready(arrays)) is None:
+            return self.run(arrays, pool)
+        return self._launched(addresses, handle)
+
+    def _launched(self, addresses: list[int], handle: int) -> list[Tensor]:
         outputs, places = self._arguments.outputs()
         arena = self._take_arena()
-        self._main(self._pack(*addresses, *places), self._params_address, arena[1], pool.handle or None)
+        self._main(self._pack(*addresses, *places), self._params_address, arena[1], handle or None)
         self._arenas.append(arena)
+        if self._externals is not None:
+            self._externals.check()
         return outputs
 
     def walk(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, visit: Visit) -> list[Tensor]:
@@ -83,6 +105,8 @@ class Runner:
             seconds = time.perf_counter() - start
             if self._bounds is not None:
                 self._bounds.check(call.name, checked_access(call, self.program.kernels[call.kernel]))
+            if self._externals is not None:
+                self._externals.check()
             views: list[Tensor] = []
             for slot, spec in zip(call.outputs, call.results, strict=True):
                 memory = io[slot.at] if slot.kind == "io" else arena[slot.at : slot.at + spec.nbytes]
@@ -109,6 +133,8 @@ class Runner:
                 function(*arguments)
                 row[column] = time.perf_counter() - start
         self._arenas.append(taken)
+        if self._externals is not None:
+            self._externals.check()
         return seconds
 
     def _bind(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[list[Array], list[Tensor]]:

@@ -27,8 +27,8 @@ class Frame:
         self.depth = depth
 
     def results(self) -> list[Value]:
-        values = self.values
-        return [values[name] for name in self.region.outputs]
+        near, values = self.values.values, self.values
+        return [near[name] if name in near else values[name] for name in self.region.outputs]
 
 
 class Run:
@@ -37,10 +37,11 @@ class Run:
     visited: the stretches that ran, in the order of their first turns.
     """
 
-    __slots__ = ("pool", "visited")
+    __slots__ = ("handle", "pool", "visited")
 
     def __init__(self, pool: ThreadPool):
         self.pool = pool
+        self.handle = pool.handle
         self.visited: dict[Stretch, None] = {}
 
 

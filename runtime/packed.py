@@ -55,7 +55,7 @@ class PackedFunctions:
             self.symbols[call.symbol] = cast(int, ctypes.cast(entry, ctypes.c_void_p).value)
 
     def _entry(self, call: PackedCall) -> Any:
-        views = [_View(*one) if isinstance(one, TensorArgument) else None for one in call.arguments]
+        views = [View(*one) if isinstance(one, TensorArgument) else None for one in call.arguments]
 
         def enter(*given: Any) -> None:
             if self._errors:
@@ -86,7 +86,7 @@ def _c_type(argument: Argument) -> type[Any]:
     return ctypes.c_double if argument is float else ctypes.c_int64
 
 
-class _View:
+class View:
     """Makes arrays of the addresses of one tensor."""
 
     def __init__(self, kind: Kind, writable: bool):

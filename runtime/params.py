@@ -82,11 +82,22 @@ def _body(params: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
         yield _U64.pack(len(text)) + text
     yield _U64.pack(len(names))
     for name, (code, bits) in zip(names, codes, strict=True):
-        array = params[name]
-        yield _TENSOR.pack(_TENSOR_MAGIC, 0, *_CPU, array.ndim, code, bits, 1)
-        yield struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes)
-        for chunk in _chunks(array):
-            yield chunk.reshape(-1).view(np.uint8).data
+        yield from _tensor(params[name], code, bits)
+
+
+def _tensor(array: Array, code: int, bits: int) -> Iterator[bytes | memoryview]:
+    yield _TENSOR.pack(_TENSOR_MAGIC, 0, *_CPU, array.ndim, code, bits, 1)
+    yield struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes)
+    for chunk in _chunks(array):
+        yield chunk.reshape(-1).view(np.uint8).data
+
+
+def tensor_bytes(array: Array) -> bytes:
+    """One tensor as it stands in a params file.
+
+    Raises FrontendError for a dtype that the format lacks.
+    """
+    return b"".join(_tensor(array, *_code("a tensor", array)))
 
 
 def _code(name: str, array: Array) -> tuple[int, int]:
@@ -138,6 +149,11 @@ def read_params(data: bytes | mmap.mmap, source: str = "<memory>") -> dict[str, 
     Raises FrontendError when the bytes are no params file; `source` is what it calls them.
     """
     return _Reader(data, source).params()
+
+
+def read_tensor(data: bytes, source: str) -> Array:
+    """The inverse of `tensor_bytes`; raises FrontendError when the bytes are no tensor."""
+    return _Reader(data, source).tensor("a tensor")
 
 
 def _countable(shape: tuple[int, ...]) -> bool:

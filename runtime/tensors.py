@@ -24,6 +24,10 @@ _BYTE = np.dtype(np.uint8)
 # Typed as what they also take: a cast is a call, and these are half of what a call of a small model costs.
 _view: Callable[[Array], c_char] = cast(Any, c_char.from_buffer)
 _array: Callable[[tuple[int, ...], npt.DTypeLike, Array, int], Tensor] = cast(Any, np.ndarray)
+_NDARRAY: Any = np.ndarray
+
+_NO_VIEW = (TypeError, ValueError, BufferError)
+"""Of an array that is read-only, empty, not contiguous, or of a dtype that is numpy's alone."""
 
 ALIGNMENT = 64
 """Bytes; what kernels may assume of every buffer that we allocate."""
@@ -75,11 +79,7 @@ def address(array: Array) -> int:
     try:
         # A quarter of the time that `ctypes.data` takes; small models are called as fast as this is.
         return addressof(_view(array))
-    except (
-        TypeError,
-        ValueError,
-        BufferError,
-    ):  # read-only, empty, not contiguous, or of a dtype that is numpy's alone
+    except _NO_VIEW:
         return int(array.ctypes.data)
 
 
@@ -105,7 +105,7 @@ class Arguments:
         self._inputs = tuple((shape, dtype, _boundary(dtype)) for shape, dtype in inputs)
         self._outputs = tuple((shape, dtype, prod(shape) * dtype.itemsize) for shape, dtype in outputs)
 
-    def ready(self, arrays: Sequence[object]) -> list[int] | None:
+    def ready(self, arrays: Sequence[Any]) -> list[int] | None:
         """The addresses of as many arrays as there are inputs, or None unless each can be read as it is.
 
         That is, has the right shape and dtype and is as `readable` leaves it. None is no error: the arrays are then to
@@ -113,12 +113,15 @@ class Arguments:
         """
         found: list[int] = []
         for array, (shape, dtype, boundary) in zip(arrays, self._inputs, strict=True):
-            if not isinstance(array, np.ndarray):
+            if not isinstance(array, _NDARRAY) or array.shape != shape or array.dtype != dtype:
                 return None
-            array = cast(Array, array)
-            if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
-                return None
-            at = address(array)
+            try:
+                # Of what is not contiguous there is no view.
+                at = addressof(_view(array))
+            except _NO_VIEW:
+                if not array.flags.c_contiguous:
+                    return None
+                at = int(array.ctypes.data)
             if at % boundary:
                 return None
             found.append(at)

@@ -13,6 +13,10 @@ class FrontendError(WhenceError):
     """The model or an input of it is bad."""
 
 
+class TextError(FrontendError):
+    """A text is bad; the error shows lines of it, with marks below them."""
+
+
 class FrontendWarning(UserWarning):
     """The model is imported, but not as surely as others."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, TensorType, TupleType
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType, TensorType, TupleType, VectorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import dtype_name
@@ -13,7 +15,7 @@ def spelled(type_: Attribute) -> str:
     """The text of a type."""
     match type_:
         case TensorType():
-            dtype = dtype_name(type_.element_type)
+            dtype = _dtype(type_.element_type)
             extents = ["?" if extent == DYNAMIC_INDEX else str(extent) for extent in type_.get_shape()]
             return f"Tensor[({', '.join(extents)}), {dtype}]" if extents else dtype
         case TupleType():
@@ -35,3 +37,12 @@ def spelled(type_: Attribute) -> str:
             return type_.hint.data
         case _:
             return str(type_)
+
+
+def _dtype(element: Attribute) -> str:
+    """`float32`; `int8x4` where an element is a vector."""
+    if not isinstance(element, VectorType):
+        return dtype_name(element)
+    inner = cast(Attribute, element.element_type)
+    base = "uint1" if inner == IntegerType(1) else dtype_name(inner)
+    return f"{base}x{element.get_shape()[0]}"

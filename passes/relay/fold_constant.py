@@ -11,27 +11,32 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.binding import IfOp, LetOp
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.traits import Stateful
+from ...dialects.relay.tuples import TupleGetItemOp
 from ...provenance.rewrite import replace_with_constant, rewrite
 from ...support.dtypes import Array
+from .analysis.structure import resolved
+from .analysis.traversal import functions_of, pre_order
 from .constant_operands import erase_unused, is_at_hand
+from .known_values import GetOfTuple, IfOnConstant, MatchOnConstruct
+from .let_blocks import forward_through_lets
 
 
 def foldable(module: ModuleOp) -> set[Operation]:
-    """The operators that depend on constants only, primitive functions and stateful ones apart."""
+    """The operators that depend on constants only, in regions, too; primitive functions and stateful ones apart."""
     constant: set[Operation] = set()
     found: set[Operation] = set()
-    for func in module.ops:
-        if not isinstance(func, FuncOp) or func.primitive is not None:
-            continue
-        for op in func.block.ops:
+    for func in functions_of(module).values():
+        for op in pre_order(func) if func.primitive is None else ():
             if is_at_hand(op, module):
                 constant.add(op)
             elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
-                if all(isinstance(o.owner, Operation) and o.owner in constant for o in op.operands):
+                if all(resolved(operand).owner in constant for operand in op.operands):
                     constant.add(op)
                     found.add(op)
     return found
@@ -62,15 +67,16 @@ class FoldConstant(RewritePattern):
         erase_unused([*operands, *(constant.result for constant in constants)], rewriter)
 
     def _value(self, operand: SSAValue) -> Array:
-        owner = operand.owner
-        return owner.value(self.module) if isinstance(owner, ConstantOp) else self.values[operand]
+        value = resolved(operand)
+        owner = value.owner
+        return owner.value(self.module) if isinstance(owner, ConstantOp) else self.values[value]
 
     def _consumed(self, op: Operation) -> list[Operation]:
         """The ops and constants that `op` was evaluated from, pre-order."""
         seen: dict[Operation, None] = {}
         stack = list(reversed(op.operands))
         while stack:
-            owner = stack.pop().owner
+            owner = resolved(stack.pop()).owner
             if isinstance(owner, Operation) and owner not in seen:
                 seen[owner] = None
                 stack.extend(reversed(owner.operands))
@@ -86,11 +92,14 @@ class FoldConstant(RewritePattern):
 
 @dataclass(frozen=True)
 class FoldConstantPass(ModulePass):
-    """Replaces operators whose operands are all constant by their value, as TVM's FoldConstant (level 2).
+    """Replaces what depends on constants only by what it comes to, as TVM's FoldConstant (level 2).
 
     Before: any relay module. Constants whose values are missing (a module read from text without its params) stay.
-    After: no operator outside primitive functions has only constant operands, `nn.dropout` apart.
-    Locations: a constant gets those of the op and of all it was computed from, in pre-order.
+    After: no operator outside primitive functions has only constant operands, `nn.dropout` apart. An `if` on a constant
+    is the branch that it takes, a field of a tuple that is at hand is the field, a match on a value whose constructors
+    are at hand is the clause that fits; constants and what is made elsewhere pass through no let-block.
+    Locations: a constant gets those of the op and of all it was computed from, in pre-order; what a branch or clause
+    gives gets its own, then that of the `if` or match.
 
     ```mlir
     %0 = relay.constant dense<[1.0, 2.0]> : tensor<2xf32> loc("w")
@@ -103,5 +112,13 @@ class FoldConstantPass(ModulePass):
     name = "relay-fold-constant"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if found := foldable(op):
-            rewrite(op, [FoldConstant(op, found)], recursive=False)
+        decide = [IfOnConstant(op), MatchOnConstruct(), GetOfTuple()]
+        while True:
+            if found := foldable(op):
+                rewrite(op, [FoldConstant(op, found)], recursive=False)
+            if not any(isinstance(one, IfOp | MatchOp | TupleGetItemOp | LetOp) for one in pre_order(op)):
+                return
+            # What is decided now may bring constants to where more can be computed.
+            forwarded = forward_through_lets(op)
+            if not rewrite(op, decide) and not forwarded:
+                return

@@ -1,51 +1,39 @@
-"""relay-infer-type: types become what type rules say."""
+"""relay-infer-type: types follow from the types that they are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.relay.core import CallOp, FuncOp
+from ...dialects.relay.binding import Flavour, IfOp, LetOp
+from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
+from ...dialects.relay.data_types import ConstructorPattern, MatchOp, TuplePattern, VarPattern, type_data
+from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, yielded
 from ...dialects.relay.operator import Operator
-from ...provenance.rewrite import rewrite
+from ...dialects.relay.references import RefCreateOp, RefReadOp
+from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
+from ...dialects.relay.types import AdtType, RefType, fields_of, function_type, tuple_type
+from ...provenance.diagnostics import fail
+from .analysis.traversal import functions_of, inside
+from .let_blocks import replace_uses
 
-
-@dataclass
-class InferTypes(RewritePattern):
-    """An op gets the result types that follow from its operands."""
-
-    functions: Mapping[str, FuncOp]
-    reason = "the types of its operands changed"
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, Operator):
-            types = tuple(op.infer(op.signature))
-        elif isinstance(op, CallOp) and op.callee.string_value() in self.functions:
-            types = tuple(self.functions[op.callee.string_value()].function_type.outputs)
-        else:
-            return
-        if types != tuple(op.result_types):
-            new = type(op).create(
-                operands=op.operands, result_types=types, properties=op.properties, attributes=op.attributes
-            )
-            for old, result in zip(op.results, new.results, strict=True):
-                result.name_hint = old.name_hint
-            rewriter.replace(op, new)
+_ROUNDS = 3
+"""How often the results of a function may change their types: recursion must come to an end."""
 
 
 @dataclass(frozen=True)
 class InferTypePass(ModulePass):
-    """Gives the results of operators and calls, and functions, the types that follow from those of their operands.
+    """Makes the types of results follow from those of operands, through blocks, regions and calls (TVM: InferType).
 
-    Operators are always typed: this is for who changed the type of a parameter, or of a constant.
-    Before: any relay module in which operators can be typed. After: it verifies, as far as types go.
-    Locations: untouched; the ledger says which operators changed.
+    Before: a relay module in which types of function parameters, constants and constructed values are right; others
+    may be out of date. After: all types agree. Raises VerifyException, which names op, layer and the two types, where
+    they cannot: operands that an operator does not take, branches or arguments of different types.
+    Locations: untouched.
 
     ```mlir
     relay.func @main(%x: tensor<8xf32> loc("x")) -> (tensor<4xf32>) {
@@ -63,25 +51,239 @@ class InferTypePass(ModulePass):
     name = "relay-infer-type"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = {func.sym_name.data: func for func in op.ops if isinstance(func, FuncOp)}
-        for name in callees_first(functions):
-            func = functions[name]
-            rewrite(func.body, [InferTypes(functions)], recursive=False)
-            func.update_type()
+        infer_types(op)
 
 
-def callees_first(functions: Mapping[str, FuncOp]) -> list[str]:
-    """The names of functions, each behind those that it calls; those that call each other in some order."""
-    done: dict[str, None] = {}
-    seen: set[str] = set()
-    stack = [(name, False) for name in reversed(list(functions))]
-    while stack:
-        name, complete = stack.pop()
-        if complete:
-            done[name] = None
-        elif name not in seen:
-            seen.add(name)
-            stack.append((name, True))
-            called = [op.callee.string_value() for op in functions[name].block.ops if isinstance(op, CallOp)]
-            stack += [(one, False) for one in reversed(called) if one in functions]
-    return list(done)
+def infer_types(module: ModuleOp, changed: Iterable[SSAValue] | None = None) -> int:
+    """Make types follow from those of operands; returns how many ops had theirs inferred.
+
+    changed: values whose types changed; ops that depend on none of them are not looked at. By default all are.
+    """
+    inference = _Inference(module)
+    if changed is None:
+        inference.waiting = dict.fromkeys(inference.functions.values())
+        inference.whole = set(inference.waiting)
+    else:
+        for value in changed:
+            inference.touch(value)
+    inference.run()
+    return inference.inferred
+
+
+class _Inference:
+    def __init__(self, module: ModuleOp):
+        self.functions = functions_of(module)
+        self.waiting: dict[FuncOp, None] = {}
+        """The functions in which something is to be inferred."""
+        self.dirty: set[Operation] = set()
+        """The ops to be inferred, and those around them."""
+        self.whole: set[FuncOp] = set()
+        """The functions in which everything is to be inferred."""
+        self.inferred = 0
+        self.rounds: dict[FuncOp, int] = {}
+
+    def run(self) -> None:
+        while self.waiting:
+            func = next(iter(self.waiting))
+            del self.waiting[func]
+            self._body(func, func in self.whole)
+            self.whole.discard(func)
+
+    def touch(self, value: SSAValue) -> None:
+        """What reads a value is to be inferred."""
+        for use in value.uses:
+            self._mark(use.operation)
+        if isinstance(value.owner, Block) and (around := value.owner.parent_op()) is not None:
+            self._mark(around)
+
+    def _mark(self, op: Operation) -> None:
+        one: Operation | None = op
+        while one is not None and one not in self.dirty:
+            self.dirty.add(one)
+            if isinstance(one, FuncOp):
+                self.waiting[one] = None
+            one = one.parent_op()
+
+    def _body(self, func: FuncOp, whole: bool) -> None:
+        """Ops in order, an op with regions after what is in them."""
+        self.dirty.add(func)
+        stack: list[tuple[Operation, Iterator[Operation]]] = [(func, iter(list(inside(func))))]
+        while stack:
+            around, rest = stack[-1]
+            op = next(rest, None)
+            if op is None:
+                stack.pop()
+                self.dirty.discard(around)
+                self._infer(around)
+            elif whole or op in self.dirty:
+                if op.regions:
+                    self._enter(op)
+                    stack.append((op, iter(list(inside(op)))))
+                else:
+                    self.dirty.discard(op)
+                    self._infer(op)
+
+    def _enter(self, op: Operation) -> None:
+        """The types of a clause's arguments, which what is in it reads."""
+        if isinstance(op, MatchOp):
+            for pattern, region in zip(op.patterns, op.clauses, strict=True):
+                types = list(_bound_types(pattern, op.data.type, op))
+                self._retype_arguments(region.block, types, op)
+
+    def _infer(self, op: Operation) -> None:
+        self.inferred += 1
+        if isinstance(op, FuncOp):
+            self._function(op)
+        elif isinstance(op, ReturnOp):
+            pass
+        elif (types := self._types(op)) is not None and tuple(types) != tuple(op.result_types):
+            self._retype(op, types)
+
+    def _types(self, op: Operation) -> Sequence[Attribute] | None:
+        """The types of the results; None where they do not follow from the operands'."""
+        match op:
+            case Operator():
+                return op.infer(op.signature)
+            case TupleOp():
+                return [tuple_type(list(op.operand_types))]
+            case TupleGetItemOp():
+                fields, index = fields_of(op.tuple_value.type), op.index.value.data
+                if fields is None or index >= len(fields):
+                    fail(op, f"a tuple of at least {index + 1} fields", str(op.tuple_value.type))
+                return [fields[index]]
+            case LetOp():
+                types = [value.type for value in yielded(op, op.body)]
+                if op.kind is Flavour.REC and self._retype_arguments(op.block, types, op):
+                    fail(op, f"functions of types {_list(op.result_types)}, as they call themselves", _list(types))
+                return types
+            case IfOp():
+                (then,), (other,) = yielded(op, op.true_branch), yielded(op, op.false_branch)
+                if then.type != other.type:
+                    fail(op, f"a false branch of {then.type}, as the true one", str(other.type))
+                return [then.type]
+            case MatchOp():
+                found = [yielded(op, region)[0].type for region in op.clauses]
+                if any(type_ != found[0] for type_ in found):
+                    fail(op, f"clauses of {found[0]}, as the first one", _list(found))
+                return found[:1] or None
+            case FnOp():
+                (value,) = yielded(op, op.body)
+                return [function_type(op.type_names(), [a.type for a in op.block.args], value.type)]
+            case _:
+                return self._types_of_call(op)
+
+    def _types_of_call(self, op: Operation) -> Sequence[Attribute] | None:
+        match op:
+            case InvokeOp(function=function) if isinstance(function.type, FunctionType):
+                self._check_arguments(op, list(function.type.inputs), [a.type for a in op.arguments])
+                return list(function.type.outputs)
+            case CallOp():
+                callee = self.functions.get(op.callee.string_value())
+                if callee is None or callee.type_params is not None:
+                    return None
+                self._check_arguments(op, list(callee.function_type.inputs), list(op.operand_types))
+                return list(callee.function_type.outputs)
+            case GlobalOp():
+                callee = self.functions.get(op.symbol.string_value())
+                return None if callee is None else [type_of_function(callee)]
+            case RefCreateOp():
+                return [RefType.new([op.value.type])]
+            case RefReadOp():
+                return [op.ref.type.value] if isinstance(op.ref.type, RefType) else None
+            case _:
+                return None
+
+    def _check_arguments(self, op: Operation, wanted: list[Attribute], found: list[Attribute]) -> None:
+        if wanted != found:
+            fail(op, f"arguments {_list(wanted)}", _list(found))
+
+    def _function(self, func: FuncOp) -> None:
+        before = func.function_type
+        func.update_type()
+        if func.function_type == before:
+            return
+        self.rounds[func] = self.rounds.get(func, 0) + 1
+        if self.rounds[func] > _ROUNDS:
+            fail(func, f"results {_list(before.outputs.data)}, as its own calls have them", str(func.function_type))
+        for call in self._calls_of(func.sym_name.data):
+            self._mark(call)
+
+    def _calls_of(self, name: str) -> list[Operation]:
+        # Ops that were rebuilt are others, so they are looked up when they are asked for.
+        found: list[Operation] = []
+        for func in self.functions.values():
+            for op in func.walk():
+                symbol = op.callee if isinstance(op, CallOp) else op.symbol if isinstance(op, GlobalOp) else None
+                if symbol is not None and symbol.string_value() == name:
+                    found.append(op)
+        return found
+
+    def _retype(self, op: Operation, types: Sequence[Attribute]) -> None:
+        """Put an op with other result types in the place of one."""
+        regions = [op.detach_region(region) for region in list(op.regions)]
+        made = type(op).create(
+            operands=list(op.operands),
+            result_types=types,
+            attributes=op.attributes.copy(),
+            properties=op.properties.copy(),
+            regions=regions,
+            location=op.location,
+        )
+        block = op.parent
+        assert block is not None
+        block.insert_op_before(made, op)
+        self._replace(dict(zip(op.results, made.results, strict=True)))
+        op.detach()
+        op.erase()
+
+    def _retype_arguments(self, block: Block, types: Sequence[Attribute], op: Operation) -> bool:
+        """Give the arguments of a block other types; returns whether any changed."""
+        if len(types) != len(block.args):
+            fail(op, f"{len(block.args)} arguments of a block", str(len(types)))
+        changed: dict[SSAValue, SSAValue] = {}
+        for index, (argument, type_) in enumerate(zip(list(block.args), types, strict=True)):
+            if argument.type != type_:
+                changed[argument] = block.insert_arg(type_, index, argument.location)
+                self._replace({argument: changed[argument]})
+                block.erase_arg(argument)
+        return bool(changed)
+
+    def _replace(self, given: dict[SSAValue, SSAValue]) -> None:
+        users = [use.operation for old in given for use in old.uses]
+        for old, new in given.items():
+            new.name_hint = old.name_hint
+        replace_uses(given)
+        for user in users:
+            self._mark(user)
+
+
+def type_of_function(func: FuncOp) -> Attribute:
+    """The type of a function of the module as a value; several results, or none, are a tuple."""
+    outputs = list(func.function_type.outputs)
+    return function_type(
+        func.type_names(), list(func.function_type.inputs), outputs[0] if len(outputs) == 1 else tuple_type(outputs)
+    )
+
+
+def _bound_types(pattern: Attribute, type_: Attribute, op: MatchOp) -> Iterable[Attribute]:
+    """The types of what a pattern binds of a value."""
+    if isinstance(pattern, VarPattern):
+        yield type_
+        return
+    if isinstance(pattern, ConstructorPattern):
+        if not isinstance(type_, AdtType):
+            fail(op, "a value of a data type", str(type_))
+        data = type_data(op, type_.definition.string_value())
+        parts: Sequence[Attribute] = data.inputs_of(pattern.constructor.string_value(), type_)
+    elif isinstance(pattern, TuplePattern):
+        parts = fields_of(type_) or ()
+        if len(parts) != len(pattern.patterns):
+            fail(op, f"a tuple of {len(pattern.patterns)} fields", str(type_))
+    else:
+        return
+    for inner, part in zip(pattern.patterns, parts, strict=True):
+        yield from _bound_types(inner, part, op)
+
+
+def _list(types: Iterable[Attribute]) -> str:
+    return ", ".join(map(str, types)) or "none"

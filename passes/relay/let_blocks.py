@@ -12,6 +12,7 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.functions import FnOp, GlobalOp, YieldOp
 from ...provenance.ledger import current_ledger
+from .analysis.traversal import post_order
 
 NAME = "x"
 """What a binding without a name is called; the printer makes names unique."""
@@ -45,6 +46,55 @@ def replace_uses(given: Mapping[SSAValue, SSAValue], users: Iterable[Operation] 
         users = {use.operation: None for value in given for use in value.uses}
     for user in users:
         user.operands = tuple(given.get(operand, operand) for operand in user.operands)
+
+
+def keep_outputs(let: LetOp, keep: Sequence[bool]) -> LetOp:
+    """The let-block, which is not recursive, without the outputs that are not kept; nobody reads those."""
+    if all(keep):
+        return let
+    last = let.block.last_op
+    assert isinstance(last, YieldOp)
+    last.operands = [value for value, kept in zip(last.operands, keep, strict=True) if kept]
+    body = let.body.detach_block(0)
+    made = LetOp(let.kind, body)
+    made.location, made.attributes = let.location, let.attributes
+    place = let.parent
+    assert place is not None
+    place.insert_op_before(made, let)
+    old = [result for result, kept in zip(let.results, keep, strict=True) if kept]
+    for before, after in zip(old, made.results, strict=True):
+        after.name_hint = before.name_hint
+    replace_uses(dict(zip(old, made.results, strict=True)))
+    let.detach()
+    let.erase()
+    return made
+
+
+def forward_through_lets(root: Operation) -> bool:
+    """Have constants in let-blocks, and what those only pass on, be read past them; returns whether any was.
+
+    A constant that is read behind its let-block moves to before it. A let-block in which nothing is left goes.
+    """
+    changed = False
+    for let in [op for op in post_order(root) if isinstance(op, LetOp) and op.kind is not Flavour.REC]:
+        last = let.block.last_op
+        assert last is not None
+        past: dict[SSAValue, SSAValue] = {}
+        for value, result in zip(last.operands, let.results, strict=True):
+            owner = value.owner
+            if isinstance(owner, ConstantOp) and owner.parent is let.block:
+                move_before([owner], let)
+            elif isinstance(owner, Operation) and owner.parent is let.block:
+                continue
+            past[result] = value
+        if not past:
+            continue
+        changed = True
+        replace_uses(past)
+        let = keep_outputs(let, [result not in past for result in let.results])
+        if let.block.first_op is let.block.last_op and not let.results:
+            dissolve(let, "it binds constants only")
+    return changed
 
 
 def is_recursive_in_fact(let: LetOp) -> bool:

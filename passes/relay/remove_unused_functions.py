@@ -6,31 +6,61 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp
+from ...dialects.relay.functions import GlobalOp
 from ...provenance.ledger import current_ledger
+from .analysis.traversal import pre_order
+
+
+def symbol_of(op: Operation) -> str | None:
+    """The function of the module that an op calls or has for its value."""
+    match op:
+        case CallOp():
+            return op.callee.string_value()
+        case GlobalOp():
+            return op.symbol.string_value()
+        case _:
+            return None
 
 
 def reachable(functions: dict[str, FuncOp], entry: str) -> set[str]:
-    """The names of the functions that `entry` calls, directly or not, and its own."""
+    """The names of the functions that `entry` calls or mentions, directly or not, and its own."""
     seen = {entry}
     stack = [entry]
     while stack:
         func = functions.get(stack.pop())
-        calls = func.block.ops if func is not None else ()
-        called = {op.callee.string_value() for op in calls if isinstance(op, CallOp)}
-        stack.extend(called - seen)
-        seen |= called
+        read = (
+            {name for op in pre_order(func) if (name := symbol_of(op)) is not None} if func is not None else set[str]()
+        )
+        stack.extend(read - seen)
+        seen |= read
     return seen
+
+
+def erase_function(func: FuncOp, reason: str) -> None:
+    """Take a function out of its module; the ledger says why."""
+    if (ledger := current_ledger()) is not None:
+        gone = list(func.walk())
+        arguments = [a for op in gone for region in op.regions for block in region.blocks for a in block.args]
+        ledger.record(
+            "UnusedFunction",
+            removed=[inner.name for inner in gone],
+            before=[*(inner.location for inner in gone), *(argument.location for argument in arguments)],
+            reason=reason,
+        )
+    func.detach()
+    func.erase()
 
 
 @dataclass(frozen=True)
 class RemoveUnusedFunctionsPass(ModulePass):
-    """Erases functions that the entry does not reach by calls, as TVM's RemoveUnusedFunctions (level 1).
+    """Erases functions that the entry does not reach, as TVM's RemoveUnusedFunctions (level 1).
 
     Before: any relay module; without the entry function nothing happens.
-    After: every function is the entry or called from a function that stays.
+    After: every function is the entry, or one that stays calls it or has it for a value, wherever in its regions.
     Locations: untouched; the ledger says which layers went.
 
     ```mlir
@@ -58,13 +88,4 @@ class RemoveUnusedFunctionsPass(ModulePass):
         for name, func in functions.items():
             if name in used:
                 continue
-            if (ledger := current_ledger()) is not None:
-                gone = list(func.walk())
-                ledger.record(
-                    "UnusedFunction",
-                    removed=[inner.name for inner in gone],
-                    before=[inner.location for inner in (*gone, *func.block.args)],
-                    reason=f"@{self.entry} does not reach @{name}",
-                )
-            func.detach()
-            func.erase()
+            erase_function(func, f"@{self.entry} does not reach @{name}")

@@ -18,18 +18,21 @@ from ...dialects.relay.elementwise import AddOp, DivideOp, MultiplyOp, NegativeO
 from ...dialects.relay.nn import BatchNormOp, DropoutOp
 from ...dialects.relay.operator import element_of, shape_of
 from ...dialects.relay.transform import ExpandDimsOp
+from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...provenance.rewrite import rewrite
+from .analysis.traversal import pre_order
 from .constant_operands import erase_unused
+from .known_values import GetOfTuple
 
 
 @dataclass
-class UnpackBatchNorm(RewritePattern):
+class _BatchNorm(RewritePattern):
     """`data * scale + shift`, where scale = gamma / sqrt(var + eps) and shift = beta - mean * scale, in TVM's order."""
 
     module: ModuleOp
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
+    def unpacked(self, op: BatchNormOp) -> tuple[list[Operation], SSAValue]:
+        """The ops that do what a batch norm does, and the normalised data."""
         sig = op.signature
         dtype = numpy_dtype(element_of(op.moving_var))
         made: list[Operation] = []
@@ -52,9 +55,38 @@ class UnpackBatchNorm(RewritePattern):
             scale = add(ExpandDimsOp(scale, axis=1, num_newaxis=trailing))
             shift = add(ExpandDimsOp(shift, axis=1, num_newaxis=trailing))
         result = add(AddOp(add(MultiplyOp(op.data, scale)), shift))
+        return made, result
+
+
+class UnpackBatchNorm(_BatchNorm):
+    """The statistics of a batch norm are its inputs."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
+        made, result = self.unpacked(op)
         operands = list(op.operands)
         rewriter.replace(op, made, [result, op.moving_mean, op.moving_var])
         erase_unused(operands, rewriter)
+
+
+class UnpackFieldOfBatchNorm(_BatchNorm):
+    """The data of a batch norm, when nothing else of the tuple of its results is read."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TupleGetItemOp, rewriter: PatternRewriter, /) -> None:
+        fields = op.tuple_value.owner
+        if not isinstance(fields, TupleOp) or not fields.result.has_one_use() or fields.parent is not op.parent:
+            return
+        norm = fields.fields[0].owner if fields.fields else None
+        if not isinstance(norm, BatchNormOp) or op.index.value.data or tuple(fields.fields) != tuple(norm.results):
+            return
+        if all(result.has_one_use() for result in norm.results):
+            made, result = self.unpacked(norm)
+            operands = list(norm.operands)
+            rewriter.replace(op, made, [result])
+            rewriter.erase(fields)
+            rewriter.erase(norm)
+            erase_unused(operands, rewriter)
 
 
 class DropDropout(RewritePattern):
@@ -75,8 +107,10 @@ class SimplifyInferencePass(ModulePass):
     """Unpacks `nn.batch_norm` into arithmetic and drops `nn.dropout`, as TVM's SimplifyInference (level 0).
 
     Before: any relay module.
-    After: no batch_norm and no dropout, whose mask is ones; the statistics of a batch_norm are its inputs.
-    Locations: all that a batch_norm becomes gets its location; a dropout that goes is in the ledger.
+    After: no batch_norm and no dropout, whose mask is ones; the statistics of a batch_norm are its inputs. No
+    `tuple_get_item` of a tuple that is at hand.
+    Locations: all that a batch_norm becomes gets its location; where its result is a field of a tuple, that of the
+    `tuple_get_item` and its own. A dropout that goes is in the ledger, and so is a `tuple_get_item` of a tuple.
 
     ```mlir
     %0, %1, %2 = relay.nn.batch_norm %x, %gamma, %beta, %mean, %var
@@ -103,4 +137,9 @@ class SimplifyInferencePass(ModulePass):
     name = "relay-simplify-inference"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [UnpackBatchNorm(op), DropDropout()], recursive=False)
+        fields = any(isinstance(one, TupleGetItemOp) for one in pre_order(op))
+        if fields:
+            # One is met behind its tuple, and so behind the batch norm.
+            rewrite(op, [UnpackFieldOfBatchNorm(op)], recursive=False)
+        also = [GetOfTuple()] if fields else []
+        rewrite(op, [UnpackBatchNorm(op), DropDropout(), *also], recursive=False)

@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.building import Progress, build
+from whence.dialects.relay.binding import LetOp
+from whence.dialects.relay.tuples import TupleOp
 from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
 from whence.input_shapes import InputShapes, input_shapes_of
 from whence.lowering.cache import KernelCache
+from whence.lowering.external.codegen import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
+from whence.passes.pipelines import preparation, run_passes
 from whence.passes.relay.convert_layout import ConvertLayoutPass
+from whence.passes.transform.passes import HoldsModule
 from whence.planning.artifact import Artifact
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.support.context import PassContext
 from whence.support.errors import PipelineError
+from whence.textio import MODULES, read_module
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -30,11 +36,13 @@ if TYPE_CHECKING:
     from whence.frontends.onnx.load import Source
 
 
-def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None = None) -> ModuleOp:
+def load(
+    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None = None
+) -> ModuleOp:
     """The relay module of a model.
 
-    source: an ONNX file or model, an .mlir file with its .params beside it, a module (copied), or the name of a network
-    that the onnx package ships (`light_resnet50`).
+    source: an ONNX file or model, an .mlir or .relay file with its .params beside it, a module (copied), or the name of
+    a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open.
 
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
@@ -43,7 +51,9 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
     given = input_shapes_of(shapes) if shapes is not None else {}
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
-    if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix == ".mlir"):
+    if isinstance(source, HoldsModule):
+        source = source.module
+    if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix in MODULES):
         if given:
             what = "a module" if isinstance(source, ModuleOp) else str(source)
             raise PipelineError(
@@ -51,8 +61,6 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
             )
         if isinstance(source, ModuleOp):
             return source.clone()
-        from whence.textio import read_module
-
         return read_module(source)
     from whence.frontends.onnx import from_onnx
 
@@ -60,7 +68,7 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
 
 
 def compile(
-    source: str | PathLike[str] | ModuleOp | ModelProto,
+    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto,
     *,
     target: str | Target = "native",
     opt_level: int = 3,
@@ -74,8 +82,9 @@ def compile(
 ) -> Executable:
     """Compile a model.
 
-    source: an ONNX file or model, an .mlir file, or a relay module (left as it is).
+    source: an ONNX file or model, an .mlir or .relay file, or a relay module (left as it is).
     target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
+    External compilers before it take what they can, the first one first: "onnxruntime, llvm"; see docs/byoc.md.
     opt_level: 0-4, with TVM's level for each pass.
     threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
@@ -93,7 +102,8 @@ def compile(
         raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
-    machine = target if isinstance(target, Target) else Target.parse(target)
+    external, rest = split_target(target) if isinstance(target, str) else ((), target)
+    machine = rest if isinstance(rest, Target) else Target.parse(rest)
     given = shapes if input_shapes is None else input_shapes
     layouts = desired_layouts
     if not isinstance(layouts, str):
@@ -109,6 +119,7 @@ def compile(
             audit=audit,
             progress=progress,
             workspace_memory_pools=workspace_memory_pools,
+            external=external,
             desired_layouts=layouts,
         )
 
@@ -119,6 +130,8 @@ def compile(
         if isinstance(found, ModuleOp):
             from whence.virtual_machine import VirtualExecutable, needs_machine
 
+            if any(isinstance(op, LetOp | TupleOp) for op in found.walk()):
+                run_passes(found, preparation(), ledger=ledger, audit=audit)
             if needs_machine(found):
                 return VirtualExecutable(found, made, threads)
             return Executable(made(found, ledger), threads)
@@ -126,10 +139,14 @@ def compile(
         return DynamicExecutable(found, fixed, made, threads)
 
 
-def _open(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None) -> ModuleOp | Source:
+def _open(
+    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None
+) -> ModuleOp | Source:
     """The relay module of a model; the model itself when it leaves open what only a call decides."""
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
-    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix == ".mlir"):
+    if isinstance(path, HoldsModule):
+        path = path.module
+    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
         return load(path, shapes)
     from whence.frontends.onnx.context import Undecided
     from whence.frontends.onnx.graph import import_model

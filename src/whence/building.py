@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from whence.dialects.relay.core import FuncOp
+from whence.dialects.relay.core import CallOp, FuncOp
 from whence.lowering.cache import KernelCache, decode, encode
+from whence.lowering.external.codegen import compile_externals, external_codegen
 from whence.lowering.kernel.draft import draft_kernel
 from whence.lowering.kernel.key import code_key, kernel_key
 from whence.lowering.kernel.record import Kernel
@@ -23,32 +23,23 @@ from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
-from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.passes.functions import COMPILER, text_of
+from whence.passes.pipelines import partition_pipeline, relay_pipeline, run_passes
 from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
 from whence.planning.main_program import main_program
 from whence.planning.pools import Pools
 from whence.planning.usmp import PoolInfo
 from whence.provenance.audit import check_input
-from whence.provenance.ledger import Ledger
+from whence.provenance.ledger import Ledger, recording
 from whence.provenance.lost import mark_lost
 from whence.sources import source_folder, write_source
 from whence.support.context import spans_enabled
 from whence.support.errors import PipelineError, ScheduleError
+from whence.support.garbage import fewer_collections
 
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""
-
-
-@contextmanager
-def fewer_collections() -> Generator[None]:
-    """Cyclic garbage collection made rare: it takes half the time of building IR, and finds nothing there."""
-    before = gc.get_threshold()
-    gc.set_threshold(200_000, before[1], before[2])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _silent(what: str, done: int, total: int) -> None:
@@ -65,12 +56,14 @@ def build(
     audit: bool = False,
     progress: Progress | None = None,
     workspace_memory_pools: Sequence[PoolInfo] = (),
+    external: Sequence[str] = (),
     desired_layouts: str = "",
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     workspace_memory_pools: where intermediate tensors and workspaces may lie.
+    external: the compilers that take what they can before, the first one first.
     desired_layouts: of operators, as the pass `relay-convert-layout` has them.
     """
     tell = progress or _silent
@@ -83,20 +76,34 @@ def build(
             mark_lost(module, "import")
         main = _main(module)
         inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
+        shared = _partition_passes(external, opt_level)
         passes = relay_pipeline(opt_level, target.hardware, desired_layouts)
         done = 0
 
         def count(*_: object) -> None:
             nonlocal done
             done += 1
-            tell("passes", done, len(passes))
+            tell("passes", done, len(shared) + len(passes))
 
+        run_passes(module, shared, ledger=ledger, audit=audit, on_pass=count)
+        with recording(ledger, "external"):
+            externals = compile_externals(module) if external else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         snapshots.append(Snapshot("fused", module))
-        kernels, kernel_of = compile_kernels(module, target, cache, tell)
+        compiled, kernel_of = compile_kernels(module, target, cache, tell)
+        left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
+        kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
+        kernels = [*compiled, *left.values()]
         assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = _compile_main(main_program(assembly), target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
+
+
+def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePass, ...]:
+    """What gives external compilers their parts; raises PipelineError for one that there is none of."""
+    for name in external:
+        external_codegen(name)
+    return partition_pipeline(opt_level, external) if external else ()
 
 
 def _main(module: ModuleOp) -> FuncOp:
@@ -104,6 +111,11 @@ def _main(module: ModuleOp) -> FuncOp:
         if isinstance(op, FuncOp) and op.sym_name.data == "main":
             return op
     raise PipelineError("compile: expected a module with a relay.func @main, got none")
+
+
+def _called(module: ModuleOp) -> set[str]:
+    """The functions that the main function calls."""
+    return {op.callee.string_value() for op in _main(module).block.ops if isinstance(op, CallOp)}
 
 
 def _names(main: FuncOp, attribute: str) -> tuple[str, ...]:
@@ -126,7 +138,9 @@ def compile_kernels(
 
     Lowering is Python and LLVM releases its lock, so that LLVM works on one kernel while the next is lowered.
     """
-    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None]
+    functions = [
+        op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None and not text_of(op, COMPILER)
+    ]
     jobs: list[_Job] = []
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whence.support.errors import FrontendError
 
-SUFFIXES = (".onnx", ".mlir")
+SUFFIXES = (".onnx", ".mlir", ".relay")
 
 
 @cache

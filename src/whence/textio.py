@@ -1,4 +1,4 @@
-"""Modules as text: `out.mlir`, and beside it the weights in `out.params`.
+"""Modules as text: `out.mlir`, and beside it the weights in `out.params`; or `out.relay`, Relay text.
 
 The module says where they are: `builtin.module attributes {relay.params = #relay.pool<"out.params">}`.
 """
@@ -34,17 +34,22 @@ def context() -> Context:
     return ctx
 
 
+MODULES = (".mlir", ".relay")
+"""The files that hold a module as text."""
+
+
 def read_module(path: Path) -> ModuleOp:
-    """The module of an .mlir file, with its weights if they are beside it.
+    """The module of an .mlir or .relay file, with its weights if they are beside it.
 
     Raises FrontendError when the file is no valid module, or its weights do not fit it.
     """
     try:
-        text = path.read_text()
+        data = path.read_bytes()
     except OSError as error:
-        raise FrontendError(f"{path}: expected a readable .mlir file, got: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise FrontendError(f"{path}: expected a text file in UTF-8, got other bytes at {error.start}") from error
+        raise FrontendError(f"{path}: expected a readable {path.suffix} file, got: {error.strerror}") from error
+    text = decoded(data, str(path))
+    if path.suffix == ".relay":
+        return relay_module(text, path)
     try:
         module = LocatedParser(context(), text, str(path)).parse_module()
         module.verify()
@@ -54,6 +59,30 @@ def read_module(path: Path) -> ModuleOp:
         raise FrontendError(f"{path}: {error}") from error
     attach_params(module, path.parent)
     return module
+
+
+def decoded(data: bytes, name: str) -> str:
+    """The text of a file called `name`; raises FrontendError for what is none."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise FrontendError(f"{name}: expected a text file in UTF-8, got other bytes at {error.start}") from error
+
+
+def relay_module(text: str, path: Path) -> ModuleOp:
+    """The module of Relay text that stands in `path`.
+
+    The parameters of @main that a .params file beside it names have their values from there.
+    """
+    from whence.frontends.relay.bind import bind_params
+    from whence.frontends.relay.elaborate import elaborate
+    from whence.frontends.relay_text import parse
+
+    program = parse(text, path.name)
+    weights = path.with_suffix(".params")
+    if weights.is_file() and (main := program.functions.get("main")) is not None:
+        program.functions["main"] = bind_params(main, load_params(weights))
+    return elaborate(program)
 
 
 def one_line(error: ParseError) -> str:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 from whence.passes.registry import PASSES, Row
+from whence.passes.relay.merge_composite import MergeCompositePass, MergeGivenComposites
+from whence.passes.relay.pattern_table import Table
 from whence.passes.transform.passes import FunctionPass as FunctionPass
 from whence.passes.transform.passes import ModulePass as ModulePass
 from whence.passes.transform.passes import Pass as Pass
@@ -37,17 +39,39 @@ _ROWS = {_name(row): row for row in PASSES if row.name.startswith("relay-")}
 
 
 def _maker(name: str, row: Row) -> Callable[..., Pass]:
-    def make(**options: Any) -> Pass:
+    def make(*arguments: Any, **options: Any) -> Pass:
         kind = row.load()
         known = [field.name for field in fields(kind)]
-        if unknown := sorted(set(options) - set(known)):
-            expected = ", ".join(known) or "none"
-            raise PipelineError(f"transform.{name}: expected options among {expected}, got {', '.join(unknown)}")
-        return named(kind(**options), name)
+        given = dict(zip(known, arguments, strict=False))
+        wrong = sorted(set(options) - set(known)) or sorted(set(options) & set(given))
+        if wrong or len(arguments) > len(known):
+            expected, got = ", ".join(known) or "none", ", ".join(wrong) or f"{len(arguments)} values"
+            raise PipelineError(f"transform.{name}: expected options among {expected}, got {got}")
+        values: dict[str, Any] = {}
+        for key, value in (given | options).items():
+            # As options of passes are, which have a text form.
+            values[key] = tuple(cast("list[object]", value)) if isinstance(value, list) else value
+        try:
+            return named(kind(**values), name)
+        except TypeError as error:
+            raise PipelineError(
+                f"transform.{name}: expected all of its options, got {', '.join(values) or 'none'}"
+            ) from error
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"The pass {row.name}: {row.help}."
     return make
+
+
+def MergeComposite(pattern_table: Table | str) -> Pass:
+    """Operators that an external compiler takes together become composite functions.
+
+    pattern_table: (name, pattern) or (name, pattern, check) for each, the first ones tried first; or the name of a
+    compiler, whose registered table it is then.
+    """
+    if isinstance(pattern_table, str):
+        return named(MergeCompositePass(pattern_table))
+    return named(MergeGivenComposites(pattern_table))
 
 
 def __getattr__(name: str) -> Callable[..., Pass]:

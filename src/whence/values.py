@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType, TupleType
@@ -12,34 +13,57 @@ from xdsl.ir import Attribute
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.data_types import TypeDataOp
 from whence.dialects.relay.types import AdtType, Forall, RefType, signature_of
-from whence.runtime.flow import Adt, Closure, Reference
+from whence.runtime.flow import Adt, Reference
 from whence.runtime.open_specs import OPEN, OpenSpec
 from whence.support.errors import FrontendError
 
 Leaf = Callable[[Attribute, Any], Any]
 
 
+Call = Callable[[Attribute, Any, Sequence[Any]], Any]
+"""Calls a function of a program, of a type, with values of a caller."""
+
+
+Fields = dict[tuple[int, str], tuple[Attribute, ...]]
+"""Tag and name of a constructor -> the types of what it holds."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Function:
     """A function that a program gave: called with values, it gives a value."""
 
-    def __init__(self, type_: Attribute, closure: Any, call: Callable[[Attribute, Any, Sequence[Any]], Any]):
-        self.type = type_
-        self.closure = closure
-        self._call = call
+    type: Attribute
+    closure: Any
+    """What it is to the program."""
+    call: Call
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._call(self.type, self.closure, arguments)
+        return self.call(self.type, self.closure, arguments)
+
+    def __repr__(self) -> str:
+        return f"Function({self.type})"
+
+
+class _Task(NamedTuple):
+    """A value that is to be in a place."""
+
+    type: Attribute
+    value: Any
+    home: list[Any]
+    at: int
+    fields: list[Any] | None = None
+    """What is in it, once that is there."""
 
 
 class Edge:
-    """Where values enter and leave a program. Lists may be long: nothing here nests by how deep a value is.
+    """Where values enter and leave a program. Lists may be long: nothing here nests by how deep a value is."""
 
-    call: calls a function of the program, of a type, with values of a caller.
-    """
-
-    def __init__(self, module: ModuleOp, call: Callable[[Attribute, Any, Sequence[Any]], Any]):
+    def __init__(self, module: ModuleOp, call: Call):
         self.types = {op.sym_name.data: op for op in module.ops if isinstance(op, TypeDataOp)}
         self._call = call
+        # Equal types are made one object, which is found by its address: to compare types takes long.
+        self._same: dict[Attribute, Attribute] = {}
+        self._held: dict[int, tuple[Attribute, Fields]] = {}
 
     def constructor(self, name: str) -> Callable[..., Adt]:
         """What makes values of a data type; raises FrontendError when no type has a constructor of that name."""
@@ -60,24 +84,29 @@ class Edge:
     def enter(self, type_: Attribute, given: Any, name: str) -> Any:
         """A value of the program; raises FrontendError when what is given, for the input `name`, is of another type."""
 
+        specs: dict[int, OpenSpec] = {}
+
         def leaf(inner: Attribute, value: Any) -> Any:
             match inner:
                 case TensorType():
-                    array, problem = self.spec(name, inner).accept(value)
+                    if (spec := specs.get(id(inner))) is None:
+                        spec = specs[id(inner)] = self.spec(name, inner)
+                    array, problem = spec.accept(value)
                     if problem:
                         raise FrontendError(f"inputs: {problem}")
                     return array
                 case RefType() if isinstance(value, Reference):
                     value.value = self.enter(inner.value, value.value, name)
                     return value
-                case FunctionType() | Forall() if isinstance(value, Function) and isinstance(value.closure, Closure):
+                case FunctionType() | Forall() if isinstance(value, Function) and value.call == self._call:
                     return value.closure
                 case TupleType() | AdtType() | RefType() | FunctionType() | Forall():
                     found = f"{value.name}(..)" if isinstance(value, Adt) else f"a {type(value).__name__}"
                     raise FrontendError(f"inputs: expected {_noun(inner)} for '{name}', got {found}")
+                case _ if isinstance(value, Function):
+                    return value.closure
                 case _:
-                    language = isinstance(value, Adt | Reference | tuple)
-                    return value.closure if isinstance(value, Function) else value if language else np.asarray(value)
+                    return cast(Any, value) if isinstance(value, Adt | Reference | tuple) else np.asarray(value)
 
         return self._mapped(type_, given, leaf)
 
@@ -98,28 +127,39 @@ class Edge:
                 return True
             inner = one.types.data if isinstance(one, TupleType) else ()
             if isinstance(one, AdtType):
-                definition = self.types[one.definition.string_value()]
-                inner = [t for name in definition.names() for t in definition.inputs_of(name, one)]
+                inner = [t for types in self._holds(one).values() for t in types]
             stack += [t for t in inner if t not in seen]
             seen.update(inner)
         return False
 
+    def _holds(self, type_: AdtType) -> Fields:
+        """The types of what each constructor of a type holds."""
+        if (found := self._held.get(id(type_))) is None:
+            definition = self.types[type_.definition.string_value()]
+            fields: Fields = {}
+            for tag, name in enumerate(definition.names()):
+                types = definition.inputs_of(name, type_)
+                fields[tag, name] = tuple(self._same.setdefault(t, t) for t in types)
+            found = self._held[id(type_)] = type_, fields
+        return found[1]
+
     def _mapped(self, type_: Attribute, given: Any, leaf: Leaf) -> Any:
         """A value with `leaf` of all that is no tuple nor of a data type, each with its type; or that does not fit."""
         root: list[Any] = [None]
-        todo: list[tuple[Attribute, Any, list[Any], int] | Callable[[], None]] = [(type_, given, root, 0)]
+        todo = [_Task(type_, given, root, 0)]
         while todo:
             task = todo.pop()
-            if not isinstance(task, tuple):
-                task()
-                continue
-            inner, value, home, at = task
-            if (fields := self._fields(inner, value)) is None:
-                home[at] = leaf(inner, value)
-                continue
-            found: list[Any] = [None] * len(fields)
-            todo.append(_put(home, at, value, found))
-            todo += [(t, v, found, k) for k, (t, v) in enumerate(zip(fields, value, strict=True))]
+            if task.fields is not None:
+                value = task.value
+                task.home[task.at] = (
+                    Adt(value.tag, value.name, task.fields) if isinstance(value, Adt) else tuple(task.fields)
+                )
+            elif (types := self._fields(task.type, task.value)) is None:
+                task.home[task.at] = leaf(task.type, task.value)
+            else:
+                fields: list[Any] = [None] * len(types)
+                todo.append(task._replace(fields=fields))
+                todo += [_Task(t, task.value[k], fields, k) for k, t in enumerate(types)]
         return root[0]
 
     def _fields(self, type_: Attribute, value: Any) -> Sequence[Attribute] | None:
@@ -128,23 +168,10 @@ class Edge:
             case TupleType() if isinstance(value, tuple | list) and len(cast("list[Any]", value)) == len(type_.types):
                 return type_.types.data
             case AdtType() if isinstance(value, Adt):
-                definition = self.types[type_.definition.string_value()]
-                names = definition.names()
-                if not 0 <= value.tag < len(names) or names[value.tag] != value.name:
-                    return None
-                types = definition.inputs_of(value.name, type_)
-                return types if len(types) == len(value) else None
+                types = self._holds(type_).get((value.tag, value.name))
+                return types if types is not None and len(types) == len(value) else None
             case _:
                 return None
-
-
-def _put(home: list[Any], at: int, value: Any, found: list[Any]) -> Callable[[], None]:
-    """Has `home` hold, at a place, what `value` is with other fields, once these are there."""
-
-    def put() -> None:
-        home[at] = Adt(value.tag, value.name, found) if isinstance(value, Adt) else tuple(found)
-
-    return put
 
 
 def _noun(type_: Attribute) -> str:

@@ -26,7 +26,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from whence.dialects.relay import OPERATORS, elementwise, nn, qnn, qnn_elementwise, transform
+from whence.dialects.relay import OPERATORS, annotation, elementwise, nn, qnn, qnn_elementwise, transform
 from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.operator import Operator, operators_of
 from whence.dialects.relay.signature import Signature, Tensor
@@ -34,6 +34,7 @@ from whence.dialects.relay.traits import INJECTIVE, FusionPattern, OpPattern
 from whence.lowering.relay_to_te.lower import TABLE
 
 NOT_LOWERED = {
+    *operators_of(annotation),
     nn.BatchNormOp,
     nn.DropoutOp,
     qnn.QuantizeOp,
@@ -41,7 +42,10 @@ NOT_LOWERED = {
     qnn.RequantizeOp,
     *(op for op in operators_of(qnn_elementwise) if op is not qnn_elementwise.AvgPool2DOp),
 }
-"""Operators of training, and those that are arithmetic on quantised tensors: passes of every level rewrite them."""
+"""Marks for external compilers, operators of training, and those that are arithmetic on quantised tensors.
+
+Passes of every level rewrite them.
+"""
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)

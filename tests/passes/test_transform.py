@@ -70,6 +70,11 @@ def test_options_are_keyword_arguments(module: ModuleOp):
     assert operators(alone).count("call") > operators(fused).count("call") == 1
     with pytest.raises(PipelineError, match="FuseOps: expected options among max_depth, opt_level, got depth"):
         transform.FuseOps(depth=1)
+    assert operators(transform.FuseOps(1)(module)) == operators(alone)
+    with pytest.raises(PipelineError, match="FuseOps: expected options among max_depth, opt_level, got 3 values"):
+        transform.FuseOps(1, 2, 3)
+    with pytest.raises(PipelineError, match="AnnotateTarget: expected all of its options, got none"):
+        transform.AnnotateTarget()
     with pytest.raises(AttributeError, match="no attribute 'FuseAll'"):
         make("FuseAll")
 

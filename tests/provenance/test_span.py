@@ -93,11 +93,12 @@ def test_span_survives_the_way_through_a_location(span: Span):
     assert Span.of(span.location) == span
 
 
-def test_span_without_a_source():
-    span = Span(None, 3, 3, 4, 4, "m.relay")
+def test_span_of_a_place_in_a_text():
+    span = Span(SourceName("m.relay"), 3, 3, 4, 4)
     assert isinstance(span.location, FileLineColLoc)
     assert Span.of(span.location) == span
     assert str(span) == "m.relay:3:4"
+    assert Span(None, 3, 3, 4, 4, "m.relay").location == span.location
 
 
 def test_span_of_a_bare_name_is_a_bare_name():

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ....dialects.relay.core import CallOp, ConstantOp
+from ....dialects.relay.core import ConstantOp, FuncOp
+from ....dialects.relay.functions import InvokeOp
 from ....dialects.relay.operator import Operator
-from .expressions import Expr, Fields, Node, as_expr, call_of, constant_of, field_of, inputs, owner_of, post_order
+from ..analysis.traversal import pre_order
+from .expressions import Call, Expr, Fields, Node, call_of, constant_of, field_of, inputs, owner_of, post_order
 from .matcher import Matcher, Pattern
 
 Check = Callable[[Expr], bool]
@@ -53,7 +55,7 @@ class Group:
 
 def _label(node: Expr) -> str:
     if (op := call_of(node)) is not None:
-        return "Call" if isinstance(op, CallOp) else op.name.removeprefix("relay.")
+        return op.name.removeprefix("relay.") if isinstance(op, Operator) else "Call"
     if (part := field_of(node)) is not None:
         return f"TupleGetItem{part[1]}"
     return "Tuple"
@@ -83,15 +85,19 @@ def _all_parts(pattern: Pattern) -> Iterable[Pattern]:
     return seen
 
 
-def find_groups(pattern: Pattern, block: Block, check: Check = always) -> list[Group]:
-    """The matches in a block, outputs of the function first."""
+def find_groups(pattern: Pattern, func: FuncOp, check: Check = always) -> list[Group]:
+    """The matches in a function, its regions included, outputs first.
+
+    What has regions is matched, but is part of no group, as it reads more than its operands; nor is a call of a value.
+    """
     found: list[Group] = []
     taken: set[Operation] = set()
     fuzzy = [inner for one in _all_parts(pattern) for inner in one.fuzzy]
-    for op in reversed(list(block.ops)):
-        if not isinstance(op, Operator | CallOp):
+    for op in reversed(list(pre_order(func))):
+        if not op.results or isinstance(op, ConstantOp):
             continue
-        roots: list[Expr] = [as_expr(op)] if len(op.results) == 1 else [*reversed(op.results), op]
+        several = len(op.results) > 1 and isinstance(op, Call)
+        roots: list[Expr] = [*reversed(op.results), op] if several else list(op.results)
         for root in roots:
             if op not in taken and (group := _group(pattern, root, taken, fuzzy)) is not None and check(root):
                 taken.update(group.ops)
@@ -101,7 +107,7 @@ def find_groups(pattern: Pattern, block: Block, check: Check = always) -> list[G
 
 def _group(pattern: Pattern, root: Expr, taken: set[Operation], fuzzy: Sequence[Pattern]) -> Group | None:
     """The match of a pattern at an expression, if there is one and it may be replaced."""
-    matcher = Matcher()
+    matcher = Matcher(root)
     if not matcher.match(pattern, root):
         return None
     group = Group(root, {part: nodes for part, nodes in matcher.memo.items() if nodes})
@@ -115,7 +121,7 @@ def _group(pattern: Pattern, root: Expr, taken: set[Operation], fuzzy: Sequence[
                 read[node] = None
             elif isinstance(node, Fields):
                 read.update(dict.fromkeys(node.values))
-            else:
+            elif isinstance(node, Operation):
                 read.update(dict.fromkeys(node.results))
     if root in read or (isinstance(root, Operation) and any(value in read for value in root.results)):
         return None
@@ -140,7 +146,7 @@ def _fill(group: Group, read: dict[SSAValue, None], matched: set[Node]) -> bool:
             used[node] = None
         elif isinstance(node, BlockArgument):
             used[node] = None
-        elif constant is not None:
+        elif isinstance(constant, ConstantOp):
             group.constants[constant] = None
         else:
             op = owner_of(node)
@@ -154,6 +160,8 @@ def _fill(group: Group, read: dict[SSAValue, None], matched: set[Node]) -> bool:
 def _is_closed(group: Group) -> bool:
     """Whether nobody outside reads what is computed inside, the root apart."""
     own = set(group.results)
+    if any(op.regions or isinstance(op, InvokeOp) for op in group.ops):
+        return False
     for op in group.ops:
         for result in op.results:
             if result not in own and any(use.operation not in group.ops for use in result.uses):

@@ -37,11 +37,12 @@ class Subparsers(Protocol):
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
-    parser.add_argument("model", help="an .onnx or .mlir file, or the name of a shipped model such as light_resnet50")
+    about = "an .onnx, .mlir or .relay file, or the name of a shipped model such as light_resnet50"
+    parser.add_argument("model", help=about)
     parser.add_argument("--opt-level", type=int, default=3, choices=range(5), metavar="L", help="0 to 4 (default 3)")
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
-    about = 'what code is made for: "native" (the default) or "llvm -mcpu=.. -mattr=.."'
+    about = 'what code is made for: "native" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
     parser.add_argument("--target", default="native", help=about)
     about = "bring operators to this data layout first"
     parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
@@ -167,16 +168,23 @@ def compile_model(
     return compiled, time.perf_counter() - start
 
 
-def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
-    """What answers about a kernel or layer of a name: the model; of one that a call decides, the stretch that has it.
+def called(args: argparse.Namespace) -> Executable:
+    """The model that `add_model`'s arguments stand for, ready for questions.
 
-    Such a model is called first, with the inputs that it gets when none are given.
+    One that a call decides is called, with the inputs that it gets when none are given.
     """
     from whence.cli.arrays import default_inputs
-    from whence.dynamic import DynamicExecutable
+    from whence.interpreted import InterpretedExecutable
 
     compiled, _ = compile_model(args)
-    if not isinstance(compiled, DynamicExecutable):
-        return compiled
-    compiled.run(default_inputs(compiled.inputs))
-    return compiled.part(name)
+    if isinstance(compiled, InterpretedExecutable):
+        compiled.run(default_inputs(compiled.inputs))
+    return compiled
+
+
+def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
+    """What answers about a kernel or layer of a name: the model; or the stretch that has it."""
+    from whence.interpreted import InterpretedExecutable
+
+    compiled = called(args)
+    return compiled.part(name) if isinstance(compiled, InterpretedExecutable) else compiled

@@ -11,7 +11,7 @@ from functools import partial
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
-from whence.support.errors import WhenceError
+from whence.support.errors import TextError, WhenceError
 from whence.support.names import shown
 from whence.textio import one_line
 
@@ -35,7 +35,8 @@ def guarded(program: str, body: Callable[[], int]) -> int:
         print(f"{program}: interrupted", file=sys.stderr)
         return 130
     except (Exception, ArgSpecParseError) as error:
-        print(f"{program}: error: {described(error)}", file=sys.stderr)
+        label = "" if isinstance(error, TextError) else "error: "
+        print(f"{program}: {label}{described(error)}", file=sys.stderr)
         return 1
 
 
@@ -44,10 +45,12 @@ def _warn(program: str, text: Warning | str, *_: object) -> None:
 
 
 def described(error: BaseException) -> str:
-    """The text of an error in one line."""
+    """The text of an error in one line; where it shows lines of a text, in several."""
     match error:
         case ParseError():
             return one_line(error)
+        case TextError():
+            return "\n".join(map(shown, str(error).splitlines()))
         case WhenceError() | DiagnosticException() | ArgSpecParseError():
             text = str(error)
         case OSError(filename=str(file), strerror=str(reason)):

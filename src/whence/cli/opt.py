@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, ClassVar, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
@@ -23,12 +23,14 @@ from whence.cli.instruments import Audit, BetweenPasses, Snapshots, Timer, Verif
 from whence.cli.pipeline_text import parse_passes
 from whence.located_parser import LocatedParser
 from whence.models import model_path, shipped_models
+from whence.passes.relay.annotate_target import AnnotateTargetPass
+from whence.passes.relay.merge_composite import MergeCompositePass
 from whence.passes.runner import run_passes
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.instrument import PassInfo, PassInstrument
-from whence.textio import attach_params, name_weights, write_files
+from whence.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.universe import ALL_PASSES
 
 
@@ -53,6 +55,12 @@ def _asm() -> type[Target]:
     return LowerToAssembly
 
 
+def _relay_text() -> type[Target]:
+    from whence.cli.relay_target import RelayText
+
+    return RelayText
+
+
 def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     from whence.frontends.onnx import from_onnx
     from whence.input_shapes import parse_input_shapes
@@ -61,6 +69,18 @@ def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     # By its path where there is one: weights may lie in files beside it.
     path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
     return from_onnx(path if path is not None and path.is_file() else stream.read(), shapes=shapes)
+
+
+def _know_compilers(passes: Sequence[ModulePass]) -> None:
+    """Have the external compilers of passes that come with Whence register what they take."""
+    names = [one.compiler for one in passes if isinstance(one, MergeCompositePass)]
+    names += [name for one in passes if isinstance(one, AnnotateTargetPass) for name in one.targets]
+    if names:
+        from whence.lowering.external.codegen import external_codegen, external_compilers
+
+        for name in names:
+            if name in external_compilers():
+                external_codegen(name)
 
 
 class _Output(StringIO):
@@ -107,6 +127,7 @@ class WhenceOptMain(xDSLOptMain):
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
         self.available_frontends["mlir"] = self._mlir
+        self.available_frontends["relay"] = self._relay
         self.available_frontends["onnx"] = lambda stream: _onnx(stream, self.args.input_shapes)
 
     def _mlir(self, stream: IO[bytes]) -> ModuleOp:
@@ -116,9 +137,12 @@ class WhenceOptMain(xDSLOptMain):
         attach_params(module, Path(self.args.input_file or ".").parent)
         return module
 
+    def _relay(self, stream: IO[bytes]) -> ModuleOp:
+        return relay_module(decoded(stream.read(), self.get_input_name()), Path(self.get_input_name()))
+
     def register_all_targets(self) -> None:
         super().register_all_targets()
-        self.available_targets |= {"llvm": _llvm, "asm": _asm}
+        self.available_targets |= {"llvm": _llvm, "asm": _asm, "relay": _relay_text}
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -150,6 +174,7 @@ class WhenceOptMain(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         self.pipeline = PassPipeline(parse_passes(self.args.passes, self.available_passes))
+        _know_compilers(self.pipeline.passes)
         # Options of the target are checked before any work is done.
         spec = parse_spec(self.args.target)
         if spec.name in ("llvm", "asm"):

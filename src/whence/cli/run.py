@@ -12,9 +12,9 @@ from whence.models import model_path
 
 if TYPE_CHECKING:
     from whence.cli.checks import Check
-    from whence.dynamic import DynamicExecutable
     from whence.executable import Executable
     from whence.explorer.times import Times
+    from whence.interpreted import InterpretedExecutable
     from whence.planning.artifact import Artifact
     from whence.support.dtypes import Array
 
@@ -41,8 +41,9 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.arrays import default_inputs, named, random_inputs, read_arrays
     from whence.cli.checks import check, reference
     from whence.cli.timing import call_times, run_times
-    from whence.dynamic import DynamicExecutable
     from whence.explorer.report import count, seconds
+    from whence.interpreted import InterpretedExecutable
+    from whence.lowering.external.codegen import split_target
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.loading import check_runs_here
     from whence.support.context import PassContext
@@ -53,7 +54,7 @@ def _run(args: argparse.Namespace) -> int:
         raise PipelineError("--seed: expected no --input beside it, got both")
     if args.threads is not None and args.threads < 1:
         raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
-    check_runs_here(Target.parse(args.target))
+    check_runs_here(Target.parse(split_target(args.target)[1]))
     path = model_path(args.model)
     given = read_arrays(args.input) if args.input is not None else None
     config, pools = memory_options(args)
@@ -67,7 +68,7 @@ def _run(args: argparse.Namespace) -> int:
         inputs = default_inputs(compiled.inputs)
     expected = reference(compiled.outputs, path, args.check, given is None and args.seed is None)
 
-    if isinstance(compiled, DynamicExecutable):
+    if isinstance(compiled, InterpretedExecutable):
         return _run_open(compiled, path, inputs, expected, took)
     artifact = compiled.artifact
     kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
@@ -94,7 +95,7 @@ def _print_checks(checks: Sequence[Check]) -> None:
 
 
 def _run_open(
-    compiled: DynamicExecutable, path: Path, inputs: Mapping[str, Array], expected: Mapping[str, Array], took: float
+    compiled: InterpretedExecutable, path: Path, inputs: Mapping[str, Array], expected: Mapping[str, Array], took: float
 ) -> int:
     """A model that the call decides: what it was specialised for."""
     import time

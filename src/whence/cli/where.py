@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whence.cli.common import Subparsers, add_model, add_times, questioned
+from whence.cli.common import Subparsers, add_model, add_times, called, questioned
 from whence.support.errors import PipelineError
 
 
@@ -28,6 +28,9 @@ def _where(args: argparse.Namespace) -> int:
 
     if args.all and args.layer is not None:
         raise PipelineError("--all: expected no --layer beside it, got both")
+    if args.layer is not None and not args.times:
+        print(called(args).where(args.layer))
+        return 0
     compiled = questioned(args, args.layer)
     artifact = compiled.artifact
     times = measure(compiled) if args.times else None

@@ -12,7 +12,7 @@ relay.func @pads(%x: tensor<1x4x8x8xf32> loc("x"), %w: tensor<2x4x3x3xf32> loc("
 
 // CHECK-LABEL: @pads(
 // CHECK-NEXT: %0 = relay.nn.conv2d %x, %w {padding = [2, 2, 2, 2]} : {{.*}} loc(fused["conv", "pad"])
-// CHECK-NEXT: %1 = relay.nn.avg_pool2d %x {count_include_pad = true, pool_size = [2, 2], padding = [1, 1, 1, 1]} : {{.*}} loc(fused["pool", "edge", "zero"])
+// CHECK-NEXT: %1 = relay.nn.avg_pool2d %x {pool_size = [2, 2], padding = [1, 1, 1, 1], count_include_pad = true} : {{.*}} loc(fused["pool", "edge", "zero"])
 // CHECK-NEXT: relay.return %0, %1 : tensor<1x2x10x10xf32>, tensor<1x4x9x9xf32> loc("return")
 
 // A maximum of zeros is another one, and batches are padded by nobody.

@@ -1,0 +1,95 @@
+"""Values for the parameters of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...dialects.element_types import tensor_type
+from ...provenance.diagnostics import message
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from .expr import (
+    Call,
+    Clause,
+    Constant,
+    Expr,
+    Function,
+    If,
+    Let,
+    Match,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    children,
+    post_order,
+)
+from .type_text import spelled
+
+
+def bind_params(function: Function, params: Mapping[str, Array]) -> Function:
+    """The function with constants for the parameters of these names; what is no parameter is left out.
+
+    The given function stays as it is. Raises FrontendError where a value is not of the type that the parameter states.
+    """
+    constants: dict[Expr, Expr] = {}
+    for param in function.params:
+        if (value := params.get(param.name_hint)) is None:
+            continue
+        type_ = tensor_type(value)
+        if param.type_annotation is not None and param.type_annotation != type_:
+            location = None if param.span is None else param.span.location
+            expected = spelled(param.type_annotation)
+            raise FrontendError(message(f"parameter %{param.name_hint}", expected, spelled(type_), location))
+        constants[param] = Constant(value, span=param.span)
+    if not constants:
+        return function
+    left = [param for param in function.params if param not in constants]
+    return replace(function, params=left, body=substituted(function.body, constants))
+
+
+def substituted(root: Expr, given: Mapping[Expr, Expr]) -> Expr:
+    """An expression with others in the place of some; what has none of them in it is shared, not copied."""
+    made: dict[Expr, Expr] = dict(given)
+
+    def new(expr: Expr) -> Any:
+        return made.get(expr, expr)
+
+    for node in post_order(root):
+        if node in made:
+            continue
+        if any(part in made for part in children(node)):
+            made[node] = replace(node, **_fields(node, new))
+    return made.get(root, root)
+
+
+def _fields(node: Expr, new: Callable[[Expr], Any]) -> dict[str, Any]:
+    """The parts of a node, after `new`."""
+    match node:
+        case Tuple():
+            return {"fields": [new(field) for field in node.fields]}
+        case TupleGetItem():
+            return {"tuple_value": new(node.tuple_value)}
+        case Call():
+            return {"op": new(node.op), "args": [new(arg) for arg in node.args]}
+        case Function():
+            return {"body": new(node.body)}
+        case Let():
+            return {"value": new(node.value), "body": new(node.body)}
+        case If():
+            names = ("cond", "true_branch", "false_branch")
+            return {name: new(getattr(node, name)) for name in names}
+        case RefCreate():
+            return {"value": new(node.value)}
+        case RefRead():
+            return {"ref": new(node.ref)}
+        case RefWrite():
+            return {"ref": new(node.ref), "value": new(node.value)}
+        case Match():
+            clauses = [Clause(clause.lhs, new(clause.rhs)) for clause in node.clauses]
+            return {"data": new(node.data), "clauses": clauses}
+        case _:
+            return {}

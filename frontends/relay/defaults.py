@@ -1,0 +1,60 @@
+"""Attributes of operators in TVM's order, with their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, cast
+
+from ...dialects.relay import OPERATORS
+from ...dialects.relay.attributes import to_python
+from ...support.dtypes import python_number
+from .operators import name_of
+
+REQUIRED = object()
+"""In the place of a default: an attribute that must be given, or may be None."""
+_LAST = ("count_include_pad", "select_last_index", "unbiased")
+"""Attributes that TVM declares behind those that its operators share, and we before."""
+_ORDERS = {
+    "nn.conv1d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
+    "nn.conv2d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
+    "nn.conv3d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
+    "nn.max_pool1d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
+    "nn.max_pool2d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
+    "nn.max_pool3d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
+    "nn.avg_pool1d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
+    "nn.avg_pool2d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
+    "nn.avg_pool3d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
+    "argmax": ("axis", "keepdims", "select_last_index", "exclude"),
+    "argmin": ("axis", "keepdims", "select_last_index", "exclude"),
+}
+"""TVM's order, where it is another than ours; other attributes follow in ours."""
+
+
+@cache
+def defaults() -> Mapping[str, Mapping[str, Any]]:
+    """Per operator its attributes in order, with their defaults."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for op in OPERATORS:
+        name = name_of(op)
+        values = {
+            key: REQUIRED if d.default_value is None else to_python(d.default_value)
+            for key, d in op.declared_attributes().items()
+        }
+        order = [*_ORDERS.get(name, ()), *(key for key in values if key not in _LAST)]
+        found[name] = {key: values[key] for key in dict.fromkeys([*order, *values]) if key in values}
+    return found
+
+
+def plain(value: Any) -> Any:
+    """An attribute's value as defaults are: a tuple for a list, a number of Python for one of numpy."""
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, cast("Sequence[Any]", value)))
+    return python_number(value)
+
+
+def completed(op: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a call, those left out with their defaults; what is None is left out."""
+    found = {key: value for key, value in defaults().get(op, {}).items() if value is not REQUIRED}
+    found.update((key, plain(value)) for key, value in attrs.items() if value is not None)
+    return found

@@ -1,0 +1,291 @@
+"""What the parser does when it has read a rule of the grammar: declarations and types. No tree is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from lark import Token, Transformer
+from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr, TensorType
+from xdsl.ir import Attribute, TypeAttribute
+
+from ...dialects.relay.types import UNIT, RefType, TypeVar, adt_type, function_type, tuple_type
+from ...provenance.span import SourceName, Span
+from ..relay.expr import Constructor, Expr, Program, TypeData, Var, VirtualDevice
+from .diagnostics import DiagnosticContext
+from .layout import span_of
+from .literals import BadNumberError, number
+from .metadata import DIMENSIONS, MetaTable, UnknownNode
+from .scopes import Names
+from .types import DEEPEST, dtype_of, scalar
+from .values import Meta, Named, Number, Type, Value
+
+VERSION = '#[version = "0.0.5"]'
+
+
+class Declarations(Transformer[Any, Any]):
+    """The actions of what is no expression. `begin` is called before a text is read."""
+
+    context: DiagnosticContext
+    names: Names
+    table: MetaTable
+    source: SourceName
+    made: list[Expr]
+    """The expressions that may have a span, in the order in which they end in the text."""
+
+    def begin(self, context: DiagnosticContext, program: Program, table: MetaTable) -> None:
+        self.context = context
+        self.names = Names(program)
+        self.table = table
+        self.source = SourceName(context.file)
+        self.made = []
+
+    def span(self, first: Token, last: Token) -> Span:
+        return Span(self.source, first.line or 0, last.end_line or 0, first.column or 0, last.end_column or 0)
+
+    def error(self, message: str, first: Token, last: Token | None = None, help: str = "") -> None:
+        self.context.emit(message, self.span(first, last or first), help)
+
+    # -- modules
+
+    def module(self, items: list[Any]) -> Program:
+        self._version(items[0])
+        return self.names.program
+
+    def expression(self, items: list[Any]) -> Expr:
+        if len(items) == 2:
+            self._version(items[0])
+        return items[-1].expr
+
+    def _version(self, token: Token) -> None:
+        if "".join(token.split()) != "".join(VERSION.split()):
+            self.error("invalid semantic version", token, help=f"expected {VERSION}")
+
+    def definitions(self, _: list[Any]) -> None:
+        """Definitions are in the program since they were read."""
+
+    def type_parameters(self, items: list[Token]) -> list[str]:
+        """Type variables, until what they belong to has been read and closes their scope."""
+        self.names.type_variables.push()
+        found = [token for token in items if token.type == "IDENT"]
+        for token in found:
+            if not self.names.type_variables.add(str(token), str(token)):
+                self.error(f"a type variable with the name `{token}` was previously declared here", token)
+        return [str(token) for token in found]
+
+    def type_head(self, items: list[Any]) -> TypeData:
+        name = cast(Token, items[2] if items[0].type == "EXTERN" else items[1])
+        params = cast("list[str]", items[-1]) if isinstance(items[-1], list) else []
+        data = TypeData(str(name), params, [])
+        types = self.names.program.types
+        if name in types:
+            self.error(f"a type definition with the name `{name}` was previously defined", name)
+        elif str(name) in self.names.constructors:
+            self.error(f"a constructor with the name `{name}` was previously defined", name)
+        else:
+            types[str(name)] = data
+        return data
+
+    extern_head = type_head
+
+    def constructor(self, items: list[Any]) -> tuple[Token, list[Attribute]]:
+        return items[0], [self.known(item, items[0]) for item in items[1:] if isinstance(item, Type)]
+
+    def type_definition(self, items: list[Any]) -> None:
+        data = cast(TypeData, items[0])
+        found: list[Constructor] = []
+        types = self.names.program.types
+        for item in items[1:]:
+            if not isinstance(item, tuple):
+                continue
+            name, inputs = cast("tuple[Token, list[Attribute]]", item)
+            if name in self.names.constructors or any(one.name_hint == name for one in found):
+                self.error(f"a constructor with the name `{name}` was previously defined", name)
+            elif name != data.header and name in types:
+                self.error(f"a type definition with the name `{name}` was previously defined", name)
+            else:
+                found.append(Constructor(str(name), inputs, data.header, len(found)))
+        data.constructors = found
+        self.names.declare(data)
+        self.close_type_variables(data.type_vars)
+
+    def extern_definition(self, items: list[Any]) -> None:
+        for item in items:
+            if isinstance(item, tuple):
+                self.error("an extern type may not have any constructors", cast("tuple[Token, Any]", item)[0])
+                break
+        self.close_type_variables(items[0].type_vars)
+
+    def close_type_variables(self, params: Sequence[str]) -> None:
+        if params:
+            self.names.type_variables.pop()
+
+    # -- variables
+
+    def var(self, items: list[Token]) -> Var:
+        token = items[0]
+        var = Var(token[1:], None, span=self.span(token, token))
+        self.made.append(var)
+        return var
+
+    def annotated_var(self, items: list[Any]) -> Var:
+        token = cast(Token, items[0])
+        var = Var(token[1:], None, span=self.span(token, token))
+        self.made.append(var)
+        for item in items[1:]:
+            match item:
+                case Type():
+                    var.type_annotation = item.type
+                case Named(key="virtual_device", value=VirtualDevice() as device):
+                    var.virtual_device = device
+                case Named():
+                    self.error("expected virtual_device=meta[VirtualDevice][..]", item.first, item.last)
+                case _:
+                    var.span = span_of(item)
+        return var
+
+    def annotated_type(self, items: list[Any]) -> Type:
+        return items[1]
+
+    def annotated_device(self, items: list[Any]) -> Named:
+        return items[1]
+
+    def annotated_info(self, items: list[Token]) -> Token:
+        return items[0]
+
+    # -- attributes
+
+    def attribute(self, items: list[Any]) -> Named:
+        key, equal, value = items
+        return Named(str(key), value.value, key, equal)
+
+    def number(self, items: list[Token]) -> Number:
+        *signs, digits = items
+        try:
+            value, exact = number(str(digits), len(signs) % 2 == 1)
+        except BadNumberError as error:
+            self.error(str(error), items[0], digits)
+            value, exact = number("0", False)
+        return Number(value, exact, items[0], digits)
+
+    def number_value(self, items: list[Number]) -> Value:
+        return Value(items[0].exact)
+
+    def string_value(self, items: list[Token]) -> Value:
+        return Value(str(items[0])[1:-1])
+
+    def true_value(self, _: list[Token]) -> Value:
+        return Value(True)
+
+    def false_value(self, _: list[Token]) -> Value:
+        return Value(False)
+
+    def none_value(self, _: list[Token]) -> Value:
+        return Value(None)
+
+    def meta_value(self, items: list[Meta]) -> Value:
+        entry = items[0].entry
+        if isinstance(entry, UnknownNode):
+            self.error(f"expected an attribute, got a {entry.type_key}", items[0].first, items[0].last)
+        return Value(entry)
+
+    def list_value(self, items: list[Any]) -> Value:
+        values = [item for item in items if isinstance(item, Value)]
+        return Value([value.value for value in values], self.deeper(values, items[0]))
+
+    def deeper(self, parts: Sequence[Any], at: Token) -> int:
+        """How far what is made of `parts` nests; past the limit this is an error, and said once."""
+        depth = 1 + max((part.depth for part in parts), default=0)
+        if depth == DEEPEST:
+            self.error(f"expected what nests less than {DEEPEST} deep", at)
+            self.context.fail()
+        return depth
+
+    def meta(self, items: list[Token]) -> Meta:
+        kind, index = str(items[2]), str(items[5])
+        entries = self.table.get(kind)
+        if entries is None:
+            self.error(f"no entry in the meta table for `{kind}`", items[0], items[-1])
+        elif not index.isdigit() or int(index) >= len(entries):
+            self.error(f"the node index `{index}` is out of bounds for `{kind}`", items[0], items[-1])
+        else:
+            return Meta(entries[int(index)], items[0], items[-1])
+        return Meta(None, items[0], items[-1])
+
+    # -- types
+
+    def known(self, type_: Type, at: Token) -> Attribute:
+        """A type that must be given."""
+        if type_.type is None:
+            self.error("expected a type, got `_`, which stands for the whole type of a variable only", at)
+            return UNIT
+        return type_.type
+
+    def _types(self, items: Sequence[Any]) -> list[Type]:
+        return [item for item in items if isinstance(item, Type)]
+
+    def unknown_type(self, _: list[Token]) -> Type:
+        return Type(None)
+
+    def named_type(self, items: list[Any]) -> Type:
+        token = cast(Token, items[0])
+        given = self._types(items)
+        data = self.names.program.types.get(str(token))
+        if not given and self.names.type_variables.get(str(token)) is not None:
+            return Type(TypeVar(StringAttr(str(token))))
+        if data is not None:
+            if len(given) != len(data.type_vars):
+                wanted = len(data.type_vars)
+                self.error(f"expected {wanted} type arguments for `{token}`, got {len(given)}", token)
+            return Type(adt_type(data.header, [self.known(one, token) for one in given]), self.deeper(given, token))
+        element = dtype_of(str(token))
+        if element is None or given:
+            self.error(f"a type with the name `{token}` has not been declared", token)
+            return Type(UNIT)
+        return Type(scalar(element))
+
+    def dimension(self, items: list[Any]) -> int:
+        item = items[0]
+        if isinstance(item, Meta):
+            match item.entry:
+                case int() as extent:
+                    return extent
+                case UnknownNode(type_key=key) if key in DIMENSIONS:
+                    return DYNAMIC_INDEX
+                case None:
+                    return 1
+                case _:
+                    self.error("expected the extent of an axis", item.first, item.last)
+                    return 1
+        if item.type == "QUESTION":
+            return DYNAMIC_INDEX
+        if not item.isdigit() or int(item) >= 1 << 62:
+            self.error(f"expected the extent of an axis, got `{item}`", item)
+            return 1
+        return int(item)
+
+    def shape(self, items: list[Any]) -> list[int]:
+        return [item for item in items if isinstance(item, int)]
+
+    def tensor_type(self, items: list[Any]) -> Type:
+        token = cast(Token, items[4])
+        element = dtype_of(str(token))
+        if element is None:
+            self.error(f"expected a dtype such as float32, got `{token}`", token)
+            return Type(UNIT)
+        return Type(TensorType(element, cast("list[int]", items[2])))
+
+    def tuple_type(self, items: list[Any]) -> Type:
+        fields = self._types(items)
+        return Type(tuple_type([self.known(field, items[0]) for field in fields]), self.deeper(fields, items[0]))
+
+    def function_type(self, items: list[Any]) -> Type:
+        *inputs, output = types = self._types(items)
+        params = cast("list[str]", items[1]) if isinstance(items[1], list) else []
+        self.close_type_variables(params)
+        made = function_type(params, [self.known(t, items[0]) for t in inputs], self.known(output, items[0]))
+        return Type(made, self.deeper(types, items[0]))
+
+    def ref_type(self, items: list[Any]) -> Type:
+        inner = cast(TypeAttribute, self.known(items[2], items[0]))
+        return Type(RefType(inner), self.deeper([items[2]], items[0]))

@@ -1,0 +1,72 @@
+"""Attributes of operators and functions as text: those that are not the default, in TVM's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from ...support.dtypes import Array
+from ..relay.defaults import defaults, plain
+from ..relay.expr import VirtualDevice
+from .expressions import ATTRS_TYPE_KEY
+from .literals import float_digits
+from .metadata import CONSTANT, DEVICE, STRING, MetadataWriter
+
+_WITHOUT_DEFAULT = {
+    "nn.dense": ("units",),
+    "nn.matmul": ("units",),
+    "nn.contrib_dense_pack": ("units",),
+    "qnn.dense": ("units",),
+    "transpose": ("axes",),
+}
+"""Attributes that TVM shows even where there is nothing to say."""
+
+
+def operator_attributes(op: str, attrs: Mapping[str, Any], meta: MetadataWriter) -> Iterator[str]:
+    """`key=value` for what was given and is not the default; without one, for what is not None."""
+    declared = defaults().get(op, {})
+    always = _WITHOUT_DEFAULT.get(op, ())
+    for key, default in declared.items():
+        value = attrs.get(key)
+        if key in always or (key in attrs and value is not None and plain(value) != default):
+            yield f"{key}={value_text(value, meta)}"
+    for key, value in attrs.items():
+        if key not in declared and value is not None:
+            yield f"{key}={value_text(value, meta)}"
+
+
+def call_attributes(attrs: Mapping[str, Any], meta: MetadataWriter) -> Iterator[str]:
+    """The attributes of a call of no operator, what says their kind last."""
+    for key in sorted(attrs, key=lambda key: key == ATTRS_TYPE_KEY):
+        yield f"{key}={value_text(attrs[key], meta)}"
+
+
+def function_attributes(attrs: Mapping[str, Any], meta: MetadataWriter) -> Iterator[str]:
+    for key, value in attrs.items():
+        yield f"{key}={value_text(value, meta)}"
+
+
+def value_text(value: Any, meta: MetadataWriter) -> str:
+    """How the text spells an attribute's value."""
+    match value:
+        case None | bool():
+            return str(value)
+        case np.generic():
+            return value_text(value.item(), meta)
+        case int():
+            return str(value)
+        case float():
+            return f"{float_digits(value)}f"
+        case str() if '"' in value or "\n" in value:
+            return meta.reference(STRING, value, value)
+        case str():
+            return f'"{value}"'
+        case VirtualDevice():
+            return meta.reference(DEVICE, value, value)
+        case np.ndarray():
+            array = cast(Array, value)
+            return meta.reference(CONSTANT, array, id(array))
+        case _:
+            return f"[{', '.join(value_text(one, meta) for one in value)}]"

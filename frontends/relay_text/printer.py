@@ -1,0 +1,326 @@
+"""Expressions and programs -> Relay text, in TVM's format 0.0.5.
+
+`Printer._visit` is written as if it called itself; `_run` keeps what waits on a stack of its own, so that depth costs
+nothing. Where a source map is wanted, each expression that may have a span leaves a mark behind its text; the marks,
+found in the order of the text and taken out, say which expression is which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from typing import TypeAlias, cast
+
+from xdsl.ir import Attribute
+
+from ...support.errors import FrontendError
+from ..relay.expr import (
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    Program,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    TypeData,
+    Var,
+)
+from ..relay.type_text import spelled
+from .attributes import call_attributes, function_attributes, operator_attributes, value_text
+from .identifiers import UniqueNames, global_name, variable_name
+from .layout import span_comments, span_of
+from .literals import scalar_text
+from .metadata import CONSTANT, MetadataWriter
+from .placement import Placement, Scope
+from .types import tuple_text
+
+Annotate: TypeAlias = Callable[[Expr], str]
+Visit: TypeAlias = Generator[tuple[Expr, bool], str, str]
+"""Asks for the text of an expression, and whether it may be in line; gets it; ends with a text of its own."""
+_MARK = re.compile("\0([0-9]+)\0")
+_COMMENTED = (Constant, Call, Var, Function, Tuple, TupleGetItem)
+"""What TVM shows type and span of."""
+
+
+class Printer:
+    """Prints functions and types one after the other; names and numbers are those of one text."""
+
+    def __init__(self, annotate: Annotate | None, marks: bool):
+        self.meta = MetadataWriter()
+        self.names: dict[str, str] = {}
+        """Names of variables that the text spells otherwise: as in the text -> as they are."""
+        self.marked: list[Expr] = []
+        self.lossy = False
+        """Whether the text alone would give some expression another span or name."""
+        self._spans: set[bool] = set()
+        self._annotate = annotate
+        self.marks = marks
+        self._unique = UniqueNames()
+        self._globals: dict[str, str] = {}
+        self._global_names = UniqueNames()
+        self._temporaries = 0
+        self._memo: dict[Expr, str] = {}
+        self._types: dict[int, tuple[Attribute, str]] = {}
+        self._placement = Placement()
+
+    # -- programs
+
+    def program(self, program: Program) -> str:
+        for name in sorted(program.functions):
+            self._global(name)
+        parts = [self._type_data(program.types[name]) for name in sorted(program.types)]
+        parts += [self._definition(name, program.functions[name]) for name in sorted(program.functions)]
+        return "\n".join(f"{part}\n" for part in parts)
+
+    def expression(self, root: Expr) -> str:
+        self._memo = {}
+        self._placement = Placement.of(root, 0)
+        scope = self._placement.scopes[root]
+        scope.lines.append(self._run(root, True))
+        return "\n".join(scope.lines)
+
+    def _type_data(self, data: TypeData) -> str:
+        params = f"[{', '.join(data.type_vars)}]" if data.type_vars else ""
+        lines = [f"type {data.header}{params} {{"]
+        for constructor in data.constructors:
+            inputs = ", ".join(map(self._type, constructor.inputs))
+            lines.append(f"  {constructor.name_hint}({inputs})," if inputs else f"  {constructor.name_hint},")
+        return "\n".join([*lines, "}"])
+
+    def _definition(self, name: str, function: Function) -> str:
+        self._memo = {}
+        self._placement = Placement.of(function, 0)
+        text = self._finish(self._function(function, f"def @{self._global(name)}"))
+        return f"{text}{self._mark(function)}"
+
+    def _global(self, name: str) -> str:
+        if (found := self._globals.get(name)) is None:
+            found = self._globals[name] = self._global_names.unique(global_name(name))
+        return found
+
+    # -- the walk
+
+    def _run(self, expr: Expr, room: bool) -> str:
+        return known if (known := self._known(expr)) is not None else self._finish(self._visit(expr, room))
+
+    def _finish(self, visit: Visit) -> str:
+        """Run a visit, and those that it asks for, to their ends."""
+        stack = [visit]
+        text: str | None = None
+        while True:
+            try:
+                expr, room = stack[-1].send(cast(str, text)) if text is not None else next(stack[-1])
+            except StopIteration as end:
+                stack.pop()
+                text = cast(str, end.value)
+                if not stack:
+                    return text
+                continue
+            text = self._known(expr)
+            if text is None:
+                stack.append(self._visit(expr, room))
+
+    def _known(self, expr: Expr) -> str | None:
+        """The text of what has one already, or needs no other's for its own."""
+        if (found := self._memo.get(expr)) is not None:
+            return found
+        match expr:
+            case Constant():
+                text = scalar_text(expr.data) or self.meta.reference(CONSTANT, expr.data, id(expr.data))
+                text += self._info(expr)
+            case GlobalVar():
+                text = f"@{self._global(expr.name_hint)}"
+            case Op():
+                text = expr.name
+            case Constructor():
+                text = expr.name_hint
+            case Var():
+                scope = self._placement.scopes.get(expr)
+                definition = self._define(expr)
+                if scope is not None:
+                    scope.lines.append(f"free_var {definition};")
+                return self._memo[expr]
+            case _:
+                return None
+        self._memo[expr] = text
+        return text
+
+    def _visit(self, expr: Expr, room: bool) -> Visit:
+        """The text of an expression where it is used: its own if there is room for it, or its variable."""
+        placement = self._placement
+        if isinstance(expr, Let):
+            text = yield from self._let(expr)
+        else:
+            text = yield from self._own(expr)
+            text += self._info(expr)
+        if room and placement.in_line(expr):
+            return text
+        name = self._memo[expr] = f"%{self._temporaries}"
+        self._temporaries += 1
+        placement.scopes[expr].lines.append(f"{name} = {text};")
+        return name
+
+    def _own(self, expr: Expr) -> Visit:
+        match expr:
+            case Call():
+                return (yield from self._call(expr))
+            case Tuple():
+                fields: list[str] = []
+                for field in expr.fields:
+                    fields.append((yield field, False))
+                return tuple_text(fields)
+            case TupleGetItem():
+                return f"{(yield expr.tuple_value, False)}.{expr.index}"
+            case Function():
+                return (yield from self._function(expr, "fn "))
+            case If():
+                then, other = self._placement.opened[expr]
+                condition = yield expr.cond, False
+                then_text = yield from self._body(expr.true_branch, then)
+                other_text = yield from self._body(expr.false_branch, other)
+                return f"if ({condition}) {then_text} else {other_text}"
+            case Match():
+                return (yield from self._match(expr))
+            case RefCreate():
+                return f"ref({(yield expr.value, False)})"
+            case RefRead():
+                return f"ref_read({(yield expr.ref, False)})"
+            case RefWrite():
+                ref = yield expr.ref, False
+                value = yield expr.value, False
+                return f"ref_write({ref}, {value})"
+            case _:
+                raise FrontendError(f"Relay text: expected an expression of Relay, got {type(expr).__name__}")
+
+    def _call(self, call: Call) -> Visit:
+        args: list[str] = []
+        for arg in call.args:
+            args.append((yield arg, False))
+        callee = yield call.op, False
+        op = call.op
+        if isinstance(op, Op):
+            args.extend(operator_attributes(op.name, call.attrs, self.meta))
+        elif isinstance(op, Constructor) and not op.inputs:
+            return callee
+        else:
+            args.extend(call_attributes(call.attrs, self.meta))
+        return f"{callee}({', '.join(args)})"
+
+    def _let(self, let: Let) -> Visit:
+        """A let and those right below it; in parentheses, the value of the first is computed before them."""
+        placement = self._placement
+        flat = placement.flat(let)
+        scope = placement.scopes[let] if flat else placement.opened[let][0]
+        current = let
+        while True:
+            definition = self._define(current.var)
+            value = yield current.value, not isinstance(current.value, Let)
+            scope.lines.append(f"let {definition} = {value};{self._mark(current)}")
+            body = current.body
+            if not (isinstance(body, Let) and placement.flat(body) and body not in self._memo):
+                break
+            current = body
+        result = yield body, True
+        if flat:
+            return result
+        return self._enclosed("(", result, scope, ")")
+
+    def _body(self, result: Expr, scope: Scope) -> Visit:
+        text = yield result, True
+        return self._enclosed("{", text, scope, "}")
+
+    def _enclosed(self, opening: str, result: str, scope: Scope, closing: str) -> str:
+        line = "\n" + " " * scope.indent
+        return f"{opening}{line}{line.join([*scope.lines, result])}{line[:-2]}{closing}"
+
+    def _function(self, function: Function, prefix: str) -> Visit:
+        params = f"[{', '.join(function.type_params)}]" if function.type_params else ""
+        given = [self._define(param) for param in function.params]
+        given.extend(function_attributes(function.attrs, self.meta))
+        result = f"-> {self._type(function.ret_type)} " if function.ret_type is not None else ""
+        (scope,) = self._placement.opened[function]
+        body = yield from self._body(function.body, scope)
+        return f"{prefix}{params}({', '.join(given)}) {result}{body}"
+
+    def _match(self, match: Match) -> Visit:
+        data = yield match.data, False
+        own = self._placement.scopes[match].indent
+        lines = [f"{'match' if match.complete else 'match?'} ({data}) {{"]
+        for clause, scope in zip(match.clauses, self._placement.opened.get(match, ()), strict=True):
+            pattern = self._pattern(clause.lhs)
+            body = yield from self._body(clause.rhs, scope)
+            lines.append(f"{' ' * (own + 2)}{pattern} => {body},")
+        return "\n".join([*lines, f"{' ' * own}}}"])
+
+    # -- parts
+
+    def _pattern(self, pattern: Pattern) -> str:
+        match pattern:
+            case PatternVar():
+                return self._define(pattern.var)
+            case PatternConstructor():
+                inner = ", ".join(map(self._pattern, pattern.patterns))
+                return f"{pattern.constructor.name_hint}({inner})" if inner else pattern.constructor.name_hint
+            case PatternTuple():
+                return tuple_text(list(map(self._pattern, pattern.patterns)))
+            case _:
+                return "_"
+
+    def _define(self, var: Var) -> str:
+        """A variable where it is bound."""
+        name = self._unique.unique(variable_name(var.name_hint))
+        if name != var.name_hint:
+            self.names[name] = var.name_hint
+            self.lossy |= variable_name(var.name_hint) not in (var.name_hint, f"v{var.name_hint}")
+        self._memo[var] = f"%{name}"
+        text = f"%{name}"
+        if var.virtual_device is not None:
+            text += f" {{virtual_device={value_text(var.virtual_device, self.meta)}}}"
+        if var.type_annotation is not None:
+            text += f": {self._type(var.type_annotation)}"
+        return text + self._info(var)
+
+    def _type(self, type_: Attribute) -> str:
+        if (found := self._types.get(id(type_))) is None:
+            found = self._types[id(type_)] = type_, spelled(type_)
+        return found[1]
+
+    def _info(self, expr: Expr) -> str:
+        """The comment behind an expression, and its mark."""
+        if self._annotate is not None:
+            return self._annotate(expr)
+        comment = ""
+        if isinstance(expr, _COMMENTED) and not (expr.type is None and expr.span is None):
+            inner, outer = span_comments(expr.span)
+            shown = f" ty={self._type(expr.type)}" if expr.type is not None else ""
+            comment = (f" /*{shown}{inner} */" if shown or inner else "") + outer
+        return comment + self._mark(expr, comment)
+
+    def _mark(self, expr: Expr, comment: str = "") -> str:
+        if not self.marks:
+            return ""
+        self._spans.add(expr.span is None)
+        # Where there are spans at all, what has none keeps none; elsewhere its place in the text is better than none.
+        self.lossy |= len(self._spans) == 2
+        if expr.span is not None and not self.lossy:
+            said = comment[comment.rfind(" /* si=") + 1 :] if " /* si=" in comment else comment.strip()
+            self.lossy = not said or span_of(said) != expr.span
+        self.marked.append(expr)
+        return f"\0{len(self.marked) - 1}\0"
+
+    def unmarked(self, text: str) -> tuple[str, Sequence[Expr]]:
+        """A text without marks, and the expressions that the marks are of."""
+        return _MARK.sub("", text), [self.marked[int(index)] for index in _MARK.findall(text)]

@@ -1,0 +1,35 @@
+"""What the text says of types beyond `relay.type_text`: dtypes, and how far things may nest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerType, TensorType, VectorType
+from xdsl.ir import Attribute
+
+from ...dialects.element_types import DTYPES
+
+_VECTOR = re.compile(r"([a-z]+[0-9]+)x([0-9]+)")
+DEEPEST = 200
+"""How far types, patterns and lists of attributes may nest."""
+
+
+def dtype_of(name: str) -> Attribute | None:
+    """The element type of a dtype such as `float32` or `int8x4`; None for what is none."""
+    if (found := DTYPES.get(name)) is not None:
+        return found
+    if (vector := _VECTOR.fullmatch(name)) is None or not 1 < int(vector[2]) < 1 << 16:
+        return None
+    element = IntegerType(1) if vector[1] == "uint1" else DTYPES.get(vector[1])
+    return VectorType(element, [int(vector[2])]) if element is not None else None
+
+
+def scalar(element: Attribute) -> TensorType[Attribute]:
+    """The type of a tensor without axes."""
+    return TensorType(element, [])
+
+
+def tuple_text(fields: Sequence[str]) -> str:
+    """`()`, `(1,)`, `(1, 2)`."""
+    return f"({fields[0]},)" if len(fields) == 1 else f"({', '.join(fields)})"

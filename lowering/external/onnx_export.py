@@ -1,0 +1,301 @@
+"""A relay function as an ONNX model: what the operators of one are as nodes.
+
+Operators are those on float32 whose meaning ONNX has as it is; `exports` says which, attributes included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...provenance.diagnostics import fail
+from ...provenance.span import layer_names
+from ...support.dtypes import Array
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto, TensorProto
+
+OPSET = 17
+_IR_VERSION = 8
+
+
+@dataclass
+class Graph:
+    """Nodes so far, and the names of values."""
+
+    nodes: list[NodeProto] = field(default_factory=lambda: list["NodeProto"]())
+    initializers: list[TensorProto] = field(default_factory=lambda: list["TensorProto"]())
+    names: dict[SSAValue, str] = field(default_factory=lambda: dict[SSAValue, str]())
+    layers: str = ""
+    """Of the operator in hand."""
+
+    def constant(self, array: Array) -> str:
+        """The name of a constant."""
+        from onnx import numpy_helper
+
+        name = f"c{len(self.initializers)}"
+        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def shape(self, extents: Sequence[int]) -> str:
+        """The name of a constant list of ints."""
+        return self.constant(np.array(extents, np.int64))
+
+    def node(self, kind: str, inputs: Sequence[str], **attributes: Any) -> str:
+        """Add a node of one output; its name."""
+        from onnx import helper
+
+        number = len(self.nodes)
+        name = f"v{number}"
+        made = helper.make_node(kind, list(inputs), [name], name=f"{kind}_{number}", doc_string=self.layers)
+        made.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self.nodes.append(made)
+        return name
+
+
+Emit: TypeAlias = Callable[[Graph, Operator, Sequence[str]], str]
+Holds: TypeAlias = Callable[[Operator], bool]
+
+
+def _anything(op: Operator) -> bool:
+    return True
+
+
+def _plain(kind: str, *copied: str) -> Emit:
+    """A node of the same operands; `copied` are attributes of the same name and meaning."""
+
+    def emit(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+        return graph.node(kind, inputs, **{name: op.signature.get(name) for name in copied})
+
+    return emit
+
+
+def _reshaped(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    return graph.node("Reshape", [inputs[0], graph.shape(shape_of(op.results[0]))])
+
+
+def _expanded(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    return graph.node("Expand", [inputs[0], graph.shape(shape_of(op.results[0]))])
+
+
+def _transposed(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    rank = len(shape_of(op.operands[0]))
+    axes = op.signature.get("axes")
+    return graph.node("Transpose", inputs, perm=[a % rank for a in axes] if axes else list(range(rank))[::-1])
+
+
+def _clip(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    bounds = [graph.constant(np.array(op.signature.get(name), np.float32)) for name in ("a_min", "a_max")]
+    return graph.node("Clip", [inputs[0], *bounds])
+
+
+def _conv(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    sig = op.signature
+    return graph.node(
+        "Conv",
+        inputs,
+        strides=sig.ints("strides"),
+        dilations=sig.ints("dilation"),
+        pads=_pads(op),
+        group=sig.int("groups"),
+    )
+
+
+def _pads(op: Operator) -> list[int]:
+    """Before every axis, then behind every axis."""
+    rank, given = len(shape_of(op.operands[0])) - 2, op.signature.ints("padding")
+    if len(given) == 1:
+        return [*given] * (2 * rank)
+    return [*given, *given] if len(given) == rank else [*given]
+
+
+def _unblocked(op: Operator) -> bool:
+    """Whether all layouts are channels first, one axis each."""
+    spatial = "DHW"[-(len(shape_of(op.operands[0])) - 2) :]
+    layouts = {
+        "data_layout": f"NC{spatial}",
+        "layout": f"NC{spatial}",
+        "kernel_layout": f"OI{spatial}",
+        "out_layout": f"NC{spatial}",
+    }
+    given = {name: op.signature.get(name) for name in layouts if name in op.declared_attributes()}
+    return all(value in ("", layouts[name]) for name, value in given.items())
+
+
+def _inside(op: Operator) -> bool:
+    """Whether layouts fit, and no window begins behind the image: ONNX leaves out those that `ceil_mode` makes."""
+    if not _unblocked(op):
+        return False
+    pads, strides = _pads(op), op.signature.ints("strides")
+    axes = zip(shape_of(op.operands[0])[2:], shape_of(op.results[0])[2:], strides, pads, strict=False)
+    return all((count - 1) * stride < extent + before for extent, count, stride, before in axes)
+
+
+def _undilated(op: Operator) -> bool:
+    return _inside(op) and set(op.signature.ints("dilation")) == {1}
+
+
+def _dense(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    return graph.node("Gemm", inputs, transB=1)
+
+
+def _matmul(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    operands = list(inputs)
+    for index, name in enumerate(("transpose_a", "transpose_b")):
+        if op.signature.get(name):
+            rank = len(shape_of(op.operands[index]))
+            perm = [*range(rank - 2), rank - 1, rank - 2]
+            operands[index] = graph.node("Transpose", [operands[index]], perm=perm)
+    return graph.node("MatMul", operands)
+
+
+def _bias_add(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    rank = len(shape_of(op.operands[0]))
+    axis = op.signature.int("axis") % rank
+    shape = [-1 if at == axis else 1 for at in range(rank)]
+    return graph.node("Add", [inputs[0], graph.node("Reshape", [inputs[1], graph.shape(shape)])])
+
+
+def _pool(kind: str, *more: str) -> Emit:
+    def emit(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+        sig = op.signature
+        extra = {name: int(sig.get(name)) for name in more}
+        if kind == "MaxPool":
+            extra["dilations"] = sig.get("dilation")
+        ceil = int(sig.get("ceil_mode"))
+        window = {"kernel_shape": sig.ints("pool_size"), "strides": sig.ints("strides"), "pads": _pads(op)}
+        return graph.node(kind, inputs, ceil_mode=ceil, **window, **extra)
+
+    return emit
+
+
+def _reduced(kind: str) -> Emit:
+    def emit(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+        sig, rank = op.signature, len(shape_of(op.operands[0]))
+        axes = sig.get("axis")
+        chosen = list(range(rank)) if axes is None else sorted(axis % rank for axis in axes)
+        if sig.get("exclude"):
+            chosen = [axis for axis in range(rank) if axis not in chosen]
+        keep = int(sig.get("keepdims"))
+        if kind == "ReduceSum":
+            return graph.node(kind, [inputs[0], graph.shape(chosen)], keepdims=keep)
+        return graph.node(kind, inputs, axes=chosen, keepdims=keep)
+
+    return emit
+
+
+def _reduces(op: Operator) -> bool:
+    """Whether it reduces something: of no axes at all ONNX makes all."""
+    axes = op.signature.get("axis")
+    return not op.signature.get("exclude") and (axes is None or len(axes) > 0)
+
+
+def _layer_norm(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    return graph.node("LayerNormalization", inputs, axis=-1, epsilon=op.signature.get("epsilon"))
+
+
+def _of_last_axis(op: Operator) -> bool:
+    sig = op.signature
+    return sig.int("axis") in (-1, len(sig.shape(0)) - 1) and sig.get("center") and sig.get("scale")
+
+
+_UNARY = {
+    **{"abs": "Abs", "ceil": "Ceil", "cos": "Cos", "erf": "Erf", "exp": "Exp", "floor": "Floor", "log": "Log"},
+    **{"negative": "Neg", "nn.relu": "Relu", "sigmoid": "Sigmoid", "sin": "Sin", "sqrt": "Sqrt", "tanh": "Tanh"},
+}
+_BINARY = {
+    **{"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div"},
+    **{"maximum": "Max", "minimum": "Min", "power": "Pow"},
+}
+
+EXPORTED: Mapping[str, tuple[Emit, Holds]] = {
+    **{name: (_plain(kind), _anything) for name, kind in (*_UNARY.items(), *_BINARY.items())},
+    **{name: (_reshaped, _anything) for name in ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")},
+    **{f"nn.conv{rank}d": (_conv, _unblocked) for rank in (1, 2, 3)},
+    **{f"nn.max_pool{rank}d": (_pool("MaxPool"), _inside) for rank in (1, 2, 3)},
+    **{f"nn.avg_pool{rank}d": (_pool("AveragePool", "count_include_pad"), _undilated) for rank in (1, 2, 3)},
+    **{name: (_reduced(f"Reduce{name.title()}"), _reduces) for name in ("sum", "mean", "max", "min", "prod")},
+    "broadcast_to": (_expanded, _anything),
+    "clip": (_clip, _anything),
+    "concatenate": (_plain("Concat", "axis"), _anything),
+    "nn.batch_matmul": (_matmul, _anything),
+    "nn.bias_add": (_bias_add, _anything),
+    "nn.dense": (_dense, _anything),
+    "nn.global_avg_pool2d": (_plain("GlobalAveragePool"), _unblocked),
+    "nn.global_max_pool2d": (_plain("GlobalMaxPool"), _unblocked),
+    "nn.layer_norm": (_layer_norm, _of_last_axis),
+    "nn.leaky_relu": (_plain("LeakyRelu", "alpha"), _anything),
+    "nn.log_softmax": (_plain("LogSoftmax", "axis"), _anything),
+    "nn.matmul": (_matmul, _anything),
+    "nn.softmax": (_plain("Softmax", "axis"), _anything),
+    "transpose": (_transposed, _anything),
+}
+"""Operator -> how it becomes nodes, and whether an op of the kind can."""
+
+
+def exports(op: Operator) -> bool:
+    """Whether an op can be part of a model: of the table, on float32 tensors of known shape that have elements."""
+    row = EXPORTED.get(op.name.removeprefix("relay."))
+    values = (*op.operands, *op.results)
+    plain = all(element_of(value) == f32 and all(extent > 0 for extent in shape_of(value)) for value in values)
+    return row is not None and plain and row[1](op)
+
+
+def export(module: ModuleOp) -> ModelProto:
+    """The ONNX model of `@main` of a module, calls of other functions included; inputs are `x0`, .., outputs `y0`, ..
+
+    Nodes have the layers that they serve as `doc_string`. Raises VerifyException for an op that ONNX does not have.
+    """
+    from onnx import TensorProto, helper
+
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    main, graph = functions["main"], Graph()
+    for argument in main.block.args:
+        graph.names[argument] = f"x{argument.index}"
+    results = _emit(graph, main, module, functions)
+    outputs = [f"y{number}" for number in range(len(results))]
+    for name, result in zip(outputs, results, strict=True):
+        graph.nodes.append(helper.make_node("Identity", [result], [name]))
+    made = helper.make_graph(
+        graph.nodes,
+        "main",
+        [
+            helper.make_tensor_value_info(f"x{argument.index}", TensorProto.FLOAT, shape_of(argument))
+            for argument in main.block.args
+        ],
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape_of(value))
+            for name, value in zip(outputs, main.return_op.values, strict=True)
+        ],
+        graph.initializers,
+    )
+    opsets = [helper.make_opsetid("", OPSET)]
+    return helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)
+
+
+def _emit(graph: Graph, func: FuncOp, module: ModuleOp, functions: Mapping[str, FuncOp]) -> list[str]:
+    """The nodes of a function whose parameters have names; the names of what it returns."""
+    for op in func.block.ops:
+        graph.layers = ", ".join(layer_names(op.location))
+        operands = [graph.names[value] for value in op.operands]
+        if isinstance(op, ReturnOp):
+            return operands
+        if isinstance(op, ConstantOp):
+            graph.names[op.result] = graph.constant(op.value(module))
+        elif isinstance(op, CallOp) and op.callee.string_value() in functions:
+            callee = functions[op.callee.string_value()]
+            # A function may be called again: its values get new names then.
+            graph.names.update(zip(callee.block.args, operands, strict=True))
+            graph.names.update(zip(op.outputs, _emit(graph, callee, module, functions), strict=True))
+        elif isinstance(op, Operator) and exports(op):
+            graph.names[op.results[0]] = EXPORTED[op.name.removeprefix("relay.")][0](graph, op, operands)
+        else:
+            fail(op, "an operator that ONNX has as it is", op.name)
+    fail(func, "a body that ends in relay.return", "none")

@@ -1,0 +1,83 @@
+"""Copies of what stands in blocks, with other values and types in the place of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
+
+from ...dialects.relay.types import TypeVar, substituted
+
+Retype: TypeAlias = Callable[[Attribute], Attribute]
+"""What type a copy has for that of the original."""
+
+
+def with_types(types: Mapping[str, Attribute]) -> Retype | None:
+    """Has types in the place of type variables; None without any."""
+    given = dict(types)
+    return (lambda type_: substituted(type_, given)) if given else None
+
+
+def clone_block(
+    block: Block, given: dict[SSAValue, SSAValue], add: Callable[[Operation], object], typed: Retype | None = None
+) -> list[SSAValue]:
+    """Copy the ops of a block but the last, and return what that one gives.
+
+    given: what stands for the block's arguments, or for any other value; what is copied is added.
+    add: is called with each copy, in order.
+    """
+    last = block.last_op
+    assert last is not None
+    for op in block.ops:
+        if op is not last:
+            add(clone_op(op, given, typed))
+    return [given.get(value, value) for value in last.operands]
+
+
+def clone_op(op: Operation, given: dict[SSAValue, SSAValue], typed: Retype | None = None) -> Operation:
+    """A copy of an op with what is in it; its results are added to `given`."""
+    retype = typed or _same
+    regions: list[Region] = []
+    for region in op.regions:
+        regions.append(made := Region())
+        for block in region.blocks:
+            made.add_block(new := Block(arg_types=[retype(argument.type) for argument in block.args]))
+            for old, argument in zip(block.args, new.args, strict=True):
+                argument.name_hint, argument.location = old.name_hint, old.location
+                given[old] = argument
+            for inner in block.ops:
+                new.add_op(clone_op(inner, given, typed))
+    copy = type(op).create(
+        operands=[given.get(value, value) for value in op.operands],
+        result_types=[retype(type_) for type_ in op.result_types],
+        attributes=op.attributes.copy(),
+        properties=op.properties.copy(),
+        regions=regions,
+        location=op.location,
+    )
+    for old, result in zip(op.results, copy.results, strict=True):
+        result.name_hint = old.name_hint
+        given[old] = result
+    return copy
+
+
+def _same(type_: Attribute) -> Attribute:
+    return type_
+
+
+def unified(general: Iterable[Attribute], special: Iterable[Attribute]) -> dict[str, Attribute]:
+    """What type variables of the general types stand for in the special ones."""
+    found: dict[str, Attribute] = {}
+    stack = list(zip(general, special, strict=True))
+    while stack:
+        one, other = stack.pop()
+        if isinstance(one, TypeVar):
+            found.setdefault(one.hint.data, other)
+        elif type(one) is type(other) and one != other:
+            if isinstance(one, ArrayAttr):
+                stack += zip(cast(ArrayAttr[Attribute], one), cast(ArrayAttr[Attribute], other), strict=False)
+            elif isinstance(one, ParametrizedAttribute) and isinstance(other, ParametrizedAttribute):
+                stack += zip(one.parameters, other.parameters, strict=False)
+    return found

@@ -1,0 +1,197 @@
+"""Parts of a function between marks: what belongs to which external compiler, and which parts may become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from xdsl.ir import Block, Operation
+
+from ...dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
+from ...dialects.relay.core import ConstantOp, ReturnOp
+from ...provenance.diagnostics import message
+from ...support.errors import PipelineError
+from .analysis.traversal import pre_order
+
+DEFAULT = "default"
+"""The compiler of what no external one takes."""
+
+
+@dataclass(eq=False)
+class Region:
+    """What lies between marks that belong together."""
+
+    compiler: str
+    ops: list[Operation] = field(default_factory=lambda: list[Operation]())
+    """In order, marks apart."""
+    begins: list[CompilerBeginOp] = field(default_factory=lambda: list[CompilerBeginOp]())
+    ends: list[CompilerEndOp] = field(default_factory=lambda: list[CompilerEndOp]())
+
+    @property
+    def members(self) -> list[Operation]:
+        return [*self.begins, *self.ops, *self.ends]
+
+
+class _Sets:
+    """Disjoint sets of numbers."""
+
+    def __init__(self, size: int):
+        self._parents = list(range(size))
+
+    def find(self, one: int) -> int:
+        while self._parents[one] != one:
+            self._parents[one] = one = self._parents[self._parents[one]]
+        return one
+
+    def join(self, one: int, other: int) -> None:
+        """Make the set of `other` a part of that of `one`."""
+        self._parents[self.find(other)] = self.find(one)
+
+
+def find_regions(block: Block) -> list[Region]:
+    """The regions of a block, in order.
+
+    Raises PipelineError when an op reads what is marked for different compilers.
+    """
+    ops = list(block.ops)
+    place = {op: index for index, op in enumerate(ops)}
+    sets = _Sets(len(ops))
+    compilers: dict[int, str] = {}
+
+    def enter(op: Operation, compiler: str, inner: Iterable[Operation]) -> None:
+        here = place[op]
+        for one in inner:
+            sets.join(here, place[one])
+            if compilers.setdefault(place[one], compiler) != compiler:
+                both = f"{compilers[place[one]]} and {compiler}"
+                raise PipelineError(message(op.name, "operands marked for one compiler", both, op.location))
+        compilers[here] = compiler
+
+    for op in ops:
+        producers = [value.owner for value in op.operands]
+        if isinstance(op, CompilerBeginOp):
+            enter(op, op.compiler.data, ())
+        elif isinstance(op, CompilerEndOp):
+            inside = [one for one in producers if isinstance(one, Operation)]
+            enter(op, op.compiler.data, [one for one in inside if not isinstance(one, ConstantOp)])
+        elif not isinstance(op, ReturnOp):
+            inside = [one for one in producers if isinstance(one, Operation) and not isinstance(one, CompilerEndOp)]
+            marked = [one for one in inside if place[one] in compilers]
+            if marked:
+                enter(op, compilers[place[marked[0]]], marked)
+    regions: dict[int, Region] = {}
+    for index, op in enumerate(ops):
+        if index in compilers:
+            region = regions.setdefault(sets.find(index), Region(compilers[index]))
+            if isinstance(op, CompilerBeginOp):
+                region.begins.append(op)
+            elif isinstance(op, CompilerEndOp):
+                region.ends.append(op)
+            else:
+                region.ops.append(op)
+    return list(regions.values())
+
+
+class Parts:
+    """A block as a graph of parts: regions, and single ops outside of them. Parts may be merged."""
+
+    def __init__(self, block: Block, regions: Sequence[Region]):
+        self.members: list[list[Operation]] = [region.members for region in regions]
+        part_of = {op: number for number, members in enumerate(self.members) for op in members}
+        self.first: list[int] = [0] * len(regions)
+        """Where each part begins in the block."""
+        for index, op in enumerate(block.ops):
+            if op not in part_of:
+                part_of[op] = len(self.members)
+                self.members.append([op])
+                self.first.append(index)
+        for index, op in reversed(list(enumerate(block.ops))):
+            self.first[part_of[op]] = index
+        self.part_of: Mapping[Operation, int] = part_of
+        self.reads: list[set[int]] = [set() for _ in self.members]
+        """Part -> those that it reads."""
+        for op, part in part_of.items():
+            read = op.operands if not op.regions else [value for one in pre_order(op) for value in one.operands]
+            for value in read:
+                owner = part_of.get(value.owner) if isinstance(value.owner, Operation) else None
+                if owner is not None and owner != part:
+                    self.reads[part].add(owner)
+        self._sets = _Sets(len(self.members))
+        self._clean: dict[int, set[int]] = {}
+        """Part -> others that are not computed from it, as far as somebody asked."""
+        self._merged: set[int] = set()
+
+    def find(self, part: int) -> int:
+        """The part that one is merged into."""
+        return self._sets.find(part)
+
+    def order(self) -> list[int]:
+        """The parts, each behind those that it reads, else as they begin in the block.
+
+        Raises PipelineError when some read each other: no order of whole parts computes them.
+        """
+        users: list[list[int]] = [[] for _ in self.members]
+        missing = [len(read) for read in self.reads]
+        for part, read in enumerate(self.reads):
+            for one in read:
+                users[one].append(part)
+        ready: list[tuple[int, int]] = []
+        for part, count in enumerate(missing):
+            if not count:
+                heappush(ready, (self.first[part], part))
+        found: list[int] = []
+        while ready:
+            _, part = heappop(ready)
+            found.append(part)
+            for user in users[part]:
+                missing[user] -= 1
+                if not missing[user]:
+                    heappush(ready, (self.first[user], user))
+        if len(found) != len(self.members):
+            stuck = next(part for part, count in enumerate(missing) if count and len(self.members[part]) > 1)
+            where = self.members[stuck][0]
+            expected = "regions of which none reads what is computed of it outside"
+            raise PipelineError(message("compiler regions", expected, "a cycle", where.location))
+        return found
+
+    def merge(self, part: int, other: int) -> bool:
+        """Merge `other` into `part` unless that would make a cycle; whether it was, or they are one already.
+
+        Parts are merged in the order of `order`: nothing reads `part` or what is behind it so far.
+        """
+        one, two = self.find(part), self.find(other)
+        if one == two:
+            return True
+        direct = {self.find(read) for read in self.reads[one]} - {one, two}
+        if self._descends(direct, two):
+            return False
+        # Nothing is computed yet from a part that is not merged with others.
+        if one in self._merged and self._descends({self.find(read) for read in self.reads[two]} - {two}, one):
+            return False
+        self._sets.join(two, one)
+        small, large = sorted((self.reads[one], self.reads[two]), key=len)
+        large |= small
+        self.reads[two], self.reads[one] = large, set()
+        if one in self._merged:
+            self._clean.clear()
+        elif direct:
+            # Whatever reads the part that grew may descend from others now.
+            self._clean = {two: self._clean[two]}
+        self._merged |= {one, two}
+        return True
+
+    def _descends(self, starts: Iterable[int], target: int) -> bool:
+        """Whether some of these parts is computed from `target`."""
+        clean = self._clean.setdefault(target, set())
+        seen: set[int] = set()
+        stack = list(starts)
+        while stack:
+            part = self.find(stack.pop())
+            if part == target:
+                return True
+            if part not in clean and part not in seen:
+                seen.add(part)
+                stack += self.reads[part]
+        clean |= seen
+        return False

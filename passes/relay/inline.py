@@ -1,0 +1,162 @@
+"""relay-inline: functions that are marked so become part of their callers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.relay.core import CallOp, FuncOp
+from ...provenance.ledger import current_ledger
+from ...provenance.span import fuse
+from .analysis.traversal import functions_of, pre_order
+from .cloning import clone_block, unified, with_types
+from .let_blocks import replace_uses
+from .remove_unused_functions import erase_function, symbol_of
+
+
+def is_set(attribute: Attribute | None) -> bool:
+    """Whether an attribute such as `Inline` is there and not 0."""
+    match attribute:
+        case IntegerAttr():
+            return attribute.value.data != 0
+        case IntAttr():
+            return attribute.data != 0
+        case _:
+            return isinstance(attribute, UnitAttr)
+
+
+def is_inlined(func: FuncOp) -> bool:
+    """Whether a function is marked to be inlined, and is neither a kernel nor somebody else's to compile."""
+    return is_set(func.attributes.get("Inline")) and func.primitive is None and "Compiler" not in func.attributes
+
+
+def put_in_place(
+    call: Operation,
+    body: Block,
+    arguments: Sequence[SSAValue],
+    reason: str,
+    *,
+    pattern: str = "Inline",
+    given: Mapping[SSAValue, SSAValue] | None = None,
+) -> list[Operation]:
+    """Put a copy of what a function does in the place of a call with a result for each of the function's.
+
+    body: the block of the function or closure.
+    given: what stands for values from outside of it. Returns the copies.
+    """
+    block, last = call.parent, body.last_op
+    assert block is not None
+    assert last is not None
+    made: list[Operation] = []
+
+    def add(op: Operation) -> None:
+        block.insert_op_before(op, call)
+        made.append(op)
+
+    special = [*(value.type for value in arguments), *call.result_types]
+    types = unified([*(argument.type for argument in body.args), *last.operand_types], special)
+    values = clone_block(
+        body, {**(given or {}), **dict(zip(body.args, arguments, strict=True))}, add, with_types(types)
+    )
+    stand_for(call, made, values, reason, pattern)
+    return made
+
+
+def stand_for(
+    call: Operation, made: Sequence[Operation], values: Sequence[SSAValue], reason: str, pattern: str
+) -> None:
+    """Erase a call, `if` or match, in whose place ops were put before it; `values` are its results from now on."""
+    before = [*(op.location for op in call.walk()), *(op.location for op in made)]
+    # What gives a result does what the call did; the rest is what it was in the function.
+    new = set(made)
+    for owner in {value.owner: None for value in values}:
+        if isinstance(owner, Operation) and owner in new:
+            owner.location = fuse([owner.location, call.location])
+    for old, value in zip(call.results, values, strict=True):
+        if value.name_hint is None:
+            value.name_hint = old.name_hint
+    replace_uses(dict(zip(call.results, values, strict=True)))
+    if (ledger := current_ledger()) is not None:
+        ledger.record(
+            pattern,
+            removed=[op.name for op in call.walk()],
+            created=[op.name for op in made],
+            before=before,
+            after=[op.location for op in made],
+            reason=reason,
+        )
+    call.detach()
+    call.erase()
+
+
+@dataclass(frozen=True)
+class InlinePass(ModulePass):
+    """Puts functions that have the attribute `Inline` in the place of their calls, as TVM's Inline (level 1).
+
+    Before: any relay module.
+    After: no call of a function so marked, unless it calls itself, directly or not, or is primitive or has the
+    attribute `Compiler`. One that nothing mentions any more is gone.
+    Locations: copies have those of the function's ops; what gives the result of a call has that of the call, too.
+
+    ```mlir
+    relay.func @twice(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) attributes {Inline = 1 : i64} {
+      %0 = relay.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %0 : tensor<4xf32> loc("twice")
+    } loc("twice")
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
+    // becomes
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc(fused["a", "b"])
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
+    ```
+    """
+
+    name = "relay-inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = functions_of(op)
+        marked = {name: func for name, func in functions.items() if is_inlined(func)}
+        if not marked:
+            return
+        ready = innermost_first(marked)
+        for name in [*ready, *(name for name in functions if name not in ready)]:
+            for call in [one for one in pre_order(functions[name]) if isinstance(one, CallOp)]:
+                callee = call.callee.string_value()
+                if callee in ready and callee != name:
+                    reason = f"@{callee} stands in its place"
+                    put_in_place(call, functions[callee].block, list(call.arguments), reason)
+        mentioned = {symbol_of(one) for one in pre_order(op)}
+        for name in ready:
+            if name not in mentioned and name != "main":
+                erase_function(functions[name], f"@{name} is inlined")
+
+
+def innermost_first(functions: dict[str, FuncOp]) -> dict[str, None]:
+    """Those of the functions that do not reach themselves through one another, each after those that it calls."""
+    calls = {
+        name: {symbol for op in pre_order(func) if isinstance(op, CallOp) and (symbol := symbol_of(op)) in functions}
+        for name, func in functions.items()
+    }
+    callers: dict[str, list[str]] = {}
+    for name, callees in calls.items():
+        for callee in callees:
+            callers.setdefault(callee, []).append(name)
+    waiting = {name: len(callees) for name, callees in calls.items()}
+    ready = [name for name, count in waiting.items() if not count]
+    found: dict[str, None] = {}
+    while ready:
+        found[name := ready.pop()] = None
+        for caller in callers.get(name, ()):
+            waiting[caller] -= 1
+            if not waiting[caller]:
+                ready.append(caller)
+    return found

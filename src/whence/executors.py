@@ -1,0 +1,196 @@
+"""Executors by TVM's names: ways to run a module, each of which gives functions of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.api import compile as compile_model
+from whence.dialects.element_types import tensor_type
+from whence.dialects.relay.binding import IfOp
+from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
+from whence.dialects.relay.data_types import ConstructOp, MatchOp
+from whence.dialects.relay.functions import FnOp, GlobalOp, InvokeOp
+from whence.dialects.relay.open_extents import is_open
+from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from whence.dialects.relay.types import fits
+from whence.executable import Executable
+from whence.frontends.relay.elaborate import elaborate
+from whence.frontends.relay.expr import Expr, GlobalVar, Program
+from whence.frontends.relay.expr import Function as RelayFunction
+from whence.frontends.relay.view import view
+from whence.interpret import Evaluator
+from whence.lowering.llvm_to_native.target import Target
+from whence.provenance.diagnostics import message
+from whence.relay.module import IRModule
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError
+from whence.virtual_machine import VirtualExecutable
+
+KINDS = ("aot", "debug", "graph", "vm")
+_CONTROL = (IfOp, MatchOp, ConstructOp, FnOp, GlobalOp, InvokeOp, RefCreateOp, RefReadOp, RefWriteOp)
+
+
+class Invoke(Protocol):
+    """Calls a function of a program by name."""
+
+    def __call__(self, name: str, *arguments: Any) -> Any: ...
+
+
+class Executor:
+    """Runs the functions of a module in the way of a kind; see `create_executor`."""
+
+    def __init__(self, kind: str, module: ModuleOp, target: str | Target, params: Mapping[str, Array]):
+        self.kind = kind
+        self.module = _bound(module, params) if params else module
+        self.target = target
+        if kind in ("aot", "graph"):
+            _check_static(self.module, kind)
+
+    @cached_property
+    def executable(self) -> Executable:
+        """The compiled module."""
+        return compile_model(self.module, target=self.target)
+
+    @cached_property
+    def _invoke(self) -> Invoke:
+        return Evaluator(self.module).invoke if self.kind == "debug" else compiled_invoke(self.executable)
+
+    def evaluate(self, expr: str | FuncOp | GlobalVar | Expr | None = None) -> Any:
+        """A Python function that is `@main` of the module, or the function `expr`: itself, its name or its variable.
+
+        It takes arrays and Python numbers, tuples, `Adt` and `Reference`, in order or by the names of arguments, and
+        gives the like: a tuple for several results, functions as what can be called. Of another expression, which may
+        read what is in the module, its value. Raises PipelineError for a function that is not there, and the Python
+        function FrontendError for what it does not take.
+        """
+        if isinstance(expr, Expr) and not isinstance(expr, GlobalVar):
+            program = view(self.module)
+            of_its_own = isinstance(expr, RelayFunction)
+            main = expr if isinstance(expr, RelayFunction) else RelayFunction([], expr)
+            functions = {name: one for name, one in program.functions.items() if name != "main"}
+            module = elaborate(Program({**functions, "main": main}, program.types))
+            run = Executor(self.kind, module, self.target, {}).evaluate()
+            return run if of_its_own else run()
+        name = _name_of(expr)
+        functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, FuncOp)}
+        if name not in functions:
+            raise PipelineError(f"evaluate: expected a function among {', '.join(functions)}, got {name!r}")
+        names = [argument.name_hint or f"input{k}" for k, argument in enumerate(functions[name].block.args)]
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            rest = iter(arguments)
+            found = [named[one] if one in named else next(rest, None) for one in names]
+            if len(arguments) + len(named) != len(names) or not set(names).issuperset(named):
+                got = f"{len(arguments)} and {', '.join(named) or 'none'} by name"
+                raise PipelineError(f"@{name}: expected arguments {', '.join(names) or 'none'}, got {got}")
+            return self._invoke(name, *found)
+
+        return call
+
+
+def _name_of(expr: str | FuncOp | GlobalVar | None) -> str:
+    match expr:
+        case FuncOp():
+            return expr.sym_name.data
+        case GlobalVar():
+            return expr.name_hint
+        case _:
+            return expr or "main"
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: ModuleOp | IRModule | None = None,
+    device: object = None,
+    target: str | Target = "llvm",
+    params: Mapping[str, Array] | None = None,
+) -> Executor:
+    """An executor of a kind for a module; for one without anything in it when it is to evaluate expressions alone.
+
+    kind: "graph" and "aot" run static programs, "vm" any, with native code for the tensors in it, "debug" any, op by op
+    in numpy.
+    device: only the CPU is one; None stands for it, too.
+    target: "llvm" is this machine, as "native" is.
+    params: values of arguments of `@main` by name.
+    Raises PipelineError for another kind, and for a program that is not static where it has to be.
+    """
+    if kind not in KINDS:
+        raise PipelineError(f"create_executor: expected a kind among {', '.join(KINDS)}, got {kind!r}")
+    if device is not None and "cpu" not in str(device):
+        raise PipelineError(f"create_executor: expected the CPU as device, got {device}")
+    module = mod.module if isinstance(mod, IRModule) else mod or ModuleOp([])
+    return Executor(kind, module, "native" if target == "llvm" else target, dict(params or {}))
+
+
+def _bound(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
+    """A copy of a module in which arguments of `@main` are constants.
+
+    Raises PipelineError for names that no argument has, values of other types, and a `@main` that others call.
+    """
+    bound = module.clone()
+    main = next((op for op in bound.ops if isinstance(op, FuncOp) and op.sym_name.data == "main"), None)
+    arguments = {argument.name_hint: argument for argument in main.block.args} if main is not None else {}
+    called = any(
+        (isinstance(op, CallOp) and op.callee.string_value() == "main")
+        or (isinstance(op, GlobalOp) and op.symbol.string_value() == "main")
+        for op in bound.walk()
+    )
+    if main is None or called or (first := main.block.first_op) is None:
+        raise PipelineError("params: expected a function @main that is not called in the module, got another")
+    for name, value in params.items():
+        argument = arguments.get(name)
+        if argument is None:
+            raise PipelineError(f"params: expected arguments of @main ({', '.join(map(str, arguments))}), got '{name}'")
+        array = np.asarray(value)
+        if not fits(argument.type, type_ := tensor_type(array)):
+            raise PipelineError(message(f"param '{name}'", str(argument.type), str(type_), argument.location))
+        constant = ConstantOp.of(array, bound, name)
+        constant.location = argument.location
+        main.block.insert_op_before(constant, first)
+        argument.replace_all_uses_with(constant.result)
+        main.block.erase_arg(argument)
+    main.attributes.pop("input_names", None)
+    main.update_type()
+    return bound
+
+
+def compiled_invoke(executable: Executable) -> Invoke:
+    """What calls the functions of a compiled program."""
+
+    def invoke(name: str, *arguments: Any) -> Any:
+        if isinstance(executable, VirtualExecutable):
+            return executable.invoke(name, *arguments)
+        if name != "main":
+            raise PipelineError(f"expected @main of a program that is one native call, got @{name}")
+        return executable(*arguments)
+
+    return invoke
+
+
+def _check_static(module: ModuleOp, kind: str) -> None:
+    """Complain, in the name of the layer, about the first op that only a run decides."""
+    waiting: dict[str, set[str]] = {}
+    for func in module.ops:
+        if not isinstance(func, FuncOp):
+            continue
+        for op in func.walk():
+            if isinstance(op, _CONTROL) or any(map(is_open, (*op.operand_types, *op.result_types))):
+                _refuse(op.name, kind, op)
+            if isinstance(op, CallOp):
+                waiting.setdefault(func.sym_name.data, set()).add(op.callee.string_value())
+    while done := [name for name, callees in waiting.items() if not callees & waiting.keys()]:
+        for name in done:
+            del waiting[name]
+    for op in module.walk():
+        if isinstance(op, CallOp) and op.callee.string_value() in waiting:
+            _refuse("recursion", kind, op)
+
+
+def _refuse(what: str, kind: str, op: Any) -> None:
+    wanted = f'a program without control flow in executor "{kind}" (executor "vm" runs all)'
+    raise PipelineError(message("create_executor", wanted, what, op.location))
