@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.nn import BatchMatmulOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from .parallel_branches import JoinAlongAxis, combine
 
@@ -19,7 +20,7 @@ class CombineBatchMatmul(JoinAlongAxis):
     """Right operands that differ in the number of columns of the result only."""
 
     def key(self, op: Operator) -> Hashable | None:
-        if not isinstance(op, BatchMatmulOp):
+        if not isinstance(op, BatchMatmulOp) or is_open(op.y.type):
             return None
         shape, axis = shape_of(op.y), self.weight_axis(op)
         alike = frozenset(op.properties.items()), frozenset(op.attributes.items())

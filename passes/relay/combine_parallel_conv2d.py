@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.nn import Conv2DOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from .channel_axes import output_axes
 from .parallel_branches import JoinAlongAxis, combine
@@ -20,7 +21,12 @@ class CombineConv2D(JoinAlongAxis):
     """Weights that differ in output channels only; groups have channels of their own."""
 
     def key(self, op: Operator) -> Hashable | None:
-        if not isinstance(op, Conv2DOp) or op.signature.int("groups") != 1 or (axes := output_axes(op)) is None:
+        if (
+            not isinstance(op, Conv2DOp)
+            or is_open(op.weight.type)
+            or op.signature.int("groups") != 1
+            or (axes := output_axes(op)) is None
+        ):
             return None
         shape, axis = shape_of(op.weight), axes[1]
         alike = frozenset(item for item in op.properties.items() if item[0] != "channels")

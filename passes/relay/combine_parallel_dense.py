@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.elementwise import AddOp
 from ...dialects.relay.nn import BatchMatmulOp, BiasAddOp, DenseOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.rearrange import SplitOp, StackOp
 from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp
@@ -23,7 +24,7 @@ class CombineFlat(JoinAlongAxis):
     """Weights that differ in the number of rows only, one after the other."""
 
     def key(self, op: Operator) -> Hashable | None:
-        if not isinstance(op, DenseOp):
+        if not isinstance(op, DenseOp) or is_open(op.weight.type):
             return None
         alike = frozenset(item for item in op.properties.items() if item[0] != "units")
         return shape_of(op.weight)[1], alike, frozenset(op.attributes.items()), element_of(op.weight)
@@ -40,7 +41,7 @@ class CombineToBatch(CombineBranches):
     """Weights of one shape, each a matrix of a batch."""
 
     def key(self, op: Operator) -> Hashable | None:
-        if not isinstance(op, DenseOp):
+        if not isinstance(op, DenseOp) or is_open(op.weight.type):
             return None
         return op.weight.type, frozenset(op.properties.items()), frozenset(op.attributes.items())
 
@@ -53,7 +54,7 @@ class CombineToBatch(CombineBranches):
     def joined(self, values: Sequence[SSAValue], branches: Sequence[Operator], made: Made) -> SSAValue | None:
         if all(value is values[0] for value in values):
             return values[0]
-        if any(value.type != values[0].type for value in values):
+        if any(value.type != values[0].type or is_open(value.type) for value in values):
             return None
         missing = 2 - len(shape_of(values[0]))
         parts = [

@@ -12,6 +12,7 @@ from ...dialects.element_types import dtype_name
 from ...dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
 from ...dialects.relay.creation import FullLikeOp, FullOp, OnesOp, ZerosOp
 from ...dialects.relay.elementwise import CastLikeOp, CastOp, OnesLikeOp, ZerosLikeOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.rearrange import BroadcastToLikeOp, ReshapeLikeOp
 from ...dialects.relay.transform import BroadcastToOp, ReshapeOp
@@ -35,7 +36,8 @@ class Concretize(RewritePattern):
     reason: ClassVar[str] = "the shape and dtype of its operand are known"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (row := _CONCRETE.get(cast(type[Operator], type(op)))) is None:
+        row = _CONCRETE.get(cast(type[Operator], type(op)))
+        if row is None or (row[2] and is_open(op.results[0].type)):
             return
         made, kept, shaped, typed = row
         (result,), shape = op.results, shape_of(op.results[0])

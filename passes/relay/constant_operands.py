@@ -14,6 +14,7 @@ from ...dialects.relay.constants import pool_of
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import FullLikeOp, FullOp, OnesOp, ZerosOp
 from ...dialects.relay.elementwise import OnesLikeOp, ZerosLikeOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import element_of
 from ...provenance.dce import is_trivially_dead_when_unused
 from ...support.dtypes import Array
@@ -45,6 +46,11 @@ def one_number(value: SSAValue, module: ModuleOp) -> Array | None:
     if array is None or not array.size or not (array == array.flat[0]).all():
         return None
     return np.asarray(array.flat[0], array.dtype)
+
+
+def is_any_open(op: Operation) -> bool:
+    """Whether only a run decides an extent of what `op` reads or makes."""
+    return any(is_open(value.type) for value in (*op.operands, *op.results))
 
 
 def sole_user(value: SSAValue) -> Operation | None:

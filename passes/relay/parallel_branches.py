@@ -19,6 +19,7 @@ from xdsl.traits import Pure
 from ...dialects.relay.attributes import to_attribute
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.nn import BiasAddOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.traits import Pointwise
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, StridedSliceOp
@@ -231,6 +232,8 @@ class JoinAlongAxis(CombineBranches):
         return shape
 
     def joined(self, values: Sequence[SSAValue], branches: Sequence[Operator], made: Made) -> SSAValue | None:
+        if any(is_open(value.type) for value in values):
+            return None
         place = self._axis - self._rank
         # Of the rank that has the axis, at least.
         rank = max(-place, *(len(shape_of(value)) for value in values))

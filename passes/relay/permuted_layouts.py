@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import LocationAttr
@@ -170,7 +169,7 @@ def _wrapped(value: SSAValue, source: Permuted, at: LocationAttr) -> list[Operat
 
 def _is_cheap(value: SSAValue) -> bool:
     """Whether another layout of a value costs nothing at run time: it folds, or moves no element."""
-    return isinstance(value.owner, ConstantOp) or sum(extent > 1 for extent in shape_of(value)) <= 1
+    return isinstance(value.owner, ConstantOp) or sum(extent != 1 for extent in shape_of(value)) <= 1
 
 
 def _several(op: Operator, sources: Sources) -> tuple[list[SSAValue], list[Operation]] | None:
@@ -188,7 +187,7 @@ def _several(op: Operator, sources: Sources) -> tuple[list[SSAValue], list[Opera
     for index, value in enumerate(op.operands):
         if index in sources:
             operands.append(sources[index].value)
-        elif prod(shape_of(value)) == 1 and len(shape_of(value)) < rank:
+        elif all(extent == 1 for extent in shape_of(value)) and len(shape_of(value)) < rank:
             operands.append(value)
         else:
             made += (more := _wrapped(value, source, op.location))
@@ -306,6 +305,6 @@ def _reshape(op: Operator, sources: Sources) -> Moved | None:
     ones = [axis for axis, extent in enumerate(shape_of(op.operands[0])) if extent == 1]
     new, old = _left(source, ones)
     shape = shape_of(op.results[0])
-    if new != old or 0 in shape:
+    if new != old or min(shape, default=1) < 1:
         return None
     return Moved([ReshapeOp(source.value, newshape=shape, location=op.location)], {})

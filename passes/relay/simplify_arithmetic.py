@@ -30,7 +30,7 @@ from ...dialects.relay.operator import element_of
 from ...dialects.relay.traits import Neutral
 from ...provenance.rewrite import stands_for
 from ...support.dtypes import Array
-from .constant_operands import constant_value, erase_unused, is_at_hand, one_number, sole_user
+from .constant_operands import constant_value, erase_unused, is_any_open, is_at_hand, one_number, sole_user
 from .simplify_casts import FLOATS
 
 Linear: TypeAlias = AddOp | MultiplyOp
@@ -90,7 +90,7 @@ class UseOneNumber(RewritePattern):
     module: ModuleOp
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Binary):
+        if not isinstance(op, Binary) or is_any_open(op):
             return
         for index, operand in enumerate(op.operands):
             owner, other = operand.owner, op.operands[1 - index]
@@ -252,11 +252,11 @@ class SquareOfSum(_OnConstants):
 
     def _without_number(self, value: SSAValue) -> tuple[SSAValue, float]:
         """What one number multiplies, and that number."""
-        owner = value.owner
-        for index, operand in enumerate(owner.operands if isinstance(owner, MultiplyOp) else ()):
-            number = self._number(operand) if isinstance(operand.owner, ConstantOp) else None
-            if number is not None:
-                return owner.operands[1 - index], number
+        if isinstance(owner := value.owner, MultiplyOp):
+            for operand, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+                number = self._number(operand) if isinstance(operand.owner, ConstantOp) else None
+                if number is not None:
+                    return other, number
         return value, 1.0
 
     def _number(self, value: SSAValue) -> float | None:

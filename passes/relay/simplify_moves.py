@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -30,9 +31,9 @@ class MergeReshapes(RewritePattern):
         base: SSAValue = op.data
         while isinstance(owner := base.owner, Reshaping):
             base = owner.data
-        if base is op.data:
-            return
         shape = shape_of(op.result)
+        if base is op.data or DYNAMIC_INDEX in shape:
+            return
         made = (
             [] if base.type == op.result.type else [ReshapeOp(base, newshape=shape, allowzero=int(0 in shape) or None)]
         )
@@ -90,6 +91,8 @@ def _own_dims(op: Mover) -> Dims | None:
     shape = shape_of(op.data)
     if isinstance(op, TransposeOp):
         return [[Digits(axis, 1, shape[axis])] for axis in op.order(op.signature)]
+    if DYNAMIC_INDEX in shape:
+        return None
     src, dst = parse_layout(op.src_layout.data), parse_layout(op.dst_layout.data)
     whole: dict[str, list[Digits]] = {}
     for block in (False, True):
