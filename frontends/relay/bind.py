@@ -24,7 +24,7 @@ from .expr import (
     RefWrite,
     Tuple,
     TupleGetItem,
-    Var,
+    children,
     post_order,
 )
 from .type_text import spelled
@@ -66,26 +66,11 @@ def substituted(
     for node in post_order(root):
         if node in made:
             continue
-        changed = _fields(node, new)
-        if any(not _same(getattr(node, name), value) for name, value in changed.items()):
-            made[node] = replace(node, **changed)
+        if any(part in made for part in children(node)):
+            made[node] = replace(node, **_fields(node, new))
         if then is not None and (other := then(node, now := new(node), new)) is not now:
             made[node] = other
     return made.get(root, root)
-
-
-def _same(before: object, after: object) -> bool:
-    if isinstance(before, Expr):
-        return before is after
-    assert isinstance(before, list | tuple)
-    assert isinstance(after, list)
-    return all(_same_part(a, b) for a, b in zip(before, after, strict=True))
-
-
-def _same_part(before: object, after: object) -> bool:
-    if isinstance(before, Clause) and isinstance(after, Clause):
-        return before.rhs is after.rhs
-    return before is after
 
 
 def _fields(node: Expr, new: Callable[[Expr], Any]) -> dict[str, Any]:
@@ -113,5 +98,5 @@ def _fields(node: Expr, new: Callable[[Expr], Any]) -> dict[str, Any]:
         case Match():
             clauses = [Clause(clause.lhs, new(clause.rhs)) for clause in node.clauses]
             return {"data": new(node.data), "clauses": clauses}
-        case Var() | _:
+        case _:
             return {}

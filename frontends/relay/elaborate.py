@@ -170,10 +170,10 @@ class _Elaborator:
             returned, end = [self.emit(body)], self.owner
             if flat:
                 returned = self._unpacked(returned[0], func.block)
-        bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
         last = ReturnOp(*returned)
         last.location = end
         func.block.add_op(last)
+        bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
 
     def _unpacked(self, value: SSAValue, block: Block) -> list[SSAValue]:
         """The fields of a tuple."""
@@ -240,8 +240,8 @@ class _Elaborator:
 
     def _close(self, block: Block, value: SSAValue, location: LocationAttr) -> None:
         """End a region that gives `value`."""
-        bound_in_blocks(block, self.bound.pop(block, {}), location)
         block.add_op(YieldOp(value, location=location))
+        bound_in_blocks(block, self.bound.pop(block, {}), location)
 
     def constant(self, node: Constant) -> SSAValue:
         op = self.add(ConstantOp.of(node.data, self.module, "const"), node, "const")
@@ -284,14 +284,23 @@ class _Elaborator:
             case Constructor(name):
                 return self.add(ConstructOp(name, arguments, cast(AdtType, node.checked_type)), node, name).result
             case GlobalVar(name):
-                fields = fields_of(node.checked_type)
-                if fields is None or len(fields) == 1:
+                if (fields := self._results(name, node.checked_type)) is None:
                     return self.add(CallOp(name, arguments, [node.checked_type], impure=impure), node, name).outputs[0]
                 call = self.add(CallOp(name, arguments, fields, impure=impure), node, name)
                 return self._together(list(call.outputs), node, call.location)
             case _:
                 callee = yield node.op
                 return self.add(InvokeOp(callee, arguments, node.checked_type, impure), node).result
+
+    def _results(self, name: str, type_: Attribute) -> Sequence[Attribute] | None:
+        """The types of a call's results where a function gives several, or none, one by one; None if it gives one.
+
+        A function for all types that gives an `A` gives one value, though that be a tuple here.
+        """
+        signature = signature_of(self.program.functions[name].checked_type)
+        assert signature is not None
+        declared = fields_of(signature.outputs.data[0])
+        return None if declared is None or len(declared) == 1 else fields_of(type_)
 
     def _operator(self, node: Call, callee: Op) -> Walk:
         cls = operator_named(callee.name)
@@ -311,7 +320,9 @@ class _Elaborator:
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
         op = self.add(_made(cls, groups, attributes_of(cls, node.attrs)), node, callee.name)
-        return self._together(list(op.results), node, op.location) if cls.gives_tuple() else op.results[0]
+        return (
+            self._together(list(op.results), node, op.location) if cls.gives_tuple(len(op.results)) else op.results[0]
+        )
 
     def _together(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
         """Several results as the one value that Relay takes them for."""

@@ -74,11 +74,18 @@ class AnnotateTargetPass(ModulePass):
     Locations: a mark has that of the op that it is for.
 
     ```mlir
-    %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      // with targets=onnxruntime
+      %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %0 = relay.annotation.compiler_begin %x {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
-    %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
-    %2 = relay.annotation.compiler_end %1 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.annotation.compiler_begin %x {compiler = "onnxruntime"} : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      %2 = relay.annotation.compiler_end %1 {compiler = "onnxruntime"} : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      relay.return %2 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

@@ -31,8 +31,6 @@ from whence.frontends.relay.expr import RefWrite as RefWrite
 from whence.frontends.relay.expr import Tuple as Tuple
 from whence.frontends.relay.expr import TupleGetItem as TupleGetItem
 from whence.frontends.relay.expr import Var as Var
-from whence.provenance.set_span import set_span as set_span
-from whence.provenance.si_builder import SIBuilder as SIBuilder
 from whence.provenance.span import SequentialSpan as SequentialSpan
 from whence.provenance.span import SourceName as SourceName
 from whence.provenance.span import Span as Span
@@ -43,6 +41,8 @@ from whence.relay.composed import COMPOSED
 from whence.relay.composed import var as var
 from whence.relay.module import IRModule as IRModule
 from whence.relay.namespaces import NAMESPACES
+from whence.relay.spans import SIBuilder as SIBuilder
+from whence.relay.spans import set_span as set_span
 from whence.relay.type_names import Any as Any_
 from whence.relay.type_names import FuncType as FuncType
 from whence.relay.type_names import GlobalTypeVar as GlobalTypeVar
@@ -56,19 +56,20 @@ from whence.relay.type_names import scalar_type as scalar_type
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
-    from whence.frontends.relay_text import astext as astext
-    from whence.frontends.relay_text import fromtext as fromtext
-    from whence.frontends.relay_text import parse_expr as parse_expr
+    from whence.relay.execution import create_executor as create_executor
+    from whence.relay.text import astext as astext
+    from whence.relay.text import fromtext as fromtext
+    from whence.relay.text import parse as parse
+    from whence.relay.text import parse_expr as parse_expr
 
 _HOMES = {
     "fromtext": "whence.relay.text",
     "parse_expr": "whence.relay.text",
     "parse": "whence.relay.text",
     "astext": "whence.relay.text",
-    "pretty_print": "whence.relay.text",
-    "create_executor": "whence.executors",
+    "create_executor": "whence.relay.execution",
 }
-_MODULES = ("analysis", "transform", "dataflow_pattern", "testing")
+_MODULES = ("analysis", "transform", "dataflow_pattern", "vm")
 
 
 def __getattr__(name: str) -> Any:
