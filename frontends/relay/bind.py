@@ -51,8 +51,13 @@ def bind_params(function: Function, params: Mapping[str, Array]) -> Function:
     return replace(function, params=left, body=substituted(function.body, constants))
 
 
-def substituted(root: Expr, given: Mapping[Expr, Expr]) -> Expr:
-    """An expression with others in the place of some; what has none of them in it is shared, not copied."""
+def substituted(
+    root: Expr, given: Mapping[Expr, Expr], then: Callable[[Expr, Expr, Callable[[Expr], Expr]], Expr] | None = None
+) -> Expr:
+    """An expression with others in the place of some; what has none of them in it is shared, not copied.
+
+    then: called with each node, what it is with new parts, and what says that of parts; gives what takes its place.
+    """
     made: dict[Expr, Expr] = dict(given)
 
     def new(expr: Expr) -> Any:
@@ -63,6 +68,8 @@ def substituted(root: Expr, given: Mapping[Expr, Expr]) -> Expr:
             continue
         if any(part in made for part in children(node)):
             made[node] = replace(node, **_fields(node, new))
+        if then is not None and (other := then(node, now := new(node), new)) is not now:
+            made[node] = other
     return made.get(root, root)
 
 

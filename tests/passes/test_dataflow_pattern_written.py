@@ -9,6 +9,7 @@ import pytest
 from whence import relay
 from whence.dataflow_pattern import (
     DFPattern,
+    DFPatternCallback,
     FunctionPattern,
     has_dtype,
     has_shape,
@@ -21,8 +22,10 @@ from whence.dataflow_pattern import (
     is_tuple,
     is_tuple_get_item,
     is_var,
+    rewrite,
     wildcard,
 )
+from whence.frontends.relay.equal import structural_equal
 
 K_ELEMWISE, K_BROADCAST = 0, 1
 ops: Any = relay
@@ -106,3 +109,61 @@ def test_depth(depth: int):
     for _ in range(depth):
         value = ops.nn.relu(value)
     assert diamond().match(value + value)
+
+
+class TwiceToProduct(DFPatternCallback):
+    """x + x -> x * 2"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.x = wildcard()
+        self.pattern = self.x + self.x
+
+    def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+        return node_map[self.x][0] * ops.const(2.0)
+
+
+def test_expressions_are_rewritten():
+    relu = ops.nn.relu(x)
+    result = rewrite(TwiceToProduct(), ops.tanh(relu + relu) + (y + y))
+    assert structural_equal(result, ops.tanh(ops.nn.relu(x) * ops.const(2.0)) + y * ops.const(2.0))
+    untouched = x + y
+    assert TwiceToProduct().rewrite(untouched) is untouched
+    inner = x + x
+    nested = rewrite(TwiceToProduct(), inner + inner)
+    assert structural_equal(nested, x * ops.const(2.0) * ops.const(2.0))
+    shared = ops.nn.relu(x) + ops.nn.relu(x)
+    assert rewrite(TwiceToProduct(), shared) is shared
+
+
+def test_spans_of_what_is_rewritten():
+    total: Any = x + x
+    total.span = relay.Span(relay.SourceName("sum"), 1, 1, 1, 1)
+    result: Any = rewrite(TwiceToProduct(), total)
+    assert result.span == total.span
+    assert result.args[1].span == total.span
+
+
+def test_expressions_are_partitioned():
+    value = ops.nn.relu(ops.nn.bias_add(ops.nn.conv2d(x, w), y))
+    pattern = is_op("nn.relu")(is_op("nn.bias_add")(is_op("nn.conv2d")(wildcard(), wildcard()), wildcard()))
+    result: Any = pattern.partition(ops.tanh(value), {"Composite": "conv"})
+    a, b, c = (relay.var(name) for name in "abc")
+    body = ops.nn.relu(ops.nn.bias_add(ops.nn.conv2d(a, b), c))
+    attrs = {"PartitionedFromPattern": "nn.conv2d_nn.bias_add_nn.relu_", "Composite": "conv"}
+    expected = ops.tanh(relay.Call(relay.Function([a, b, c], body, attrs=attrs), [x, w, y]))
+    assert structural_equal(result, expected)
+    used_outside = ops.nn.bias_add(ops.nn.conv2d(x, w), y)
+    both = relay.Tuple([ops.nn.relu(used_outside), used_outside])
+    assert pattern.partition(both) is both
+    assert pattern.partition(value, check=lambda root: False) is value
+    constant = ops.const(1.0)
+    embedded: Any = (wildcard() + is_constant()).partition(x + constant)
+    assert embedded.args == [x]
+    chain: Any = x
+    for _ in range(5):
+        chain = ops.nn.relu(chain)
+    cut: Any = is_op("nn.relu")(is_op("nn.relu")(wildcard())).partition(chain)
+    assert isinstance(cut.op, relay.Function)
+    assert isinstance(cut.args[0].op, relay.Function)
+    assert cut.args[0].args[0].args == [x]

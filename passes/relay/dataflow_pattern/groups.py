@@ -74,7 +74,8 @@ def leaves(pattern: Pattern) -> Iterator[Pattern]:
             stack += reversed(one.parts)
 
 
-def _all_parts(pattern: Pattern) -> Iterable[Pattern]:
+def all_parts(pattern: Pattern) -> Iterable[Pattern]:
+    """A pattern, and all that it is made of, each once."""
     seen: dict[Pattern, None] = {}
     stack = [pattern]
     while stack:
@@ -92,7 +93,7 @@ def find_groups(pattern: Pattern, func: FuncOp, check: Check = always) -> list[G
     """
     found: list[Group] = []
     taken: set[Operation] = set()
-    fuzzy = [inner for one in _all_parts(pattern) for inner in one.fuzzy]
+    fuzzy = [inner for one in all_parts(pattern) for inner in one.fuzzy]
     for op in reversed(list(pre_order(func))):
         if not op.results or isinstance(op, ConstantOp):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute
@@ -36,6 +37,7 @@ from .groups import Check, always
 from .matcher import Matcher, Pattern
 from .outlining import partition
 from .written import operator_named
+from .written_groups import partition_written, rewrite_written
 
 _BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
 _EITHER_WAY = ("add", "multiply")
@@ -99,16 +101,25 @@ class DFPattern(Pattern):
         return Matcher(node).match(self, operator if operator is not None else node)
 
     def partition(
-        self, target: ModuleOp | FuncOp, attrs: Mapping[str, object] | None = None, check: Check = always
-    ) -> ModuleOp:
+        self,
+        target: ModuleOp | FuncOp | relay.Expr,
+        attrs: Mapping[str, object] | None = None,
+        check: Check = always,
+    ) -> Any:
         """A new module in which every match became a call of a function of its own; the one given stays as it is.
 
-        target: a module, or the one function of a module in which to look.
+        target: a module, or the one function of a module in which to look; an expression of `whence.relay` gives one.
         attrs: of the functions, besides `PartitionedFromPattern`, the names of what they are made of.
         check: asked about the root of each match whether it is wanted.
         Locations: a function and its call get those of the match, root first; what is inside keeps its own.
         """
+        if isinstance(target, relay.Expr):
+            return partition_written(self, target, attrs or {}, check)
         return partition(self, target, attrs or {}, check)
+
+    def rewrite(self, callback: Callable[..., relay.Expr], expr: relay.Expr) -> relay.Expr:
+        """An expression of `whence.relay` with what `callback(pre, post, node_map)` gives in the place of matches."""
+        return rewrite_written(self, expr, callback)
 
 
 def _patterns(given: Sequence[object]) -> list[DFPattern]:

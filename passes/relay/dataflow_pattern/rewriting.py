@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -11,18 +11,22 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from ....dialects.relay.core import FuncOp
+from ....frontends.relay import expr as relay
+from ....frontends.relay.equal import structural_equal
 from ....provenance.rewrite import rewrite as drive
 from ....support.errors import PipelineError
 from ...functions import is_closed
 from ...runner import pass_context
 from ..infer_type import InferTypePass
-from .expressions import Expr, Fields, Node
+from .expressions import Fields, Node
 from .groups import Group, find_groups
 from .patterns import DFPattern
+from .written import infer_written
 
 NodeMap: TypeAlias = Mapping[DFPattern, Sequence[Node]]
 """Pattern -> what it stands for."""
-Made: TypeAlias = SSAValue | Operation | Sequence[SSAValue]
+
+TargetT = TypeVar("TargetT", bound=ModuleOp | relay.Expr)
 
 _ROUNDS = 100
 
@@ -49,11 +53,11 @@ class DFPatternCallback:
         self.require_type = require_type
         self.rewrite_once = rewrite_once
 
-    def rewrite(self, module: ModuleOp) -> ModuleOp:
-        """A new module without matches of the pattern, as far as the callback takes them away."""
-        return rewrite(self, module)
+    def rewrite(self, target: TargetT) -> TargetT:
+        """A new module, or expression, without matches of the pattern, as far as the callback takes them away."""
+        return rewrite(self, target)
 
-    def callback(self, pre: Expr, post: Expr, node_map: NodeMap) -> Made:
+    def callback(self, pre: Any, post: Any, node_map: NodeMap) -> Any:
         """What takes the place of a match: a value, or values where the match is an op that gives several.
 
         It may be made of new ops, which go where the match was. pre, post: the root of the match, before and after what
@@ -63,15 +67,18 @@ class DFPatternCallback:
         raise NotImplementedError("Unimplemented")
 
 
-def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], module: ModuleOp) -> ModuleOp:
+def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], target: TargetT) -> TargetT:
     """A new module, in which all matches are replaced, callback by callback, until nothing changes.
 
+    target: a module; or an expression of `whence.relay`, for which callbacks give expressions.
     The new ops have the locations of what the match computed with. Functions that are primitive, or closed, stay.
     Raises PipelineError when a callback gives something else than values of the right number, and for types that do
     not fit.
     """
     given = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
-    copy = module.clone()
+    if isinstance(target, relay.Expr):
+        return cast(TargetT, _rewritten(given, target))
+    copy = target.clone()
     for _ in range(_ROUNDS):
         changed = False
         for one in given:
@@ -81,6 +88,18 @@ def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], module: 
         if not changed or any(one.rewrite_once for one in given):
             break
     return copy
+
+
+def _rewritten(callbacks: Sequence[DFPatternCallback], top: relay.Expr) -> relay.Expr:
+    for _ in range(_ROUNDS):
+        before = top
+        for one in callbacks:
+            if one.require_type:
+                infer_written(top)
+            top = one.pattern.rewrite(one.callback, top)
+        if top is before or any(one.rewrite_once for one in callbacks) or structural_equal(before, top):
+            break
+    return top
 
 
 def _round(callback: DFPatternCallback, module: ModuleOp) -> bool:

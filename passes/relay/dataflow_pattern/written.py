@@ -43,9 +43,14 @@ def types(node: relay.Expr) -> tuple[Attribute, ...]:
     if node.type is None and isinstance(node, relay.Var) and node.type_annotation is not None:
         return (node.type_annotation,)
     if node.type is None:
-        function = relay.Function(relay.free_vars(node), node)
-        elaborate(relay.Program({"main": function}, {}))
+        infer_written(node)
     return (node.checked_type,)
+
+
+def infer_written(node: relay.Expr) -> None:
+    """Have an expression and what it is made of know their types; raises FrontendError where they have none."""
+    function = node if isinstance(node, relay.Function) else relay.Function(relay.free_vars(node), node)
+    elaborate(relay.Program({"main": function}, {}))
 
 
 def inputs(node: relay.Expr) -> Sequence[relay.Expr]:
