@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -24,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect, SymbolOpInterface
 
 from ...provenance.diagnostics import fail
-from ..format import parse_argument, parse_attributes, parse_type_params, print_type_params, value_name
+from ..format import parse_argument, parse_attributes, parse_type_params, print_type_params
 from .functions import yielded
 from .types import AdtType, Types, TypeVar, adt_type, fits, substituted
 
@@ -300,12 +300,10 @@ def count_bound(pattern: Attribute) -> int:
             return 0
 
 
-def _print_pattern(pattern: Attribute, arguments: Iterator[SSAValue], printer: Printer) -> None:
+def _print_pattern(pattern: Attribute, arguments: Iterator[BlockArgument], printer: Printer) -> None:
     match pattern:
         case VarPattern():
-            value = next(arguments)
-            printer.print_string(f"{value_name(printer, value)}: ")
-            printer.print_attribute(value.type)
+            printer.print_block_argument(next(arguments))
         case ConstructorPattern() | TuplePattern():
             if isinstance(pattern, ConstructorPattern):
                 printer.print_symbol_name(pattern.constructor.string_value())

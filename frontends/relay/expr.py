@@ -28,6 +28,10 @@ class Expr:
     type: Attribute | None = field(default=None, kw_only=True)
     """What type inference found."""
 
+    def __repr__(self) -> str:
+        name = getattr(self, "name_hint", None) or getattr(self, "name", None)
+        return f"<{type(self).__name__} {name}>" if name else f"<{type(self).__name__}>"
+
     @property
     def checked_type(self) -> Attribute:
         """The type that type inference found; raises FrontendError before it ran."""
@@ -217,24 +221,24 @@ class Constructor(Expr):
     tag: int = -1
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Pattern:
     """Base of patterns."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternWildcard(Pattern):
     """Anything."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternVar(Pattern):
     """Anything, which gets a name."""
 
     var: Var
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternConstructor(Pattern):
     """A value that a constructor made of what fits `patterns`."""
 
@@ -242,14 +246,14 @@ class PatternConstructor(Pattern):
     patterns: Sequence[Pattern] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternTuple(Pattern):
     """A tuple of what fits `patterns`."""
 
     patterns: Sequence[Pattern] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Clause:
     """What a match gives for values that fit a pattern."""
 
@@ -266,7 +270,7 @@ class Match(Expr):
     complete: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TypeData:
     """An algebraic data type; one without constructors is defined elsewhere."""
 
@@ -352,7 +356,7 @@ def free_vars(root: Expr) -> list[Var]:
     return [var for var in read if var not in bound]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Program:
     """The functions and data types of a module, by name, in the order they were written in."""
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 
 from ...dialects.relay.types import TypeVar, substituted
 
-Types = Mapping[str, Attribute]
-"""Type parameter -> what stands for it."""
+Retype: TypeAlias = Callable[[Attribute], Attribute]
+"""What type a copy has for that of the original."""
+
+
+def with_types(types: Mapping[str, Attribute]) -> Retype | None:
+    """Has types in the place of type variables; None without any."""
+    given = dict(types)
+    return (lambda type_: substituted(type_, given)) if given else None
 
 
 def clone_block(
-    block: Block, given: dict[SSAValue, SSAValue], add: Callable[[Operation], object], types: Types | None = None
+    block: Block, given: dict[SSAValue, SSAValue], add: Callable[[Operation], object], typed: Retype | None = None
 ) -> list[SSAValue]:
     """Copy the ops of a block but the last, and return what that one gives.
 
@@ -26,29 +32,26 @@ def clone_block(
     assert last is not None
     for op in block.ops:
         if op is not last:
-            add(clone_op(op, given, types))
+            add(clone_op(op, given, typed))
     return [given.get(value, value) for value in last.operands]
 
 
-def clone_op(op: Operation, given: dict[SSAValue, SSAValue], types: Types | None = None) -> Operation:
+def clone_op(op: Operation, given: dict[SSAValue, SSAValue], typed: Retype | None = None) -> Operation:
     """A copy of an op with what is in it; its results are added to `given`."""
-
-    def typed(type_: Attribute) -> Attribute:
-        return substituted(type_, dict(types)) if types else type_
-
+    retype = typed or _same
     regions: list[Region] = []
     for region in op.regions:
         regions.append(made := Region())
         for block in region.blocks:
-            made.add_block(new := Block(arg_types=[typed(argument.type) for argument in block.args]))
+            made.add_block(new := Block(arg_types=[retype(argument.type) for argument in block.args]))
             for old, argument in zip(block.args, new.args, strict=True):
                 argument.name_hint, argument.location = old.name_hint, old.location
                 given[old] = argument
             for inner in block.ops:
-                new.add_op(clone_op(inner, given, types))
+                new.add_op(clone_op(inner, given, typed))
     copy = type(op).create(
         operands=[given.get(value, value) for value in op.operands],
-        result_types=[typed(type_) for type_ in op.result_types],
+        result_types=[retype(type_) for type_ in op.result_types],
         attributes=op.attributes.copy(),
         properties=op.properties.copy(),
         regions=regions,
@@ -58,6 +61,10 @@ def clone_op(op: Operation, given: dict[SSAValue, SSAValue], types: Types | None
         result.name_hint = old.name_hint
         given[old] = result
     return copy
+
+
+def _same(type_: Attribute) -> Attribute:
+    return type_
 
 
 def unified(general: Iterable[Attribute], special: Iterable[Attribute]) -> dict[str, Attribute]:

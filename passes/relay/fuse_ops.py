@@ -58,10 +58,9 @@ def _pre_order(root: Operator, inside: Callable[[Operator], list[Operator]]) -> 
 
 
 class _Outliner:
-    """Moves the groups of one function out, in program order."""
+    """Moves the groups of one block out, in program order."""
 
-    def __init__(self, func: FuncOp, names: SymbolNames):
-        self._func = func
+    def __init__(self, names: SymbolNames):
         self._names = names
         self._made_by: dict[SSAValue, LocationAttr] = {}
         """Per result of a call the location of the operator that computed it."""
@@ -96,7 +95,9 @@ class _Outliner:
         func = FuncOp(name, types, root.result_types, primitive=True, location=location)
         call = CallOp(name, list(arguments), root.result_types)
         call.location = location
-        self._func.block.insert_op_before(call, root)
+        block = root.parent
+        assert block is not None
+        block.insert_op_before(call, root)
         for old, new in zip(root.results, call.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = old.name_hint
@@ -142,10 +143,11 @@ def _fill(block: Block, body: Sequence[Operator], inner: dict[SSAValue, SSAValue
 class FuseOpsPass(ModulePass):
     """Groups operators into primitive functions, as TVM does; each becomes one kernel.
 
-    Before: relay.func of operators; no operator makes a value of a type other than a tensor.
-    After: functions hold only constants, calls and the return; primitive functions follow them, one per group, named
-    after their operators in post-order. A scalar constant is inside the kernel; other values from outside are
-    parameters in the order they are read. Equal functions are not merged.
+    Before: any relay module.
+    After: no operator is outside primitive functions. Those follow the function whose operators they have, one per
+    group, named after their operators in post-order; groups end where blocks do, be it of a closure, a branch, a clause
+    or a let-block. A scalar constant is inside the kernel; other values from outside are parameters in the order they
+    are read. Equal functions are not merged.
     Locations: operators keep theirs; a primitive function and its call get those of the group, output first; a
     parameter that of the operator that computes its value.
 
@@ -185,11 +187,15 @@ class FuseOpsPass(ModulePass):
         level = around.opt_level if self.opt_level == -1 else self.opt_level
         names = SymbolNames(op)
         for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None and not is_closed(f)]:
-            self._fuse(func, names, op.body.block, limit if level > 0 else 0)
+            place: Operation = func
+            for block in _blocks(func):
+                made = self._fuse(block, names, limit if level > 0 else 0)
+                op.body.block.insert_ops_after(made, place)
+                place = made[-1] if made else place
 
-    def _fuse(self, func: FuncOp, names: SymbolNames, block: Block, limit: int) -> None:
-        """Fuse groups of at most `limit` operators; with 0 none."""
-        graph = FusionGraph.of(func.block)
+    def _fuse(self, block: Block, names: SymbolNames, limit: int) -> list[FuncOp]:
+        """Fuse groups of at most `limit` operators, with 0 none; returns the primitive functions."""
+        graph = FusionGraph.of(block)
         groups = FusionGroups(graph, limit, limit > 0)
         members: dict[Operator, set[Operator]] = {}
         for node, operator in enumerate(graph.ops):
@@ -197,13 +203,28 @@ class FuseOpsPass(ModulePass):
             # A tuple on its own is no group: its operator reads the fields.
             if operator is not None and root is not None:
                 members.setdefault(root, set()).add(operator)
-        outliner = _Outliner(func, names)
-        for root in list(func.block.ops):
+        outliner = _Outliner(names)
+        for root in list(block.ops):
             if isinstance(root, Operator) and root in members:
                 outliner.outline(root, members[root])
-        block.insert_ops_after(outliner.functions, func)
         for constant in outliner.absorbed:
             # One that only kernels read lives on in them.
             if constant.result.first_use is None:
                 constant.detach()
                 constant.erase()
+        return outliner.functions
+
+
+def _blocks(func: FuncOp) -> list[Block]:
+    """The blocks of a function and of all in it, closures apart that are kernels already."""
+    found: list[Block] = []
+    stack: list[Operation] = [func]
+    while stack:
+        op = stack.pop()
+        if "Primitive" in op.attributes:
+            continue
+        for region in op.regions:
+            for block in region.blocks:
+                found.append(block)
+                stack.extend(inner for inner in block.ops if inner.regions)
+    return found

@@ -86,30 +86,36 @@ class FusionGraph:
 
     @staticmethod
     def of(block: Block) -> FusionGraph:
-        """The graph of the operators in `block`."""
+        """The graph of the operators in `block`; who reads them in regions further in gets results."""
+
+        def own(op: Operation) -> list[Operator]:
+            return [operator for operator in producers(op) if operator.parent is block]
+
         graph = FusionGraph()
         kinds: dict[type[Operator], OpPattern] = {}
         index: dict[Operator, int] = {}
         last = block.last_op
-        roots = [*(producers(last) if last is not None else ()), *(op for op in block.ops if isinstance(op, Operator))]
-        for op in post_order(roots, producers):
+        roots = [*(own(last) if last is not None else ()), *(op for op in block.ops if isinstance(op, Operator))]
+        for op in post_order(roots, own):
             if (kind := kinds.get(type(op))) is None:
                 kind = kinds[type(op)] = type(op).pattern()
             if len(op.results) != 1:
                 kind = OpPattern.OPAQUE
             external = STOP_FUSION in op.attributes or any(
-                not isinstance(use.operation, Operator) for result in op.results for use in result.uses
+                not isinstance(use.operation, Operator) or use.operation.parent is not block
+                for result in op.results
+                for use in result.uses
             )
             if any(group.variadic for group in op.operand_groups()):
                 through = graph._add(None, OpPattern.TUPLE, False)
-                for operator in producers(op):
+                for operator in own(op):
                     graph.consumers[index[operator]].append((through, OpPattern.INJECTIVE))
                 index[op] = node = graph._add(op, kind, external)
                 graph.consumers[through].append((node, kind))
                 continue
             index[op] = node = graph._add(op, kind, external)
             for value in op.operands:
-                if (operator := operator_of(value)) is not None:
+                if (operator := operator_of(value)) is not None and operator.parent is block:
                     graph.consumers[index[operator]].append((node, _edge(kind, value, op)))
         return graph
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from .analysis.traversal import functions_of, pre_order
-from .cloning import clone_block, unified
+from .cloning import clone_block, unified, with_types
 from .let_blocks import replace_uses
 from .remove_unused_functions import erase_function, symbol_of
 
@@ -35,38 +35,60 @@ def is_inlined(func: FuncOp) -> bool:
     return is_set(func.attributes.get("Inline")) and func.primitive is None and "Compiler" not in func.attributes
 
 
-def put_in_place(call: Operation, func: FuncOp, arguments: Sequence[SSAValue], pattern: str = "Inline") -> None:
-    """Put a copy of what a function does in the place of a call with a result for each of the function's."""
-    block = call.parent
+def put_in_place(
+    call: Operation,
+    body: Block,
+    arguments: Sequence[SSAValue],
+    reason: str,
+    *,
+    pattern: str = "Inline",
+    given: Mapping[SSAValue, SSAValue] | None = None,
+) -> list[Operation]:
+    """Put a copy of what a function does in the place of a call with a result for each of the function's.
+
+    body: the block of the function or closure.
+    given: what stands for values from outside of it. Returns the copies.
+    """
+    block, last = call.parent, body.last_op
     assert block is not None
+    assert last is not None
     made: list[Operation] = []
 
     def add(op: Operation) -> None:
         block.insert_op_before(op, call)
         made.append(op)
 
-    types = unified(
-        [*func.function_type.inputs, *func.function_type.outputs], [*(a.type for a in arguments), *call.result_types]
+    special = [*(value.type for value in arguments), *call.result_types]
+    types = unified([*(argument.type for argument in body.args), *last.operand_types], special)
+    values = clone_block(
+        body, {**(given or {}), **dict(zip(body.args, arguments, strict=True))}, add, with_types(types)
     )
-    given: dict[SSAValue, SSAValue] = dict(zip(func.block.args, arguments, strict=True))
-    values = clone_block(func.block, given, add, types if func.type_params is not None else None)
-    before = [call.location, *(op.location for op in made)]
+    stand_for(call, made, values, reason, pattern)
+    return made
+
+
+def stand_for(
+    call: Operation, made: Sequence[Operation], values: Sequence[SSAValue], reason: str, pattern: str
+) -> None:
+    """Erase a call, `if` or match, in whose place ops were put before it; `values` are its results from now on."""
+    before = [*(op.location for op in call.walk()), *(op.location for op in made)]
     # What gives a result does what the call did; the rest is what it was in the function.
+    new = set(made)
     for owner in {value.owner: None for value in values}:
-        if isinstance(owner, Operation) and owner in made:
+        if isinstance(owner, Operation) and owner in new:
             owner.location = fuse([owner.location, call.location])
-    for old, new in zip(call.results, values, strict=True):
-        if new.name_hint is None:
-            new.name_hint = old.name_hint
+    for old, value in zip(call.results, values, strict=True):
+        if value.name_hint is None:
+            value.name_hint = old.name_hint
     replace_uses(dict(zip(call.results, values, strict=True)))
     if (ledger := current_ledger()) is not None:
         ledger.record(
             pattern,
-            removed=[call.name],
+            removed=[op.name for op in call.walk()],
             created=[op.name for op in made],
             before=before,
             after=[op.location for op in made],
-            reason=f"@{func.sym_name.data} stands in its place",
+            reason=reason,
         )
     call.detach()
     call.erase()
@@ -110,7 +132,8 @@ class InlinePass(ModulePass):
             for call in [one for one in pre_order(functions[name]) if isinstance(one, CallOp)]:
                 callee = call.callee.string_value()
                 if callee in ready and callee != name:
-                    put_in_place(call, functions[callee], list(call.arguments))
+                    reason = f"@{callee} stands in its place"
+                    put_in_place(call, functions[callee].block, list(call.arguments), reason)
         mentioned = {symbol_of(one) for one in pre_order(op)}
         for name in ready:
             if name not in mentioned and name != "main":

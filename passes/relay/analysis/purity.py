@@ -47,7 +47,10 @@ def is_pure(op: Operation) -> bool:
 
 @dataclass
 class Purity:
-    """What is known of the functions of a module, by the ops alone: marks that calls have are not looked at."""
+    """What is known of the functions of a module, by the ops alone.
+
+    Marks that calls have are not looked at, but for calls of functions that are not in the module.
+    """
 
     impure: set[Function] = field(default_factory=lambda: set[Function]())
     """The functions and closures a call of which may read or write references."""
@@ -116,7 +119,8 @@ def _targets(call: CallOp | InvokeOp, functions: dict[str, FuncOp]) -> tuple[fro
     if isinstance(call, InvokeOp):
         return possible_functions(call.function, functions)
     callee = functions.get(call.callee.string_value())
-    return (frozenset(), True) if callee is None else (frozenset({callee}), False)
+    # Of a function that is not there, the mark is all that is known.
+    return (frozenset(), call.impure is not None) if callee is None else (frozenset({callee}), False)
 
 
 def possible_functions(value: SSAValue, functions: dict[str, FuncOp]) -> tuple[frozenset[Function], bool]:

@@ -51,6 +51,10 @@ class IRModule:
             made._program, made._module = None, module
         return made
 
+    def holding(self, module: ModuleOp) -> IRModule:
+        """The module of other ops, which are not copied."""
+        return IRModule.of(module)
+
     @property
     def module(self) -> ModuleOp:
         """The ops. Raises FrontendError when expressions are ill-typed."""

@@ -1,0 +1,155 @@
+"""Gradients of operators that move elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ....dialects.element_types import dtype_name
+from ....dialects.relay import creation, rearrange, transform
+from ....dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
+from ....dialects.relay.dilation import DilateOp
+from ....dialects.relay.division import FloorModOp
+from ....dialects.relay.elementwise import CastOp, ClipOp
+from ....dialects.relay.indexing import ArgwhereOp, OneHotOp
+from ....dialects.relay.matmul import BatchMatmulOp
+from ....dialects.relay.operator import Operator, element_of, shape_of
+from ....dialects.relay.reduce import ArgMaxOp, ArgMinOp
+from ....dialects.relay.sorting import ArgsortOp
+from .elementwise import nothing
+from .site import Gradients, Rule, Site
+
+
+def _reshape(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    return [s.reshape(g[0], shape_of(s.x)), *[None] * (len(s.op.operands) - 1)]
+
+
+def _transpose(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    rank = len(shape_of(s.x))
+    axes = [axis % rank for axis in s.sig.get("axes") or reversed(range(rank))]
+    return [s.transpose(g[0], sorted(range(rank), key=axes.__getitem__))]
+
+
+def _broadcast(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    return [s.collapse(g[0], s.x), *[None] * (len(s.op.operands) - 1)]
+
+
+def _collapse(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    return [s.broadcast(g[0], shape_of(s.x)), *[None] * (len(s.op.operands) - 1)]
+
+
+def _concatenate(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    shape = shape_of(s.y)
+    axis = s.sig.int("axis") % len(shape)
+    ends = list(accumulate(shape_of(value)[axis] for value in s.op.operands))
+    found: list[SSAValue] = []
+    for value, end in zip(s.op.operands, ends, strict=True):
+        begin = [0] * axis + [end - shape_of(value)[axis]]
+        found.append(s.cut(g[0], begin, [*shape[:axis], end]))
+    return found
+
+
+def _split(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    axis = s.sig.int("axis")
+    return [s.add(transform.ConcatenateOp(*g, axis=axis))] if len(g) > 1 else [g[0]]
+
+
+def _stack(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    shape = shape_of(s.y)
+    axis = s.sig.int("axis") % len(shape)
+    parts = [s.cut(g[0], [0] * axis + [i], [*shape[:axis], i + 1]) for i in range(shape[axis])]
+    return [s.reshape(part, shape_of(s.x)) for part in parts]
+
+
+def _slice(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    ranges = transform.StridedSliceOp.ranges(s.sig)
+    grad = g[0]
+    backwards = [axis for axis, taken in enumerate(ranges) if taken.step < 0]
+    if backwards:
+        grad = s.add(rearrange.ReverseOp(grad, axis=backwards))
+        ranges = [taken[::-1] for taken in ranges]
+    if any(taken.step > 1 for taken in ranges):
+        grad = s.add(DilateOp(grad, strides=[taken.step for taken in ranges]))
+    width: list[int] = []
+    for taken, before, extent in zip(ranges, shape_of(grad), shape_of(s.x), strict=True):
+        start = taken.start if taken else 0
+        width += [start, extent - start - before]
+    if any(width):
+        grad = s.add(transform.PadOp(grad, s.scalar(0.0, grad), pad_width=width))
+    return [grad]
+
+
+def _pad(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    if s.sig.str("pad_mode") != "constant":
+        s.sig.fail("pad_mode constant, to take a gradient", s.sig.str("pad_mode"))
+    begin = list(s.sig.ints("pad_width")[::2])
+    data = s.cut(g[0], begin, [b + extent for b, extent in zip(begin, shape_of(s.x), strict=True)])
+    value = s.op.operands[1]
+    around = s.sub(s.add(CollapseSumToOp(g[0], shape=[])), s.add(CollapseSumToOp(data, shape=[])))
+    return [data, s.reshape(around, shape_of(value))]
+
+
+def _take(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    """Each row of the gradient is added to the row that was taken: a product with the one-hot indices."""
+    shape, indices = shape_of(s.x), s.op.operands[1]
+    axis = s.sig.int("axis") % len(shape)
+    depth, count = shape[axis], prod(shape_of(indices))
+    flat = s.reshape(indices, [count])
+    if s.sig.str("mode") == "wrap":
+        wide = s.add(CastOp(flat, dtype="int64"))
+        flat = s.add(FloorModOp(wide, s.scalar(depth, wide)))
+    else:
+        flat = s.add(ClipOp(flat, a_min=0.0, a_max=float(depth - 1)))
+    one, zero = s.scalar(1.0, s.x), s.scalar(0.0, s.x)
+    hot = s.add(OneHotOp(flat, one, zero, depth=depth, axis=0, dtype=dtype_name(element_of(s.x))))
+    before, after = prod(shape[:axis]), prod(shape[axis + 1 :])
+    rows = s.reshape(g[0], [before, count, after])
+    spread = s.add(BatchMatmulOp(s.reshape(hot, [1, depth, count]), rows, transpose_b=False))
+    return [s.reshape(spread, shape), None]
+
+
+def _reverse(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    return [s.add(rearrange.ReverseOp(g[0], axis=list(s.sig.ints("axis"))))]
+
+
+def _layout(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    src, dst = s.sig.str("src_layout"), s.sig.str("dst_layout")
+    return [s.add(transform.LayoutTransformOp(g[0], src_layout=dst, dst_layout=src))]
+
+
+def _full(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    value = s.op.operands[-1]
+    total = s.reshape(s.add(CollapseSumToOp(g[0], shape=[])), shape_of(value))
+    return [*[None] * (len(s.op.operands) - 1), total]
+
+
+RULES: dict[type[Operator], Rule] = {
+    transform.ReshapeOp: _reshape,
+    transform.SqueezeOp: _reshape,
+    transform.ExpandDimsOp: _reshape,
+    transform.BatchFlattenOp: _reshape,
+    rearrange.ReshapeLikeOp: _reshape,
+    transform.TransposeOp: _transpose,
+    transform.BroadcastToOp: _broadcast,
+    rearrange.BroadcastToLikeOp: _broadcast,
+    CollapseSumToOp: _collapse,
+    CollapseSumLikeOp: _collapse,
+    transform.ConcatenateOp: _concatenate,
+    rearrange.SplitOp: _split,
+    rearrange.StackOp: _stack,
+    transform.StridedSliceOp: _slice,
+    transform.PadOp: _pad,
+    transform.TakeOp: _take,
+    rearrange.ReverseOp: _reverse,
+    transform.LayoutTransformOp: _layout,
+    creation.FullLikeOp: _full,
+    creation.FullOp: _full,
+    OneHotOp: nothing,
+    ArgwhereOp: nothing,
+    ArgMaxOp: nothing,
+    ArgMinOp: nothing,
+    ArgsortOp: nothing,
+}

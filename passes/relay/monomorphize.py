@@ -1,0 +1,166 @@
+"""Copies of polymorphic functions for the types that they are called with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
+from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp
+from ...dialects.relay.types import Forall, signature_of, substituted
+from ...provenance.diagnostics import fail
+from .analysis.traversal import functions_of, pre_order
+from .analysis.variables import type_variables
+from .cloning import clone_block, unified, with_types
+
+
+def monomorphize(module: ModuleOp, entry: str = "main") -> None:
+    """Have what `entry` reaches call functions without type parameters, and copies of those that have some.
+
+    Polymorphic closures are copied for each type that they are used with. The originals stay. Let-blocks, but those of
+    functions that call themselves, must be gone. Raises VerifyException where the types of a use are not told by it.
+    """
+    _Specializer(module).run(entry)
+
+
+class _Specializer:
+    def __init__(self, module: ModuleOp):
+        self.functions = functions_of(module)
+        self.made: dict[tuple[str, tuple[Attribute, ...]], FuncOp] = {}
+        self.seen: set[FuncOp] = set()
+        self.todo: list[FuncOp] = []
+
+    def run(self, entry: str) -> None:
+        if entry in self.functions:
+            self._reach(self.functions[entry])
+        while self.todo:
+            func = self.todo.pop()
+            ops = list(pre_order(func))
+            while ops:
+                ops += self._op(ops.pop())
+
+    def _reach(self, func: FuncOp) -> None:
+        if func not in self.seen:
+            self.seen.add(func)
+            self.todo.append(func)
+
+    def _op(self, op: Operation) -> Sequence[Operation]:
+        """Specialise what an op calls or names; the ops that came of it."""
+        if op.parent is None or _is_open(op):
+            return ()
+        if isinstance(op, CallOp):
+            return self._call(op)
+        if isinstance(op, InvokeOp) and isinstance(op.function.type, Forall):
+            wanted = FunctionType.from_lists([value.type for value in op.arguments], [op.result.type])
+            return self._use(op, 0, wanted)
+        if isinstance(op, GlobalOp) and isinstance(op.result.type, FunctionType):
+            func = self.functions.get(op.symbol.string_value())
+            if func is not None:
+                outputs = func.function_type.outputs.data
+                if func.type_params is not None and len(outputs) == 1:
+                    func = self._copy(func, [*func.function_type.inputs, *outputs], _all(op.result.type), op)
+                    op.symbol = SymbolRefAttr(func.sym_name.data)
+                self._reach(func)
+        return ()
+
+    def _call(self, op: CallOp) -> Sequence[Operation]:
+        callee = self.functions.get(op.callee.string_value())
+        if callee is None:
+            return ()
+        types = callee.function_type
+        if callee.type_params is not None:
+            special = [*op.operand_types, *op.result_types]
+            callee = self._copy(callee, [*types.inputs, *types.outputs], special, op)
+            op.callee = SymbolRefAttr(callee.sym_name.data)
+        self._reach(callee)
+        found: list[Operation] = []
+        for index, wanted in enumerate(callee.function_type.inputs):
+            if isinstance(op.operands[index].type, Forall) and isinstance(wanted, FunctionType):
+                found += self._use(op, index, wanted)
+        return found
+
+    def _copy(
+        self, func: FuncOp, general: Sequence[Attribute], special: Sequence[Attribute], user: Operation
+    ) -> FuncOp:
+        """The function without type parameters that does what `func` does on these types."""
+        types = unified(general, [s.body if isinstance(s, Forall) else s for s in special])
+        names = func.type_names()
+        chosen = tuple(types[name] for name in names if name in types)
+        if len(chosen) != len(names) or any(type_variables(type_) for type_ in chosen):
+            fail(user, f"types for {', '.join(names)} of @{func.sym_name.data}", ", ".join(map(str, chosen)) or "none")
+        key = (func.sym_name.data, chosen)
+        if key in self.made:
+            return self.made[key]
+        known = dict(zip(names, chosen, strict=True))
+        count = sum(name == func.sym_name.data for name, _ in self.made)
+        while (name := f"{func.sym_name.data}_{count}") in self.functions:
+            count += 1
+        inputs, outputs = func.function_type.inputs, func.function_type.outputs
+        made = FuncOp(
+            name,
+            [substituted(type_, known) for type_ in inputs],
+            [substituted(type_, known) for type_ in outputs],
+            location=func.location,
+        )
+        made.attributes.update(func.attributes)
+        given: dict[SSAValue, SSAValue] = {}
+        for old, new in zip(func.block.args, made.block.args, strict=True):
+            new.name_hint, new.location = old.name_hint, old.location
+            given[old] = new
+        values = clone_block(func.block, given, made.block.add_op, with_types(known))
+        made.block.add_op(end := ReturnOp(*values))
+        end.location = func.return_op.location
+        block = func.parent
+        assert block is not None
+        block.insert_op_after(made, func)
+        self.made[key] = self.functions[name] = made
+        return made
+
+    def _use(self, user: Operation, index: int, wanted: FunctionType) -> Sequence[Operation]:
+        """Have an operand be the copy of a polymorphic function that has the wanted type."""
+        value = user.operands[index]
+        owner, signature = value.owner, signature_of(value.type)
+        assert signature is not None
+        if not isinstance(owner, FnOp | GlobalOp):
+            fail(user, "a function at hand, to choose its types", str(value.type))
+        block = owner.parent
+        assert block is not None
+        if isinstance(owner, GlobalOp):
+            made: Operation = GlobalOp(owner.symbol.string_value(), wanted)
+        else:
+            types = unified(_all(signature), _all(wanted))
+            made = FnOp(list(wanted.inputs), wanted.outputs.data[0])
+            made.attributes.update(owner.attributes)
+            given: dict[SSAValue, SSAValue] = {}
+            for old, new in zip(owner.block.args, made.block.args, strict=True):
+                new.name_hint, new.location = old.name_hint, old.location
+                given[old] = new
+            values = clone_block(owner.block, given, made.block.add_op, with_types(types))
+            last = owner.block.last_op
+            assert last is not None
+            end = type(last).create(operands=values, location=last.location)
+            made.block.add_op(end)
+        made.location = owner.location
+        made.results[0].name_hint = value.name_hint
+        block.insert_op_before(made, owner)
+        user.operands[index] = made.results[0]
+        if value.first_use is None:
+            owner.detach()
+            owner.erase()
+        return list(pre_order(made))
+
+
+def _all(type_: FunctionType) -> list[Attribute]:
+    return [*type_.inputs, *type_.outputs]
+
+
+def _is_open(op: Operation) -> bool:
+    """Whether an op stands in a polymorphic closure, which is looked at when it is copied."""
+    one = op.parent_op()
+    while one is not None:
+        if isinstance(one, FnOp) and one.type_params is not None:
+            return True
+        one = one.parent_op()
+    return False
