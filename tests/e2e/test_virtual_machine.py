@@ -297,7 +297,7 @@ def test_control_flow_is_for_the_virtual_machine(text: str, what: str, tmp_path:
 
 @pytest.mark.parametrize("kind", ["debug", "vm", "graph"])
 def test_expressions_are_evaluated(kind: str):
-    executor = create_executor(kind)
+    executor = relay.create_executor(kind)
     x = relay.var("x", shape=(4,))
     found = executor.evaluate(relay.Function([x], relay.nn.relu(x + x)))(np.arange(-2, 2, dtype=np.float32))
     same(found, np.array([0, 0, 0, 2], np.float32))
