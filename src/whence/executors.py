@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -19,14 +19,9 @@ from whence.dialects.relay.open_extents import is_open
 from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from whence.dialects.relay.types import fits
 from whence.executable import Executable
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.expr import Expr, GlobalVar, Program
-from whence.frontends.relay.expr import Function as RelayFunction
-from whence.frontends.relay.view import view
 from whence.interpret import Evaluator
 from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message
-from whence.relay.module import IRModule
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.virtual_machine import VirtualExecutable
@@ -60,23 +55,14 @@ class Executor:
     def _invoke(self) -> Invoke:
         return Evaluator(self.module).invoke if self.kind == "debug" else compiled_invoke(self.executable)
 
-    def evaluate(self, expr: str | FuncOp | GlobalVar | Expr | None = None) -> Any:
-        """A Python function that is `@main` of the module, or the function `expr`: itself, its name or its variable.
+    def evaluate(self, expr: str | FuncOp | None = None) -> Callable[..., Any]:
+        """A Python function that is `@main` of the module, or the function `expr`, itself or its name.
 
         It takes arrays and Python numbers, tuples, `Adt` and `Reference`, in order or by the names of arguments, and
-        gives the like: a tuple for several results, functions as what can be called. Of another expression, which may
-        read what is in the module, its value. Raises PipelineError for a function that is not there, and the Python
-        function FrontendError for what it does not take.
+        gives the like: a tuple for several results, functions as what can be called. Raises PipelineError for a
+        function that is not there, and the Python function FrontendError for what it does not take.
         """
-        if isinstance(expr, Expr) and not isinstance(expr, GlobalVar):
-            program = view(self.module)
-            of_its_own = isinstance(expr, RelayFunction)
-            main = expr if isinstance(expr, RelayFunction) else RelayFunction([], expr)
-            functions = {name: one for name, one in program.functions.items() if name != "main"}
-            module = elaborate(Program({**functions, "main": main}, program.types))
-            run = Executor(self.kind, module, self.target, {}).evaluate()
-            return run if of_its_own else run()
-        name = _name_of(expr)
+        name = expr.sym_name.data if isinstance(expr, FuncOp) else expr or "main"
         functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, FuncOp)}
         if name not in functions:
             raise PipelineError(f"evaluate: expected a function among {', '.join(functions)}, got {name!r}")
@@ -93,38 +79,29 @@ class Executor:
         return call
 
 
-def _name_of(expr: str | FuncOp | GlobalVar | None) -> str:
-    match expr:
-        case FuncOp():
-            return expr.sym_name.data
-        case GlobalVar():
-            return expr.name_hint
-        case _:
-            return expr or "main"
-
-
 def create_executor(
     kind: str = "debug",
-    mod: ModuleOp | IRModule | None = None,
+    mod: ModuleOp | None = None,
     device: object = None,
     target: str | Target = "llvm",
     params: Mapping[str, Array] | None = None,
 ) -> Executor:
-    """An executor of a kind for a module; for one without anything in it when it is to evaluate expressions alone.
+    """An executor of a kind for a module.
 
     kind: "graph" and "aot" run static programs, "vm" any, with native code for the tensors in it, "debug" any, op by op
     in numpy.
     device: only the CPU is one; None stands for it, too.
     target: "llvm" is this machine, as "native" is.
     params: values of arguments of `@main` by name.
-    Raises PipelineError for another kind, and for a program that is not static where it has to be.
+    Raises PipelineError for another kind, no module, and a program that is not static where it has to be.
     """
     if kind not in KINDS:
         raise PipelineError(f"create_executor: expected a kind among {', '.join(KINDS)}, got {kind!r}")
     if device is not None and "cpu" not in str(device):
         raise PipelineError(f"create_executor: expected the CPU as device, got {device}")
-    module = mod.module if isinstance(mod, IRModule) else mod or ModuleOp([])
-    return Executor(kind, module, "native" if target == "llvm" else target, dict(params or {}))
+    if mod is None:
+        raise PipelineError("create_executor: expected a module, got none")
+    return Executor(kind, mod, "native" if target == "llvm" else target, dict(params or {}))
 
 
 def _bound(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:

@@ -23,7 +23,8 @@ def compile(
     mod: ModuleOp | IRModule, target: str | Target = "llvm", params: Mapping[str, Array] | None = None
 ) -> Executable:
     """The executable of a module; one of a static program has `@main` alone. Errors as `create_executor`."""
-    return create_executor("vm", mod, target=target, params=params).executable
+    module = mod.module if isinstance(mod, IRModule) else mod
+    return create_executor("vm", module, target=target, params=params).executable
 
 
 class VirtualMachine:
