@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f32
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from whence.building import fewer_collections
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import NegativeOp
 from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
@@ -28,6 +27,7 @@ from whence.passes.relay.analysis.well_formed import well_formed
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import layer_location
+from whence.support.garbage import fewer_collections
 from whence.universe import UNIVERSE
 
 T = TypeVar("T")

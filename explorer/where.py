@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ..dialects.relay.core import CallOp, ConstantOp
 from ..dialects.relay.operator import Operator
+from ..passes.functions import COMPILER, text_of
 from ..planning.artifact import Artifact
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
@@ -184,10 +185,19 @@ def _time(times: Times | None, place: int, wanted: set[LocationAttr]) -> tuple[f
 
 
 def constants(module: ModuleOp) -> Iterator[tuple[tuple[LocationAttr, ...], Param]]:
-    """The constants of a fused module, each behind its leaves."""
-    for op in functions(module)["main"].block.ops:
+    """The constants of a fused module, each behind its leaves; those inside of what external compilers run included."""
+    named = functions(module)
+    for name, func in named.items():
+        if text_of(func, COMPILER):
+            for op in func.block.ops:
+                if isinstance(op, ConstantOp):
+                    yield leaves(op.location), Param(_name(op), str(op.result.type), (name,))
+    for op in named["main"].block.ops:
         if isinstance(op, ConstantOp):
             users = [use.operation for use in op.result.uses]
             calls = tuple(user.callee.string_value() for user in users if isinstance(user, CallOp))
-            name = op.key.data if op.key is not None else (op.result.name_hint or "literal")
-            yield leaves(op.location), Param(name, str(op.result.type), calls)
+            yield leaves(op.location), Param(_name(op), str(op.result.type), calls)
+
+
+def _name(op: ConstantOp) -> str:
+    return op.key.data if op.key is not None else (op.result.name_hint or "literal")

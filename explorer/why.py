@@ -19,7 +19,7 @@ from ..support.names import shown
 from .calls import find_calls
 from .code import compiler_of, kernel_of, line_location, machine_code, stages_of
 from .history import history, told
-from .layers import Layer, functions, op_types, snapshot, unique_leaves
+from .layers import Layer, functions, op_types, owners, snapshot, unique_leaves
 from .report import count, percent, some, table
 from .times import Times
 
@@ -196,6 +196,10 @@ def _origin(
                 compiler,
             )
     behind = {op: set(leaves(op.location)) for op in operators}
+    # Weights are inside of what an external compiler runs; they are no layers of their own.
+    tensors = (
+        {leaf for leaf, layer in owners(artifact).items() if layer.leaf != leaf} if compiler else set[LocationAttr]()
+    )
     place = artifact.calls.index(call)
     spent = {layer.leaf: taken for layer, taken in times.layers[place].items() if layer} if times is not None else None
     parts = [
@@ -205,6 +209,7 @@ def _origin(
             spent.get(leaf, 0.0) if spent is not None else None,
         )
         for leaf in _sorted(unique_leaves(op.location for op in func.block.ops))
+        if leaf not in tensors
     ]
     return CallOrigin(
         call.name,

@@ -57,6 +57,11 @@ PREPARED: tuple[Row, ...] = tuple(
 )
 """What runs before a model is shared out among external compilers."""
 
+PREPARATION: tuple[Row, ...] = tuple(
+    row_of(f"relay-{name}") for name in ("to-graph-normal-form", "simplify-inference", "fold-tuples")
+)
+"""What makes tensor programs of programs that only bind and group tensors, at every level."""
+
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
 }
@@ -68,19 +73,30 @@ def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {row.name: row.load for row in PASSES}
 
 
-def relay_pipeline(opt_level: int, machine: Machine | None = None) -> tuple[ModulePass, ...]:
+def preparation() -> tuple[ModulePass, ...]:
+    """The passes that a module with let-blocks and tuples meets before anybody asks what is left of the language."""
+    return tuple(row.load()() for row in PREPARATION)
+
+
+def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layouts: str = "") -> tuple[ModulePass, ...]:
     """The passes of `opt_level` for a machine, as the required and disabled passes of the current PassContext have it.
 
     Those may be given by our names or by TVM's. Raises PipelineError for an opt level outside 0-4.
+    desired_layouts: with any, `relay-convert-layout` comes first, and what it asks of constants is folded.
     """
     current = PassContext.current()
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
     rows = [row for row in PIPELINE if context.enables(row.name, row.level)]
-    return tuple(row.load()(**_options(row, machine)) for row in rows)
+    before: tuple[ModulePass, ...] = ()
+    if desired_layouts:
+        convert, fold = (row_of(f"relay-{name}").load() for name in ("convert-layout", "fold-constant"))
+        options: dict[str, str] = {"desired_layouts": desired_layouts}
+        before = convert(**options), fold()
+    return (*before, *(row.load()(**_options(row, machine)) for row in rows))
 
 
 def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:
-    """The passes that give external compilers what they take, the first of them before the others.
+    """The passes that give external compilers what they take, one after the other.
 
     Those of `PREPARED` that `opt_level` and the current PassContext enable come before. The compilers' patterns have to
     be registered.
@@ -88,9 +104,11 @@ def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[Module
     current = PassContext.current()
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
     before = [row.load()() for row in PREPARED if context.enables(row.name, row.level)]
-    composites = [MergeCompositePass(name) for name in compilers if get_pattern_table(name) is not None]
-    regions = (AnnotateTargetPass(tuple(compilers)), MergeCompilerRegionsPass(), PartitionGraphPass())
-    return (*before, *composites, *regions)
+    for name in compilers:
+        if get_pattern_table(name) is not None:
+            before.append(MergeCompositePass(name))
+        before += [AnnotateTargetPass((name,)), MergeCompilerRegionsPass(), PartitionGraphPass()]
+    return tuple(before)
 
 
 def _options(row: Row, machine: Machine | None) -> dict[str, int]:

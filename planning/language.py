@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import FunctionType, LocationAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.relay.binding import Flavour, IfOp, LetOp
@@ -20,13 +20,14 @@ from ..dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ..dialects.relay.operator import Operator
 from ..dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ..dialects.relay.tuples import TupleGetItemOp, TupleOp
+from ..dialects.relay.types import fits, signature_of
 from ..provenance.diagnostics import describe, fail
 from ..runtime import flow
 from ..runtime import language as steps
 from ..support.errors import PipelineError
 from .liveness import settle
 from .patterns import clause_of
-from .stretches import Operators
+from .stretches import Operators, is_decided
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +71,9 @@ class _Translator:
     def __init__(self, module: ModuleOp):
         self.module = module
         self.functions: dict[str, flow.Region] = {}
-        self.outputs: dict[str, Sequence[Attribute]] = {}
-        """The types of functions' results."""
+        self.callees: dict[str, FunctionType] = {}
+        """The types of functions."""
+        self.polymorphic: set[str] = set()
         self.types: dict[str, TypeDataOp] = {}
         self.regions: list[flow.Region] = []
         """Each before those inside it."""
@@ -106,7 +108,9 @@ class _Translator:
                 case FuncOp():
                     functions.append(op)
                     self.functions[op.sym_name.data] = self._region(op.block, op.location)
-                    self.outputs[op.sym_name.data] = op.function_type.outputs.data
+                    self.callees[op.sym_name.data] = op.function_type
+                    if op.type_names():
+                        self.polymorphic.add(op.sym_name.data)
                     self._find_reads(op)
                 case _:
                     fail(op, "a relay.func or relay.type_data in the module", op.name)
@@ -118,9 +122,12 @@ class _Translator:
     # Values.
 
     def resolved(self, value: SSAValue) -> SSAValue:
-        while (other := self.same.get(value)) is not None:
-            value = other
-        return value
+        found = value
+        while (other := self.same.get(found)) is not None:
+            found = other
+        if found is not value:
+            self.same[value] = found
+        return found
 
     def name(self, value: SSAValue) -> str:
         """The name of a resolved value, unlike all others'."""
@@ -221,6 +228,10 @@ class _Translator:
 
     def _gather(self, part: _Part, op: Operator) -> None:
         operands = [self.resolved(value) for value in op.operands]
+        if not is_decided(op, operands):
+            outputs = tuple(map(self.name, op.results))
+            self._plain(part, op, steps.Computed(self.read(part, operands), outputs, describe(op.location), source=op))
+            return
         if any(value in part.named for value in operands):
             _flush(part)
         if part.native is None:
@@ -315,7 +326,10 @@ class _Translator:
         assert isinstance(op, GlobalOp)
         name, layer = op.symbol.string_value(), describe(op.location)
         region = self._callee(op, name)
-        results = self.outputs[name]
+        results = self.callees[name].outputs
+        signature = signature_of(op.result.type)
+        if signature is None or len(signature.inputs) != len(region.inputs):
+            fail(op, f"a function of {len(region.inputs)} arguments", str(op.result.type))
         if len(results) != 1:
             given = tuple(f"{name}.in.{at}" for at in range(len(region.inputs)))
             found = tuple(f"{name}.out.{at}" for at in range(len(results)))
@@ -331,9 +345,15 @@ class _Translator:
         assert isinstance(op, CallOp)
         name = op.callee.string_value()
         region = self._callee(op, name)
-        given, wanted = (len(op.operands), len(op.results)), (len(region.inputs), len(self.outputs[name]))
-        if given != wanted:
-            fail(op, "{} arguments and {} results".format(*wanted), "{} and {}".format(*given))
+        callee = self.callees[name]
+        for what, wanted, given in (
+            ("arguments", callee.inputs.data, op.operand_types),
+            ("results", callee.outputs.data, op.result_types),
+        ):
+            # Types that are open in the callee are for whoever checks types.
+            pairs = zip(wanted, given, strict=False)
+            if len(wanted) != len(given) or not (name in self.polymorphic or all(fits(a, b) for a, b in pairs)):
+                fail(op, f"{what} {_listed(wanted)}", _listed(given))
         self._ordered(
             part, op, lambda inputs, outputs, layer: steps.Call(inputs, outputs, layer, name=name, region=region)
         )
@@ -358,6 +378,10 @@ class _Translator:
 
     def _branches(self, part: _Part, regions: Sequence[Region]) -> tuple[flow.Region, ...]:
         return tuple(self._region(region.block, part.location) for region in regions)
+
+
+def _listed(types: Sequence[Attribute]) -> str:
+    return ", ".join(map(str, types)) or "none"
 
 
 def _flush(part: _Part) -> None:

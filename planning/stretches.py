@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
@@ -10,6 +10,7 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ..dialects.relay.constants import pool_of
 from ..dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ..dialects.relay.dynamic import Dynamic
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.operator import Operator, element_of
 from ..provenance.builder import LocatedBuilder
@@ -84,7 +85,10 @@ class Operators:
             return known[value]
 
         for op, operands in self.operators:
-            found = op.at_types([operand(value) for value in operands])
+            if isinstance(op, Dynamic):
+                found = self._known(op, operands, operand)
+            else:
+                found = op.at_types([operand(value) for value in operands])
             if any(map(is_open, found.result_types)):
                 fail(op, "operands whose shapes decide the result's", ", ".join(map(str, found.operand_types)))
             builder.add(found)
@@ -97,6 +101,21 @@ class Operators:
         main.attributes["input_names"] = ArrayAttr(map(StringAttr, step.inputs))
         main.attributes["output_names"] = ArrayAttr(map(StringAttr, step.outputs))
         return made
+
+    def _known(self, op: Dynamic, operands: Sequence[SSAValue], known: Callable[[SSAValue], SSAValue]) -> Operator:
+        """The static operator of one whose deciding operands are constants."""
+        inputs, deciding = op.parted(operands)
+        values = [
+            v.owner.value(self.module) if v is not None and isinstance(v.owner, ConstantOp) else None for v in deciding
+        ]
+        return op.static(op.signature, [known(value) for value in inputs], values)
+
+
+def is_decided(op: Operator, operands: Sequence[SSAValue]) -> bool:
+    """Whether no value that a run computes decides the shape of an operator's result."""
+    if not isinstance(op, Dynamic):
+        return True
+    return all(value is None or isinstance(value.owner, ConstantOp) for value in op.parted(operands)[1])
 
 
 def location_of(value: SSAValue) -> LocationAttr:

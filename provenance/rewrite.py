@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from functools import cache
+from inspect import getclosurevars
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
@@ -44,16 +46,32 @@ def stands_for(new: OpT, *old: Operation) -> OpT:
     return new
 
 
+@cache
+def _root(pattern: type[RewritePattern]) -> Any:
+    """What a pattern asks of the class of an op: a class or a union, as `op_type_rewrite_pattern` keeps it."""
+    function = cast(Any, pattern.match_and_rewrite)
+    if "op_type_rewrite_pattern" not in function.__qualname__:
+        return Operation
+    return getclosurevars(function).nonlocals["expected_type"]
+
+
 @dataclass
 class _Applier(RewritePattern):
     patterns: Sequence[RewritePattern]
     match: Match
+    _of: dict[type[Operation], tuple[RewritePattern, ...]] = field(default_factory=lambda: {})
+    """Class of an op -> the patterns that may match it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if (patterns := self._of.get(type(op))) is None:
+            found = (pattern for pattern in self.patterns if issubclass(type(op), _root(type(pattern))))
+            patterns = self._of[type(op)] = tuple(found)
+        if not patterns:
+            return
         match, location = self.match, op.location
         if op.regions:
             match.begin(op)
-        for pattern in self.patterns:
+        for pattern in patterns:
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
                 match.finish(op, location, type(pattern).__name__, getattr(pattern, "reason", ""))

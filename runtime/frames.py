@@ -27,8 +27,8 @@ class Frame:
         self.depth = depth
 
     def results(self) -> list[Value]:
-        values = self.values
-        return [values[name] for name in self.region.outputs]
+        near, values = self.values.values, self.values
+        return [near[name] if name in near else values[name] for name in self.region.outputs]
 
 
 class Run:

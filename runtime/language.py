@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
@@ -49,7 +49,7 @@ class Native(Instruction):
     """By the shapes of open inputs, the least recently used first."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
-        arrays = cast("list[Array]", [values[name] for name in self.inputs])
+        arrays: list[Any] = [values[name] for name in self.inputs]
         stretch = self.fixed or machine.stretch(self, arrays)
         run.visited[stretch] = None
         assert stretch.runner is not None
@@ -59,6 +59,15 @@ class Native(Instruction):
             raise FrontendError(f"{error} ({self.layer})") from None
         for name, array in zip(self.outputs, outputs, strict=True):
             values[name] = array
+
+
+@dataclass(eq=False)
+class Computed(Instruction):
+    """An operator of which values decide the shape of the result: what it means, without code of its own."""
+
+    def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
+        arrays: list[Any] = [values[name] for name in self.inputs]
+        values.update(zip(self.outputs, machine.evaluate(self, arrays), strict=True))
 
 
 @dataclass(eq=False)
@@ -185,7 +194,7 @@ class Invoke(Instruction):
         return False
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> Frame:
-        closure = cast(Closure, values[self.inputs[0]])
+        closure: Any = values[self.inputs[0]]
         given = closure.captured.copy()
         given.update(zip(closure.region.inputs, [values[name] for name in self.inputs[1:]], strict=True))
         return machine.called(self, closure.name, frame, closure.region, given)
@@ -243,15 +252,15 @@ class Match(Choose):
         raise FrontendError(expectation("relay.match", "a value that a clause fits", repr(value), self.layer))
 
 
-def _fitting(value: Value, clause: Clause) -> list[Value] | None:
+def _fitting(value: Value, clause: Clause) -> list[Any] | None:
     """The value and what is in it, as the clause counts; None when it does not fit."""
-    found = [value]
+    found: list[Any] = [value]
     for number, tag in clause.opened:
         inner = found[number]
         if tag is None:
-            found += cast("tuple[Value, ...]", inner)
-        elif (adt := cast(Adt, inner)).tag == tag:
-            found += adt.fields
+            found += inner
+        elif inner.tag == tag:
+            found += inner.fields
         else:
             return None
     return found
@@ -263,6 +272,12 @@ class Specialise(Protocol):
     def __call__(self, step: Native, arrays: Sequence[Array]) -> Stretch: ...
 
 
+class Evaluate(Protocol):
+    """What the operator of a step gives for arrays."""
+
+    def __call__(self, step: Computed, arrays: Sequence[Array]) -> Sequence[Array]: ...
+
+
 class LanguageMachine(Machine):
     """Runs programs of the language; safe to use from several threads at once.
 
@@ -270,7 +285,8 @@ class LanguageMachine(Machine):
     max_depth: how many calls may wait for another; those in tail position wait for none.
     """
 
-    def __init__(self, specialise: Specialise, limit: int, max_depth: int):
+    def __init__(self, specialise: Specialise, evaluate: Evaluate, limit: int, max_depth: int):
+        self.evaluate = evaluate
         self.limit = limit
         self.max_depth = max_depth
         self._specialise = specialise
@@ -287,10 +303,10 @@ class LanguageMachine(Machine):
         """The outputs of a region, for its inputs and what else it reads."""
         return self.execute(Frame(region, Environment(region, dict(given))), run)
 
-    def advance(self, frame: Frame, step: Step, run: Run) -> Frame | None:
-        assert isinstance(step, Instruction)
+    def advance(self, frame: Frame, step: Any, run: Run) -> Frame | None:
+        # An instruction; to look whether it is one takes as long as some of them.
         values = frame.values.values
-        inner = step.run(values, frame, self, run)
+        inner: Frame | None = step.run(values, frame, self, run)
         for name in step.dying:
             del values[name]
         if inner is None:

@@ -12,6 +12,7 @@ from . import (
     cumulative,
     dilation,
     division,
+    dynamic,
     elementwise,
     fast_math,
     indexing,
@@ -94,6 +95,9 @@ OPERATORS = operators_of(
 )
 """All operators: the classes of these modules."""
 
+DYNAMIC = [op for op in operators_of(dynamic) if issubclass(op, dynamic.Dynamic)]
+"""Operators of which operands decide the result's shape; none has a kernel of its own."""
+
 LANGUAGE = (
     TupleOp,
     TupleGetItemOp,
@@ -114,6 +118,6 @@ LANGUAGE = (
 
 Relay = Dialect(
     "relay",
-    [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS],
+    [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
     [PoolAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )

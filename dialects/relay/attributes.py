@@ -32,6 +32,8 @@ from xdsl.irdl import opt_prop_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ..int_lists import numbers_of
+
 Ints: TypeAlias = DenseArrayBase[IntegerType]
 Reals: TypeAlias = DenseArrayBase[Float64Type]
 Value: TypeAlias = bool | int | float | str | Sequence[int] | Sequence[float] | None
@@ -69,7 +71,7 @@ def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...
     """The inverse of `to_attribute`."""
     match attribute:
         case DenseArrayBase():
-            return tuple(cast(Ints, attribute).get_values())
+            return numbers_of(cast(Ints, attribute))
         case IntegerAttr():
             return bool(attribute.value.data) if attribute.type == i1 else attribute.value.data
         case FloatAttr():

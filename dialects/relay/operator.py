@@ -34,6 +34,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
+from ..int_lists import numbers_of
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
 from .open_extents import infer_open, is_open
 from .signature import Group, Signature, Tensor, as_tensor
@@ -151,7 +152,7 @@ class Operator(IRDLOperation):
     def _sizes(self) -> tuple[int, ...]:
         """How many values each declared operand has."""
         if isinstance(sizes := self.properties.get(_SIZES), DenseArrayBase):
-            return tuple(cast(Ints, sizes).get_values())
+            return numbers_of(cast(Ints, sizes))
         declared = self.operand_groups()
         loose = len(self.operands) - sum(group.single for group in declared)
         return tuple(1 if group.single else loose for group in declared)
@@ -193,11 +194,9 @@ class Operator(IRDLOperation):
         return cls._signature_of(types, [len(group) for group in groups], cls._properties(attributes), location)
 
     @classmethod
-    @cache
-    def gives_tuple(cls) -> bool:
-        """Whether it has other than one result, which TVM takes for a tuple."""
-        results = cls.get_irdl_definition().results
-        return len(results) != 1 or isinstance(results[0][1], VarResultDef)
+    def gives_tuple(cls, count: int) -> bool:
+        """Whether TVM takes its `count` results for a tuple."""
+        return count != 1 or isinstance(cls.get_irdl_definition().results[0][1], VarResultDef)
 
     @classmethod
     @abstractmethod

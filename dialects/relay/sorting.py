@@ -87,6 +87,11 @@ class TopKOp(Operator):
     name = "relay.topk"
     data = operand_def(TensorType)
     results_ = var_result_def(TensorType)
+
+    @classmethod
+    def gives_tuple(cls, count: int) -> bool:
+        return count != 1
+
     k = integer(1)
     axis = integer(-1)
     ret_type = string("both")

@@ -43,6 +43,7 @@ from ...provenance.diagnostics import fail
 from ..checks import check_else, check_map
 from ..element_types import stored_type
 from ..format import name_hint, parse_attributes, parse_indices, parse_signature, print_indices, print_signature
+from ..int_lists import numbers_of
 from .compute_text import parse_compute, print_compute
 from .stages import ExternOp, HybridOp, ScanOp, StateOp
 from .types import INDEX, REDUCERS, behind
@@ -207,12 +208,12 @@ class ComputeOp(IRDLOperation):
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents of the data axes."""
-        return tuple(cast(DenseArrayBase[IntegerType], self.extents).get_values())
+        return numbers_of(cast("DenseArrayBase[IntegerType]", self.extents))
 
     @property
     def reduce_shape(self) -> tuple[int, ...]:
         """Extents of the reduce axes."""
-        return tuple(cast(DenseArrayBase[IntegerType], self.reduce_extents).get_values())
+        return numbers_of(cast("DenseArrayBase[IntegerType]", self.reduce_extents))
 
     @property
     def axes(self) -> Sequence[BlockArgument]:

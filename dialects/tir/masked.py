@@ -33,6 +33,7 @@ from ...provenance.diagnostics import fail
 from ..checks import check_else, check_map, check_value, plural
 from ..element_types import stored_type
 from ..format import parse_indices, print_indices
+from ..int_lists import numbers_of
 from .buffer import BufferType, buffer_of
 from .effects import ReadsBuffer, WritesBuffer
 from .lanes import lanes, scalar_type
@@ -61,7 +62,7 @@ class MaskOp(IRDLOperation):
     @property
     def by_lane(self) -> tuple[int, ...]:
         """The step of each expression."""
-        return tuple(cast("DenseArrayBase[IntegerType]", self.steps).get_values())
+        return numbers_of(cast("DenseArrayBase[IntegerType]", self.steps))
 
     def verify_(self) -> None:
         check_map(self, self.map.data, len(self.indices), what="condition")

@@ -24,7 +24,7 @@ from .expr import (
     RefWrite,
     Tuple,
     TupleGetItem,
-    Var,
+    children,
     post_order,
 )
 from .type_text import spelled
@@ -61,24 +61,9 @@ def substituted(root: Expr, given: Mapping[Expr, Expr]) -> Expr:
     for node in post_order(root):
         if node in made:
             continue
-        changed = _fields(node, new)
-        if any(not _same(getattr(node, name), value) for name, value in changed.items()):
-            made[node] = replace(node, **changed)
+        if any(part in made for part in children(node)):
+            made[node] = replace(node, **_fields(node, new))
     return made.get(root, root)
-
-
-def _same(before: object, after: object) -> bool:
-    if isinstance(before, Expr):
-        return before is after
-    assert isinstance(before, list | tuple)
-    assert isinstance(after, list)
-    return all(_same_part(a, b) for a, b in zip(before, after, strict=True))
-
-
-def _same_part(before: object, after: object) -> bool:
-    if isinstance(before, Clause) and isinstance(after, Clause):
-        return before.rhs is after.rhs
-    return before is after
 
 
 def _fields(node: Expr, new: Callable[[Expr], Any]) -> dict[str, Any]:
@@ -106,5 +91,5 @@ def _fields(node: Expr, new: Callable[[Expr], Any]) -> dict[str, Any]:
         case Match():
             clauses = [Clause(clause.lhs, new(clause.rhs)) for clause in node.clauses]
             return {"data": new(node.data), "clauses": clauses}
-        case Var() | _:
+        case _:
             return {}

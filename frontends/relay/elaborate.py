@@ -170,10 +170,10 @@ class _Elaborator:
             returned, end = [self.emit(body)], self.owner
             if flat:
                 returned = self._unpacked(returned[0], func.block)
-        bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
         last = ReturnOp(*returned)
         last.location = end
         func.block.add_op(last)
+        bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
 
     def _unpacked(self, value: SSAValue, block: Block) -> list[SSAValue]:
         """The fields of a tuple."""
@@ -240,8 +240,8 @@ class _Elaborator:
 
     def _close(self, block: Block, value: SSAValue, location: LocationAttr) -> None:
         """End a region that gives `value`."""
-        bound_in_blocks(block, self.bound.pop(block, {}), location)
         block.add_op(YieldOp(value, location=location))
+        bound_in_blocks(block, self.bound.pop(block, {}), location)
 
     def constant(self, node: Constant) -> SSAValue:
         op = self.add(ConstantOp.of(node.data, self.module, "const"), node, "const")
@@ -311,7 +311,9 @@ class _Elaborator:
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
         op = self.add(_made(cls, groups, attributes_of(cls, node.attrs)), node, callee.name)
-        return self._together(list(op.results), node, op.location) if cls.gives_tuple() else op.results[0]
+        return (
+            self._together(list(op.results), node, op.location) if cls.gives_tuple(len(op.results)) else op.results[0]
+        )
 
     def _together(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
         """Several results as the one value that Relay takes them for."""

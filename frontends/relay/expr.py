@@ -6,8 +6,9 @@ Names and fields are TVM's. A node may be read in several places (a graph); what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
@@ -19,7 +20,7 @@ from ...support.errors import FrontendError
 AnySpan: TypeAlias = Span | SequentialSpan | None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Expr:
     """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
 
@@ -27,12 +28,25 @@ class Expr:
     type: Attribute | None = field(default=None, kw_only=True)
     """What type inference found."""
 
+    def __repr__(self) -> str:
+        name = getattr(self, "name_hint", None) or getattr(self, "name", None)
+        return f"<{type(self).__name__} {name}>" if name else f"<{type(self).__name__}>"
+
     @property
     def checked_type(self) -> Attribute:
         """The type that type inference found; raises FrontendError before it ran."""
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
+
+    def astext(self, show_meta_data: bool = True, annotate: Callable[[Expr], str] | None = None) -> str:
+        """The expression as Relay text, with version line and metadata section."""
+        return _text().astext(self, show_meta_data=show_meta_data, annotate=annotate)
+
+    def __str__(self) -> str:
+        return _text().pretty_print(self)
+
+    __repr__ = __str__
 
     def __add__(self, other: Expr) -> Call:
         return _binary("add", self, other)
@@ -66,13 +80,18 @@ class Expr:
         return Call(self, list(args))
 
 
+def _text() -> Any:
+    """The printer, which stands on these classes."""
+    return import_module("..relay_text", __package__)
+
+
 def _binary(op: str, lhs: Expr, rhs: object) -> Call:
     if not isinstance(rhs, Expr):
         raise TypeError(f'convert "{rhs}" with `const` first')
     return Call(Op(op), [lhs, rhs])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Constant(Expr):
     """A tensor of known values."""
 
@@ -88,7 +107,7 @@ class VirtualDevice:
     memory_scope: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Var(Expr):
     """A variable: of a function, a let or a pattern; elsewhere a free one."""
 
@@ -97,28 +116,28 @@ class Var(Expr):
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GlobalVar(Expr):
     """A function of the module, by name."""
 
     name_hint: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Op(Expr):
     """An operator, by TVM's name: `nn.conv2d`."""
 
     name: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tuple(Expr):
     """Expressions as one value."""
 
     fields: Sequence[Expr]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TupleGetItem(Expr):
     """One field of a tuple."""
 
@@ -126,7 +145,7 @@ class TupleGetItem(Expr):
     index: int
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Call(Expr):
     """An operator, a constructor or a function applied to arguments. `attrs` are an operator's that were given."""
 
@@ -136,7 +155,7 @@ class Call(Expr):
     type_args: Sequence[Attribute] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Function(Expr):
     """A function."""
 
@@ -147,7 +166,7 @@ class Function(Expr):
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Let(Expr):
     """A name for a value in `body`; a function may be called in its own body."""
 
@@ -156,7 +175,7 @@ class Let(Expr):
     body: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class If(Expr):
     """One of two expressions, of which only that one is evaluated."""
 
@@ -165,21 +184,21 @@ class If(Expr):
     false_branch: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefCreate(Expr):
     """A new reference."""
 
     value: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefRead(Expr):
     """What a reference holds."""
 
     ref: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RefWrite(Expr):
     """Has a reference hold another value; gives `()`."""
 
@@ -187,7 +206,7 @@ class RefWrite(Expr):
     value: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Constructor(Expr):
     """A constructor of the data type `belong_to`; `inputs` are the types of what it holds."""
 
@@ -197,24 +216,24 @@ class Constructor(Expr):
     tag: int = -1
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Pattern:
     """Base of patterns."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternWildcard(Pattern):
     """Anything."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternVar(Pattern):
     """Anything, which gets a name."""
 
     var: Var
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternConstructor(Pattern):
     """A value that a constructor made of what fits `patterns`."""
 
@@ -222,14 +241,14 @@ class PatternConstructor(Pattern):
     patterns: Sequence[Pattern] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PatternTuple(Pattern):
     """A tuple of what fits `patterns`."""
 
     patterns: Sequence[Pattern] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Clause:
     """What a match gives for values that fit a pattern."""
 
@@ -237,7 +256,7 @@ class Clause:
     rhs: Expr
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Match(Expr):
     """The value of the first clause that fits; a `complete` one has a clause for every value."""
 
@@ -246,7 +265,7 @@ class Match(Expr):
     complete: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TypeData:
     """An algebraic data type; one without constructors is defined elsewhere."""
 
@@ -332,7 +351,7 @@ def free_vars(root: Expr) -> list[Var]:
     return [var for var in read if var not in bound]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Program:
     """The functions and data types of a module, by name, in the order they were written in."""
 

@@ -189,10 +189,13 @@ class Inference:
         )
 
     def constructor(self, node: Constructor) -> Term:
+        return instance(self._constructed(node))
+
+    def _constructed(self, node: Constructor) -> Attribute:
+        """The type of a constructor, for all types that its data type is applied to."""
         data = self.data(node.belong_to, node)
         variables = [TypeVar(StringAttr(name)) for name in data.type_vars]
-        type_ = function_type(data.type_vars, list(node.inputs), adt_type(data.header, variables))
-        return instance(type_)
+        return function_type(data.type_vars, list(node.inputs), adt_type(data.header, variables))
 
     def data(self, name: str, at: Expr) -> TypeData:
         if name not in self.program.types:
@@ -226,9 +229,13 @@ class Inference:
             args.append((yield arg))
         if isinstance(node.op, Op):
             return self._operator_call(node, node.op, args)
-        callee = found((yield node.op))
-        if isinstance(callee, Attribute):
-            callee = instance(callee, node.type_args)
+        if isinstance(node.op, Constructor):
+            # One constructor makes values of several types: each call is one use of it.
+            callee = instance(self._constructed(node.op), node.type_args)
+        else:
+            callee = found((yield node.op))
+            if isinstance(callee, Attribute):
+                callee = instance(callee, node.type_args)
         result = Hole()
         expected = found(callee)
         if isinstance(expected, Made) and expected.kind == "function" and len(expected.parts) != len(args) + 1:
@@ -252,12 +259,12 @@ class Inference:
             return None
         location = location_of(node.span)
         try:
-            attributes = attributes_of(operator, node.attrs)
+            attributes = attributes_of(operator, node.attrs, location)
             groups = operand_types(operator, cast(list[Attribute], types), [is_absent(a) for a in node.args], location)
             results = operator.inferred(operator.signature_for(groups, attributes, location))
         except VerifyException as error:
             raise FrontendError(str(error)) from None
-        return tuple_type(results) if operator.gives_tuple() else results[0]
+        return tuple_type(results) if operator.gives_tuple(len(results)) else results[0]
 
     def function(self, node: Function) -> Walk:
         inputs = [self.var_term(param) for param in node.params]
@@ -387,7 +394,7 @@ def operand_types(
 ) -> list[list[Tensor]]:
     """The tensor types in each declared operand, for the types of a call's arguments."""
     groups: list[list[Tensor]] = []
-    for declared, type_ in zip(operator.operand_groups(), grouped(operator, types, absent), strict=True):
+    for declared, type_ in zip(operator.operand_groups(), grouped(operator, types, absent, location), strict=True):
         inside = () if type_ is None else fields_of(type_) if declared.variadic else (type_,)
         if inside is None or not all(isinstance(t, TensorType) for t in inside):
             wanted = "a tuple of tensors" if declared.variadic else "a tensor"

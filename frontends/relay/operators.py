@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, f64, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, LocationAttr, StringAttr, f64, i1, i64
 from xdsl.irdl import OptPropertyDef
 
 from ...dialects.relay import OPERATORS
@@ -76,7 +76,9 @@ def attribute_kinds(cls: type[Operator]) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
-def attributes_of(cls: type[Operator], given: Mapping[str, Any]) -> dict[str, Value]:
+def attributes_of(
+    cls: type[Operator], given: Mapping[str, Any], location: LocationAttr | None = None
+) -> dict[str, Value]:
     """The values of attributes, as the operator declares them: an int where a list is declared is a list of one.
 
     Raises FrontendError for an unknown attribute, a missing one and a value of another kind.
@@ -84,20 +86,20 @@ def attributes_of(cls: type[Operator], given: Mapping[str, Any]) -> dict[str, Va
     kinds, name = attribute_kinds(cls), name_of(cls)
     if unknown := sorted(set(given) - set(kinds)):
         known = ", ".join(kinds) or "none"
-        raise FrontendError(message(name, f"attributes among {known}", ", ".join(unknown)))
+        raise FrontendError(message(name, f"attributes among {known}", ", ".join(unknown), location))
     found: dict[str, Value] = {}
     if "sections" in kinds and isinstance(given.get(_SECTIONS), int):
         given = {**given, "sections": True}
     for key, definition in cls.declared_attributes().items():
         value = given.get(key)
         if value is not None:
-            found[key] = _converted(cls, key, value, kinds[key])
+            found[key] = _converted(cls, key, value, kinds[key], location)
         elif definition.default_value is None and not isinstance(definition, OptPropertyDef):
-            raise FrontendError(message(name, f"attribute {key}", "none"))
+            raise FrontendError(message(name, f"attribute {key}", "none", location))
     return found
 
 
-def _converted(cls: type[Operator], key: str, value: Any, kinds: Sequence[str]) -> Value:
+def _converted(cls: type[Operator], key: str, value: Any, kinds: Sequence[str], location: LocationAttr | None) -> Value:
     given: Any = _plain(value)
     many = isinstance(given, list)
     items: list[Any] = _flat(cast("list[Any]", given)) if many else [given]
@@ -119,7 +121,8 @@ def _converted(cls: type[Operator], key: str, value: Any, kinds: Sequence[str]) 
                 return [float(item) for item in items]
             case _:
                 continue
-    raise FrontendError(message(name_of(cls), f"{' or '.join(kinds)} for {key}", repr(cast(object, given))))
+    wanted = f"{' or '.join(kinds)} for {key}"
+    raise FrontendError(message(name_of(cls), wanted, repr(cast(object, given)), location))
 
 
 def _plain(value: Any) -> Any:
@@ -147,7 +150,9 @@ def is_absent(expr: Expr) -> bool:
     return isinstance(expr, Tuple) and not expr.fields
 
 
-def grouped(cls: type[Operator], args: Sequence[T], absent: Sequence[bool]) -> list[T | None]:
+def grouped(
+    cls: type[Operator], args: Sequence[T], absent: Sequence[bool], location: LocationAttr | None = None
+) -> list[T | None]:
     """One argument for each declared operand, None for an optional one that is left out.
 
     Raises FrontendError when there are too few or too many.
@@ -157,7 +162,7 @@ def grouped(cls: type[Operator], args: Sequence[T], absent: Sequence[bool]) -> l
     if not least <= len(args) <= len(declared):
         wanted = str(least) if least == len(declared) else f"{least} to {len(declared)}"
         names = ", ".join(group.name for group in declared)
-        raise FrontendError(message(name_of(cls), f"{wanted} arguments ({names})", str(len(args))))
+        raise FrontendError(message(name_of(cls), f"{wanted} arguments ({names})", str(len(args)), location))
     found: list[T | None] = []
     for group, arg, missing in zip(declared, args, absent, strict=False):
         found.append(None if group.optional and missing else arg)

@@ -219,7 +219,9 @@ class _Viewer:
 
     def _give(self, op: Operation, node: Expr) -> None:
         """What stands for the results of an op."""
-        if (isinstance(op, Operator) and op.gives_tuple()) or (isinstance(op, CallOp) and len(op.outputs) != 1):
+        if (isinstance(op, Operator) and op.gives_tuple(len(op.results))) or (
+            isinstance(op, CallOp) and len(op.outputs) != 1
+        ):
             for index, result in enumerate(op.results):
                 self.values[result] = TupleGetItem(node, index, span=_span(op), type=result.type)
         elif op.results:
@@ -249,7 +251,7 @@ class _Viewer:
                     type_ = tuple_type([value.type for value in fields])
                     args.append(Tuple(self.args(fields), type=type_, span=_span(op)))
         made = Call(callee, args, attrs)
-        if op.gives_tuple():
+        if op.gives_tuple(len(op.results)):
             made.type = tuple_type([result.type for result in op.results])
         return made
 
@@ -303,7 +305,8 @@ class _Viewer:
         return RefWrite(self.values[op.ref], self.values[op.value])
 
     def construct(self, op: ConstructOp, _: list[Expr]) -> Expr:
-        return Call(self._constructors[op.constructor.string_value()], self.args(op.arguments))
+        constructor = self._constructors[op.constructor.string_value()]
+        return Call(constructor, self.args(op.arguments), type_args=list(op.result.type.arguments))
 
     def match(self, op: MatchOp, blocks: list[Expr]) -> Expr:
         clauses: list[Clause] = []

@@ -18,7 +18,7 @@ from .literals import BadNumberError, number
 from .metadata import DIMENSIONS, MetaTable, UnknownNode
 from .scopes import Names
 from .types import DEEPEST, dtype_of, scalar
-from .values import Meta, Named, Type, Value
+from .values import Meta, Named, Number, Type, Value
 
 VERSION = '#[version = "0.0.5"]'
 
@@ -159,17 +159,17 @@ class Declarations(Transformer[Any, Any]):
         key, equal, value = items
         return Named(str(key), value.value, key, equal)
 
-    def number(self, items: list[Token]) -> tuple[Any, Token, Token]:
+    def number(self, items: list[Token]) -> Number:
         *signs, digits = items
         try:
-            value = number(str(digits), len(signs) % 2 == 1)
+            value, exact = number(str(digits), len(signs) % 2 == 1)
         except BadNumberError as error:
             self.error(str(error), items[0], digits)
-            value = number("0", False)
-        return value, items[0], digits
+            value, exact = number("0", False)
+        return Number(value, exact, items[0], digits)
 
-    def number_value(self, items: list[Any]) -> Value:
-        return Value(items[0][0].item())
+    def number_value(self, items: list[Number]) -> Value:
+        return Value(items[0].exact)
 
     def string_value(self, items: list[Token]) -> Value:
         return Value(str(items[0])[1:-1])

@@ -37,7 +37,7 @@ from ..relay.expr import (
 )
 from .actions import Declarations
 from .layout import span_of
-from .values import Infix, Meta, Named, Placed, Read, Signature, Type
+from .values import Infix, Meta, Named, Number, Placed, Read, Signature, Type
 
 BINARY = {
     "*": (12, "multiply"),
@@ -149,9 +149,8 @@ class Actions(Declarations):
 
     # -- values
 
-    def literal(self, items: list[Any]) -> Placed:
-        value, first, last = items[0]
-        return self.place(Constant(value), first, last)
+    def literal(self, items: list[Number]) -> Placed:
+        return self.place(Constant(items[0].value), items[0].first, items[0].last)
 
     def true(self, items: list[Token]) -> Placed:
         return self.place(Constant(np.array(True)), items[0], items[0])
@@ -238,7 +237,8 @@ class Actions(Declarations):
             else:
                 self._add_attribute(item, attrs)
         op = callee.expr
-        if isinstance(op, Call) and isinstance(op.op, Constructor) and not op.op.inputs:
+        if callee.last.type == "IDENT" and isinstance(op, Call) and isinstance(op.op, Constructor):
+            # The name of a constructor without fields is a call already.
             if args:
                 self.error(f"expected no arguments for {op.op.name_hint}, got {len(args)}", callee.first, last)
             return Placed(op, callee.first, last)

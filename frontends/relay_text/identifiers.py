@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(/+[A-Za-z0-9_]+)*")
-_GLOBAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([./]+[A-Za-z0-9_]+)*")
+_GLOBAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|/+[A-Za-z0-9_]+)*")
 
 
 def variable_name(hint: str) -> str:

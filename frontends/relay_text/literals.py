@@ -26,8 +26,8 @@ class BadNumberError(ValueError):
     """A number that its dtype cannot hold, or a suffix that is none."""
 
 
-def number(text: str, negative: bool) -> Array:
-    """The scalar that a number without its sign spells.
+def number(text: str, negative: bool) -> tuple[Array, int | float]:
+    """The scalar that a number without its sign spells, and the number itself.
 
     An int without suffix is an int32, or an int64 where that is too small. Raises BadNumberError.
     """
@@ -41,7 +41,7 @@ def number(text: str, negative: bool) -> Array:
     return _int(digits, kind, width, negative)
 
 
-def _int(digits: str, kind: str | None, width: str | None, negative: bool) -> Array:
+def _int(digits: str, kind: str | None, width: str | None, negative: bool) -> tuple[Array, int | float]:
     value = -int(digits) if negative else int(digits)
     if kind == "u" or (width and width not in ("16", "32", "64")):
         raise BadNumberError(f"expected a suffix among i, i16, i32 and i64, got `{kind}{width}`")
@@ -50,17 +50,17 @@ def _int(digits: str, kind: str | None, width: str | None, negative: bool) -> Ar
         bits = 64
     if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
         raise BadNumberError(f"integer number `{value}` unrepresentable in width {bits}")
-    return np.array(value, f"int{bits}")
+    return np.array(value, f"int{bits}"), value
 
 
-def _float(digits: str, width: str, negative: bool) -> Array:
+def _float(digits: str, width: str, negative: bool) -> tuple[Array, int | float]:
     if width not in ("16", "32", "64"):
         raise BadNumberError(f"expected a suffix among f, f16, f32 and f64, got `f{width}`")
     value = -float(digits) if negative else float(digits)
     dtype = np.dtype(f"float{width}")
     if abs(value) > float(np.finfo(dtype).max) and digits != "inf":
         raise BadNumberError(f"floating point number `{digits}` unrepresentable in width {width}")
-    return np.array(value, dtype)
+    return np.array(value, dtype), value
 
 
 def scalar_text(array: Array) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lark import Token
 from xdsl.ir import Attribute
 
+from ...support.dtypes import Array
 from ..relay.expr import Expr, Pattern, Var
 from .metadata import Entry
 
@@ -34,6 +35,15 @@ class Value(NamedTuple):
 
     value: Any
     depth: int = 0
+
+
+class Number(NamedTuple):
+    """A scalar of the dtype that its suffix names, and the number as it is written: attributes have no dtypes."""
+
+    value: Array
+    exact: int | float
+    first: Token
+    last: Token
 
 
 class Meta(NamedTuple):

@@ -129,8 +129,17 @@ def _unblocked(op: Operator) -> bool:
     return all(value in ("", layouts[name]) for name, value in given.items())
 
 
+def _inside(op: Operator) -> bool:
+    """Whether layouts fit, and no window begins behind the image: ONNX leaves out those that `ceil_mode` makes."""
+    if not _unblocked(op):
+        return False
+    pads, strides = _pads(op), op.signature.ints("strides")
+    axes = zip(shape_of(op.operands[0])[2:], shape_of(op.results[0])[2:], strides, pads, strict=False)
+    return all((count - 1) * stride < extent + before for extent, count, stride, before in axes)
+
+
 def _undilated(op: Operator) -> bool:
-    return _unblocked(op) and set(op.signature.ints("dilation")) == {1}
+    return _inside(op) and set(op.signature.ints("dilation")) == {1}
 
 
 def _dense(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
@@ -210,7 +219,7 @@ EXPORTED: Mapping[str, tuple[Emit, Holds]] = {
     **{name: (_plain(kind), _anything) for name, kind in (*_UNARY.items(), *_BINARY.items())},
     **{name: (_reshaped, _anything) for name in ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")},
     **{f"nn.conv{rank}d": (_conv, _unblocked) for rank in (1, 2, 3)},
-    **{f"nn.max_pool{rank}d": (_pool("MaxPool"), _unblocked) for rank in (1, 2, 3)},
+    **{f"nn.max_pool{rank}d": (_pool("MaxPool"), _inside) for rank in (1, 2, 3)},
     **{f"nn.avg_pool{rank}d": (_pool("AveragePool", "count_include_pad"), _undilated) for rank in (1, 2, 3)},
     **{name: (_reduced(f"Reduce{name.title()}"), _reduces) for name in ("sum", "mean", "max", "min", "prod")},
     "broadcast_to": (_expanded, _anything),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ... import te
 from ...dialects.relay import nn as relay
@@ -19,6 +20,8 @@ from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
 from .stages import compute, label, rounded, shape, wide
 from .transform import blocked_point
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def _repacked(x: Tensor, src: str, dst: str, extents: tuple[int, ...], name: str
 
 
 def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    """Any layouts that `_blocked_convolution` takes, or the plain ones, of which blocks are made here."""
+    """Any layouts that `_blocked_convolution` takes, or ones without blocks, of which blocks are made here."""
     assert isinstance(op, relay.Conv)
     sig, plain, kernel_plain = op.signature, "NC" + op.SPATIAL, "OI" + op.SPATIAL
     layouts = (sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or sig.str("data_layout"))
@@ -108,41 +111,49 @@ def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
         channels, outputs = (shape(tensor)[1 - axis] * shape(tensor)[-1] for axis, tensor in enumerate((data, weight)))
         depthwise = sig.int("groups") == channels == outputs
         return depthwise_blocked(op, data, weight) if depthwise else conv_blocked(op, data, weight)
-    if layouts != (plain, kernel_plain, plain):
-        sig.fail(f"layouts {plain}, {kernel_plain} and {plain}", ", ".join(layouts))
-    batch, channels, *image = shape(data)
-    outputs, depth, *kernel_extents = shape(weight)
+    if any(axis.factor for layout in layouts for axis in parse_layout(layout)):
+        sig.fail(f"layouts of the axes {', '.join(plain)}, or blocks in all of them", ", ".join(layouts))
+    batch, channels, *image = _in_order(shape(data), layouts[0], plain)
+    outputs, depth, *kernel_extents = _in_order(shape(weight), layouts[1], kernel_plain)
     groups = sig.int("groups")
     if groups == channels == outputs:
-        return _depthwise_plain(op, data, weight)
-    extents = shape_of(op.results[0])
+        return _depthwise_plain(op, data, weight, layouts)
+    result = shape_of(op.results[0])
+    extents = _in_order(result, layouts[2], plain)
     ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // groups, CHANNEL_BLOCK)
-    packed = _repacked(data, plain, f"{plain}{ib}c", (batch, channels // ib, *image, ib), "data_vec")
+    packed = _repacked(data, layouts[0], f"{plain}{ib}c", (batch, channels // ib, *image, ib), "data_vec")
     blocks = (outputs // ob, depth // ib, *kernel_extents, ib, ob)
-    kernel = _repacked(weight, kernel_plain, f"{kernel_plain}{ib}i{ob}o", blocks, "kernel_vec")
+    kernel = _repacked(weight, layouts[1], f"{kernel_plain}{ib}i{ob}o", blocks, "kernel_vec")
     blocked = _blocked_convolution(op, f"{label(op)}_NCHWc", packed, kernel, (batch, outputs // ob, *extents[2:], ob))
-
-    def unpacked(*i: Expr) -> Expr:
-        n, c, *place = i
-        return blocked(n, c // ob, *place, c % ob)
-
-    return compute(extents, unpacked, label(op))
+    return compute(result, lambda *i: blocked(*blocked_point(i, f"{plain}{ob}c", layouts[2])), label(op))
 
 
-def _depthwise_plain(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    _, _, *kernel = shape(weight)
+def _in_order(items: Sequence[T], layout: str, wanted: str) -> list[T]:
+    """What belongs to the axes of a layout without blocks, in the order of another."""
+    return [items[layout.index(letter)] for letter in wanted]
+
+
+def _depthwise_plain(op: Operator, data: Tensor, weight: Tensor, layouts: tuple[str, str, str]) -> Tensor:
+    assert isinstance(op, relay.Conv)
+    plain, kernel_plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL
+    _, _, *kernel = _in_order(shape(weight), layouts[1], kernel_plain)
     windows, k = _windows(op, kernel), _window_axes(kernel)
     number = wide(data.dtype)
 
+    result = shape_of(op.results[0])
+
     def product(n: Expr, c: Expr, *place: Expr) -> Expr:
         point = [at - w.before for at, w in zip(_taken(windows, place, k), windows, strict=True)]
-        value = data(n, c, *point, otherwise=0).astype(number) * weight(c, 0, *k).astype(number)
-        return te.sum(value, axis=k)
+        value = data(*_in_order((n, c, *point), plain, layouts[0]), otherwise=0).astype(number)
+        factor = weight(*_in_order((c, te.const(0, "int32"), *k), kernel_plain, layouts[1])).astype(number)
+        return te.sum(value * factor, axis=k)
 
     names = ("z", "y", "x")[-len(k) :]
-    name = f"depthwise_{label(op)}"
-    total = te.compute(shape_of(op.results[0]), product, name, "depthwise_conv2d_nchw", None, names)
-    return rounded(total, data.dtype)
+    name, extents = f"depthwise_{label(op)}", _in_order(result, layouts[2], plain)
+    total = rounded(te.compute(extents, product, name, "depthwise_conv2d_nchw", None, names), data.dtype)
+    if layouts[2] == plain:
+        return total
+    return compute(result, lambda *i: total(*_in_order(i, layouts[2], plain)), label(op))
 
 
 def depthwise_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:

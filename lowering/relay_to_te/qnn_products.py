@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ... import te
 from ...dialects.relay import qnn_products as relay
 from ...dialects.relay.convolution import expand_padding
+from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, Signature, shape_of
 from ...passes.relay.blocking import vector_block
 from ...support.dtypes import is_unsigned
@@ -235,28 +236,32 @@ def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor,
 
 
 def conv2d(op: Operator, data: Tensor, weight: Tensor, data_zero: Tensor, weight_zero: Tensor, *_: Tensor) -> Tensor:
-    """On NCHW: data and weight are blocked as they are packed, and the result comes back."""
+    """Without blocks: data and weight are blocked as they are packed, and the result comes back."""
     sig = op.signature
     layouts = (sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or sig.str("data_layout"))
-    if layouts != ("NCHW", "OIHW", "NCHW"):
-        sig.fail("layouts NCHW, OIHW and NCHW", ", ".join(layouts))
-    batch, channels, height, width = shape(data)
-    outputs, depth, kh, kw = shape(weight)
+    if any(axis.factor for layout in layouts for axis in parse_layout(layout)):
+        sig.fail("layouts without blocks", ", ".join(layouts))
+    batch, channels, height, width = (shape(data)[layouts[0].index(letter)] for letter in "NCHW")
+    outputs, depth, kh, kw = (shape(weight)[layouts[1].index(letter)] for letter in "OIHW")
     ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // sig.int("groups"), CHANNEL_BLOCK)
     extents = shape_of(op.results[0])
+    rows, columns = (extents[layouts[2].index(letter)] for letter in "HW")
     blocked = compute(
-        (batch, channels // ib, height, width, ib), lambda *i: data(*blocked_point(i, "NCHW", f"NCHW{ib}c")), "data_vec"
+        (batch, channels // ib, height, width, ib),
+        lambda *i: data(*blocked_point(i, layouts[0], f"NCHW{ib}c")),
+        "data_vec",
     )
     lanes = -(-ib // 2)
 
     def place(part: int, o: Expr, i: Expr, y: Expr, x: Expr, il: Expr, ol: Expr) -> tuple[Sequence[Expr], list[Expr]]:
         lane = il * 2 + part
-        return (o * ob + ol, i * ib + lane, y, x), [lane < ib] if ib % 2 and part else []
+        point = blocked_point((o * ob + ol, i * ib + lane, y, x), layouts[1], "OIHW")
+        return point, [lane < ib] if ib % 2 and part else []
 
     kernel = _guarded_words(weight, weight_zero, (outputs // ob, depth // ib, kh, kw, lanes, ob), place)
-    result = (batch, outputs // ob, extents[2], extents[3], ob)
+    result = (batch, outputs // ob, rows, columns, ob)
     total = _convolution(sig, "conv2d_NCHWc", blocked, kernel, data_zero, result, 2)
-    return compute(extents, lambda *i: total(i[0], i[1] // ob, *i[2:], i[1] % ob), label(op))
+    return compute(extents, lambda *i: total(*blocked_point(i, f"NCHW{ob}c", layouts[2])), label(op))
 
 
 def _guarded_words(

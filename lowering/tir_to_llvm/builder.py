@@ -35,8 +35,13 @@ _DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _PREDICATES = {flag.value: IntegerAttr(index, i64) for index, flag in enumerate(llvm.ALL_ICMP_FLAGS)}
 _ALIGNMENTS = {bytes_: IntegerAttr(bytes_, i64) for bytes_ in (1, 2, 4, 8, 16, 32, 64)}
-_CALL_SIZES = [DenseArrayBase.from_list(i32, [count, 0]) for count in range(9)]
 _CCC = llvm.CallingConventionAttr("ccc")
+
+
+@cache
+def _sizes(*counts: int) -> DenseArrayBase[IntegerType]:
+    """How many operands each group of an op has."""
+    return DenseArrayBase.from_list(i32, counts)
 
 
 @cache
@@ -236,7 +241,7 @@ class LLVMBuilder(LocatedBuilder):
         attributes: Mapping[str, Attribute] = NO_FLAGS,
     ) -> None:
         first, second = passed
-        sizes = DenseArrayBase.from_list(i32, [1, len(first), len(second)])
+        sizes = _sizes(1, len(first), len(second))
         operands = (condition, *first, *second)
         self.emit(llvm.CondBrOp, operands, None, {"operandSegmentSizes": sizes}, (then, orelse), attributes)
 
@@ -244,7 +249,7 @@ class LLVMBuilder(LocatedBuilder):
 
     def call(self, name: str, arguments: Sequence[SSAValue], result: Attribute | None = None) -> Operation:
         """A direct call of an LLVM function of this module."""
-        sizes = DenseArrayBase.from_list(i32, [len(arguments), 0])
+        sizes = _sizes(len(arguments), 0)
         return self.emit(llvm.CallOp, arguments, result, {"callee": SymbolRefAttr(name), "operandSegmentSizes": sizes})
 
     def intrinsic(
@@ -257,7 +262,7 @@ class LLVMBuilder(LocatedBuilder):
         """A call of an LLVM intrinsic by its full name."""
         if (interned := self._names.get(name)) is None:
             interned = self._names[name] = StringAttr(name)
-        sizes = _CALL_SIZES[len(arguments)]
+        sizes = _sizes(len(arguments), 0)
         given = {"intrin": interned, "operandSegmentSizes": sizes, **properties}
         return self.emit(llvm.CallIntrinsicOp, arguments, result, given)
 

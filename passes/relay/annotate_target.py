@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -66,19 +66,26 @@ class AnnotateTargetPass(ModulePass):
 
     targets: external compilers; the first one that takes an op gets it. One takes the operators that it registered, and
     calls of composite functions whose name begins with its own.
-    include_non_call_ops: what is neither operator nor call (tuples, say) goes with what it reads, if that is for one
-    compiler.
+    include_non_call_ops: what is neither operator nor call goes with what it reads, if that is for one compiler.
 
-    Before: relay functions; what has the mark of another compiler already keeps it.
+    Before: relay functions; what has the mark of another compiler already keeps it. Ops that have regions, or read or
+    give something else than tensors, and those inside of regions, get no marks.
     After: what an op reads are `relay.annotation.compiler_begin`, and what others read of it `compiler_end`.
     Locations: a mark has that of the op that it is for.
 
     ```mlir
-    %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      // with targets=onnxruntime
+      %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %0 = relay.annotation.compiler_begin %x {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
-    %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
-    %2 = relay.annotation.compiler_end %1 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.annotation.compiler_begin %x {compiler = "onnxruntime"} : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      %2 = relay.annotation.compiler_end %1 {compiler = "onnxruntime"} : (tensor<4xf32>) -> tensor<4xf32> loc("act")
+      relay.return %2 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 
@@ -103,7 +110,9 @@ class AnnotateTargetPass(ModulePass):
         marked = {op for region in find_regions(func.block) for op in region.members}
         found: dict[Operation, str] = {}
         for op in func.block.ops:
-            if op in marked or isinstance(op, ConstantOp | ReturnOp):
+            if op in marked or isinstance(op, ConstantOp | ReturnOp) or op.regions:
+                continue
+            if not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):
                 continue
             if isinstance(op, Operator | CallOp):
                 callee = functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None

@@ -12,6 +12,7 @@ from ...dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from ...dialects.relay.core import ConstantOp, ReturnOp
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
+from .analysis.traversal import pre_order
 
 DEFAULT = "default"
 """The compiler of what no external one takes."""
@@ -111,9 +112,11 @@ class Parts:
         self.reads: list[set[int]] = [set() for _ in self.members]
         """Part -> those that it reads."""
         for op, part in part_of.items():
-            for value in op.operands:
-                if isinstance(value.owner, Operation) and part_of[value.owner] != part:
-                    self.reads[part].add(part_of[value.owner])
+            read = op.operands if not op.regions else [value for one in pre_order(op) for value in one.operands]
+            for value in read:
+                owner = part_of.get(value.owner) if isinstance(value.owner, Operation) else None
+                if owner is not None and owner != part:
+                    self.reads[part].add(owner)
         self._sets = _Sets(len(self.members))
         self._clean: dict[int, set[int]] = {}
         """Part -> others that are not computed from it, as far as somebody asked."""

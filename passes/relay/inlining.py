@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
-from ...provenance.ledger import current_ledger
 from .analysis.traversal import functions_of
 from .inline import innermost_first
 
@@ -31,7 +30,6 @@ def inline_calls(module: ModuleOp, wanted: Callable[[FuncOp], bool]) -> None:
 
 def _inline(call: CallOp, func: FuncOp) -> None:
     known: dict[SSAValue, SSAValue] = dict(zip(func.block.args, call.arguments, strict=True))
-    made: list[Operation] = []
     block = call.parent
     assert block is not None
     for op in func.block.ops:
@@ -42,15 +40,5 @@ def _inline(call: CallOp, func: FuncOp) -> None:
             copy = op.clone(known)
             block.insert_op_before(copy, call)
             known.update(zip(op.results, copy.results, strict=True))
-            made.append(copy)
-    if (ledger := current_ledger()) is not None:
-        ledger.record(
-            "Inline",
-            removed=[call.name],
-            created=[op.name for op in made],
-            before=[call.location],
-            after=[op.location for op in made],
-            reason=f"what @{func.sym_name.data} computes",
-        )
     call.detach()
     call.erase()

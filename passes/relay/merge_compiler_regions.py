@@ -43,13 +43,23 @@ class MergeCompilerRegionsPass(ModulePass):
     Locations: untouched; marks go.
 
     ```mlir
-    %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
-    %2 = relay.annotation.compiler_end %1 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
-    %3 = relay.annotation.compiler_begin %2 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
-    %4 = relay.tanh %3 : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.annotation.compiler_begin %x {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %2 = relay.annotation.compiler_end %1 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %3 = relay.annotation.compiler_begin %2 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      %4 = relay.tanh %3 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      %5 = relay.annotation.compiler_end %4 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %5 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
-    %2 = relay.tanh %1 : (tensor<4xf32>) -> tensor<4xf32>
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.annotation.compiler_begin %x {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %2 = relay.tanh %1 : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      %3 = relay.annotation.compiler_end %2 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+      relay.return %3 : tensor<4xf32> loc("main")
+    } loc("main")
     ```
     """
 

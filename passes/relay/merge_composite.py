@@ -26,18 +26,18 @@ class MergeCompositePass(ModulePass):
     Locations: operators keep theirs; a function and its call get those of the match, its last operator first.
 
     ```mlir
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
-      relay.return %1 : tensor<1x2xf32>
-    }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      // with compiler=onnxruntime
+      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("fc")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("main")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>) {
-      %0 = relay.call @test_dense(%x, %w) : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
-      relay.return %0 : tensor<1x2xf32>
-    }
-    relay.func @test_dense(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> (tensor<1x2xf32>)
-      attributes {PartitionedFromPattern = "nn.dense_nn.relu_", Composite = "test.dense"} { .. }
+    relay.func @main(%x: tensor<1x4xf32> loc("x"), %w: tensor<2x4xf32> loc("w")) -> (tensor<1x2xf32>) {
+      %0 = relay.nn.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("fc")
+      %1 = relay.nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("act")
+      relay.return %1 : tensor<1x2xf32> loc("main")
+    } loc("main")
     ```
     """
 

@@ -54,21 +54,23 @@ class PartitionGraphPass(ModulePass):
     Locations: operators keep theirs; a function and its call get those of the region, its last operator first.
 
     ```mlir
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
-      %0 = relay.annotation.compiler_begin %x {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
-      %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
-      %2 = relay.annotation.compiler_end %1 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32>
-      relay.return %2 : tensor<4xf32>
-    }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.annotation.compiler_begin %x {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %2 = relay.annotation.compiler_end %1 {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %2 : tensor<4xf32> loc("main")
+    } loc("main")
     // becomes
-    relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
-      %0 = relay.call @tvmgen_default_test_main_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
-      relay.return %0 : tensor<4xf32>
-    }
-    relay.func primitive @tvmgen_default_test_main_0(%x: tensor<4xf32>) -> (tensor<4xf32>)
-      attributes {Inline = 1, Compiler = "test", global_symbol = "tvmgen_default_test_main_0"} { .. }
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.call @tvmgen_default_test_main_0(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %0 : tensor<4xf32> loc("main")
+    } loc("main")
+    relay.func primitive @tvmgen_default_test_main_0(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) attributes {Inline = 1 : i64, Compiler = "test", global_symbol = "tvmgen_default_test_main_0"} {
+      %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %0 : tensor<4xf32> loc("a")
+    } loc("a")
     ```
-    """
+    """  # noqa: E501 - what is printed is as long as it is
 
     name = "relay-partition-graph"
     mod_name: str = "default"

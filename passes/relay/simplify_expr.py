@@ -91,6 +91,26 @@ class SimplifyExprPass(ModulePass):
     // becomes
     %0 = relay.reshape %x {newshape = [2, 4]} : (tensor<8xf32>) -> tensor<2x4xf32> loc(fused["b", "a"])
     ```
+
+    ```mlir
+    %a = relay.constant dense<3.0> : tensor<f32> loc("a")
+    %b = relay.constant dense<2.0> : tensor<f32> loc("b")
+    %0 = relay.add %x, %a : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("shift")
+    %1 = relay.multiply %0, %b : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("scale")
+    // becomes
+    %b = relay.constant dense<2.000000e+00> : tensor<f32> loc("b")
+    %0 = relay.multiply %x, %b : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("scale")
+    %const = relay.constant dense<6.000000e+00> : tensor<f32> loc(fused["scale", "shift", "b", "a"])
+    %1 = relay.add %0, %const : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("shift")
+    ```
+
+    ```mlir
+    %c = relay.constant dense<1.0> : tensor<f32> loc("c")
+    %0 = relay.sqrt %x : (tensor<4xf32>) -> tensor<4xf32> loc("root")
+    %1 = relay.divide %c, %0 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32> loc("inverse")
+    // becomes
+    %0 = relay.rsqrt %x : (tensor<4xf32>) -> tensor<4xf32> loc("root")
+    ```
     """
 
     name = "relay-simplify-expr"

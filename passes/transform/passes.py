@@ -11,7 +11,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, overload, runtime_checkable
 
 from xdsl import passes as xdsl
 from xdsl.dialects.builtin import ModuleOp
@@ -30,6 +30,23 @@ ModuleFunction = Callable[[ModuleOp, PassContext], ModuleOp]
 """What a module pass calls: it may change the module, which is a copy, or make another."""
 FunctionFunction = Callable[[FuncOp, ModuleOp, PassContext], FuncOp]
 """What a function pass calls, with a function and its module."""
+
+
+@runtime_checkable
+class HoldsModule(Protocol):
+    """What stands for a module of ops, such as `relay.IRModule`."""
+
+    @property
+    def module(self) -> ModuleOp:
+        """The ops."""
+        ...
+
+    def holding(self, module: ModuleOp) -> Self:
+        """The like for other ops."""
+        ...
+
+
+HolderT = TypeVar("HolderT", bound=HoldsModule)
 
 
 class Work(NamedTuple):
@@ -53,10 +70,18 @@ class Pass(ABC):
     def __init__(self, info: PassInfo):
         self.info = info
 
-    def __call__(self, mod: ModuleOp) -> ModuleOp:
-        if not isinstance(mod, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise PipelineError(f"{self.info.name}: expected a module, got {type(mod).__name__}")
-        return self.run(Work(mod, False)).module
+    @overload
+    def __call__(self, mod: ModuleOp) -> ModuleOp: ...
+    @overload
+    def __call__(self, mod: HolderT) -> HolderT: ...
+    def __call__(self, mod: ModuleOp | HoldsModule) -> ModuleOp | HoldsModule:
+        match cast(object, mod):
+            case ModuleOp() as module:
+                return self.run(Work(module, False)).module
+            case HoldsModule() as holder:
+                return holder.holding(self.run(Work(holder.module, False)).module)
+            case other:
+                raise PipelineError(f"{self.info.name}: expected a module, got {type(other).__name__}")
 
     @abstractmethod
     def run(self, work: Work) -> Work:

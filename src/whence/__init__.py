@@ -9,6 +9,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from whence.support.garbage import fewer_collections
+
 if TYPE_CHECKING:
     from whence import instrument as instrument
     from whence import tedd as tedd
@@ -65,16 +67,16 @@ _HOMES = {
 }
 
 
-_MODULES = ("instrument", "te", "tedd", "transform")
+_MODULES = ("instrument", "relay", "te", "tedd", "transform")
 
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return [*_HOMES, *_MODULES]
-    if name in _MODULES:
-        return import_module(f"whence.{name}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES or name in _HOMES:
+        with fewer_collections():
+            module = import_module(f"whence.{name}" if name in _MODULES else _HOMES[name])
+        return module if name in _MODULES else getattr(module, name)
     raise AttributeError(f"module 'whence' has no attribute '{name}'")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.building import Progress, build
+from whence.dialects.relay.binding import LetOp
+from whence.dialects.relay.tuples import TupleOp
 from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
 from whence.input_shapes import InputShapes, input_shapes_of
@@ -17,6 +19,9 @@ from whence.lowering.cache import KernelCache
 from whence.lowering.external.codegen import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
+from whence.passes.pipelines import preparation, run_passes
+from whence.passes.relay.convert_layout import ConvertLayoutPass
+from whence.passes.transform.passes import HoldsModule
 from whence.planning.artifact import Artifact
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
@@ -31,7 +36,9 @@ if TYPE_CHECKING:
     from whence.frontends.onnx.load import Source
 
 
-def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None = None) -> ModuleOp:
+def load(
+    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None = None
+) -> ModuleOp:
     """The relay module of a model.
 
     source: an ONNX file or model, an .mlir or .relay file with its .params beside it, a module (copied), or the name of
@@ -44,6 +51,8 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
     given = input_shapes_of(shapes) if shapes is not None else {}
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
+    if isinstance(source, HoldsModule):
+        source = source.module
     if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix in MODULES):
         if given:
             what = "a module" if isinstance(source, ModuleOp) else str(source)
@@ -59,7 +68,7 @@ def load(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShape
 
 
 def compile(
-    source: str | PathLike[str] | ModuleOp | ModelProto,
+    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto,
     *,
     target: str | Target = "native",
     opt_level: int = 3,
@@ -69,6 +78,7 @@ def compile(
     audit: bool = False,
     progress: Progress | None = None,
     workspace_memory_pools: Sequence[PoolInfo] = (),
+    desired_layouts: str | Mapping[str, Sequence[str]] = "",
 ) -> Executable:
     """Compile a model.
 
@@ -84,6 +94,8 @@ def compile(
     workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
     the algorithm that the option `tir.usmp.algorithm` of the current PassContext names. Without pools and without the
     option `tir.usmp.enable`, in one block by whatever does best.
+    desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
+    as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -93,6 +105,9 @@ def compile(
     external, rest = split_target(target) if isinstance(target, str) else ((), target)
     machine = rest if isinstance(rest, Target) else Target.parse(rest)
     given = shapes if input_shapes is None else input_shapes
+    layouts = desired_layouts
+    if not isinstance(layouts, str):
+        layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
     def made(module: ModuleOp, ledger: Ledger) -> Artifact:
         return build(
@@ -105,6 +120,7 @@ def compile(
             progress=progress,
             workspace_memory_pools=workspace_memory_pools,
             external=external,
+            desired_layouts=layouts,
         )
 
     ledger = Ledger()
@@ -114,6 +130,8 @@ def compile(
         if isinstance(found, ModuleOp):
             from whence.virtual_machine import VirtualExecutable, needs_machine
 
+            if any(isinstance(op, LetOp | TupleOp) for op in found.walk()):
+                run_passes(found, preparation(), ledger=ledger, audit=audit)
             if needs_machine(found):
                 return VirtualExecutable(found, made, threads)
             return Executable(made(found, ledger), threads)
@@ -121,9 +139,13 @@ def compile(
         return DynamicExecutable(found, fixed, made, threads)
 
 
-def _open(source: str | PathLike[str] | ModuleOp | ModelProto, shapes: InputShapes | None) -> ModuleOp | Source:
+def _open(
+    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None
+) -> ModuleOp | Source:
     """The relay module of a model; the model itself when it leaves open what only a call decides."""
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
+    if isinstance(path, HoldsModule):
+        path = path.module
     if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
         return load(path, shapes)
     from whence.frontends.onnx.context import Undecided

@@ -57,13 +57,14 @@ def build(
     progress: Progress | None = None,
     workspace_memory_pools: Sequence[PoolInfo] = (),
     external: Sequence[str] = (),
+    desired_layouts: str = "",
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
-    external: the compilers that take what they can before, the first one first.
-
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     workspace_memory_pools: where intermediate tensors and workspaces may lie.
+    external: the compilers that take what they can before, the first one first.
+    desired_layouts: of operators, as the pass `relay-convert-layout` has them.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -76,7 +77,7 @@ def build(
         main = _main(module)
         inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
         shared = _partition_passes(external, opt_level)
-        passes = relay_pipeline(opt_level, target.hardware)
+        passes = relay_pipeline(opt_level, target.hardware, desired_layouts)
         done = 0
 
         def count(*_: object) -> None:

@@ -14,6 +14,7 @@ from whence.passes.relay.dataflow_pattern.patterns import DFPattern as DFPattern
 from whence.passes.relay.dataflow_pattern.patterns import DominatorPattern as DominatorPattern
 from whence.passes.relay.dataflow_pattern.patterns import ExprPattern as ExprPattern
 from whence.passes.relay.dataflow_pattern.patterns import FunctionPattern as FunctionPattern
+from whence.passes.relay.dataflow_pattern.patterns import IfPattern as IfPattern
 from whence.passes.relay.dataflow_pattern.patterns import ShapePattern as ShapePattern
 from whence.passes.relay.dataflow_pattern.patterns import TupleGetItemPattern as TupleGetItemPattern
 from whence.passes.relay.dataflow_pattern.patterns import TuplePattern as TuplePattern
@@ -27,6 +28,7 @@ from whence.passes.relay.dataflow_pattern.patterns import has_shape as has_shape
 from whence.passes.relay.dataflow_pattern.patterns import has_type as has_type
 from whence.passes.relay.dataflow_pattern.patterns import is_constant as is_constant
 from whence.passes.relay.dataflow_pattern.patterns import is_expr as is_expr
+from whence.passes.relay.dataflow_pattern.patterns import is_if as is_if
 from whence.passes.relay.dataflow_pattern.patterns import is_op as is_op
 from whence.passes.relay.dataflow_pattern.patterns import is_tuple as is_tuple
 from whence.passes.relay.dataflow_pattern.patterns import is_tuple_get_item as is_tuple_get_item

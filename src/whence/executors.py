@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.api import compile as compile_model
+from whence.dialects.element_types import tensor_type
 from whence.dialects.relay.binding import IfOp
-from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
 from whence.dialects.relay.data_types import ConstructOp, MatchOp
 from whence.dialects.relay.functions import FnOp, GlobalOp, InvokeOp
 from whence.dialects.relay.open_extents import is_open
 from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from whence.dialects.relay.types import fits
 from whence.executable import Executable
+from whence.frontends.relay.elaborate import elaborate
+from whence.frontends.relay.expr import Expr, GlobalVar, Program
+from whence.frontends.relay.expr import Function as RelayFunction
+from whence.frontends.relay.view import view
 from whence.interpret import Evaluator
 from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message
+from whence.relay.module import IRModule
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.virtual_machine import VirtualExecutable
@@ -26,82 +35,139 @@ KINDS = ("aot", "debug", "graph", "vm")
 _CONTROL = (IfOp, MatchOp, ConstructOp, FnOp, GlobalOp, InvokeOp, RefCreateOp, RefReadOp, RefWriteOp)
 
 
-class _Invoke(Protocol):
+class Invoke(Protocol):
+    """Calls a function of a program by name."""
+
     def __call__(self, name: str, *arguments: Any) -> Any: ...
 
 
 class Executor:
-    """Runs the functions of a module."""
+    """Runs the functions of a module in the way of a kind; see `create_executor`."""
 
-    def __init__(self, module: ModuleOp, invoke: _Invoke, params: Mapping[str, Array]):
-        self.module = module
-        self._invoke = invoke
-        self._params = params
+    def __init__(self, kind: str, module: ModuleOp, target: str | Target, params: Mapping[str, Array]):
+        self.kind = kind
+        self.module = _bound(module, params) if params else module
+        self.target = target
+        if kind in ("aot", "graph"):
+            _check_static(self.module, kind)
 
-    def evaluate(self, expr: str | FuncOp | None = None) -> Callable[..., Any]:
-        """A Python function that is `@main` of the module, or the function `expr`, itself or its name.
+    @cached_property
+    def executable(self) -> Executable:
+        """The compiled module."""
+        return compile_model(self.module, target=self.target)
+
+    @cached_property
+    def _invoke(self) -> Invoke:
+        return Evaluator(self.module).invoke if self.kind == "debug" else compiled_invoke(self.executable)
+
+    def evaluate(self, expr: str | FuncOp | GlobalVar | Expr | None = None) -> Any:
+        """A Python function that is `@main` of the module, or the function `expr`: itself, its name or its variable.
 
         It takes arrays and Python numbers, tuples, `Adt` and `Reference`, in order or by the names of arguments, and
-        gives the like: a tuple for several results, functions as what can be called. Raises PipelineError for another
-        `expr`, and the function FrontendError for what it does not take.
+        gives the like: a tuple for several results, functions as what can be called. Of another expression, which may
+        read what is in the module, its value. Raises PipelineError for a function that is not there, and the Python
+        function FrontendError for what it does not take.
         """
-        name = expr.sym_name.data if isinstance(expr, FuncOp) else expr or "main"
+        if isinstance(expr, Expr) and not isinstance(expr, GlobalVar):
+            program = view(self.module)
+            of_its_own = isinstance(expr, RelayFunction)
+            main = expr if isinstance(expr, RelayFunction) else RelayFunction([], expr)
+            functions = {name: one for name, one in program.functions.items() if name != "main"}
+            module = elaborate(Program({**functions, "main": main}, program.types))
+            run = Executor(self.kind, module, self.target, {}).evaluate()
+            return run if of_its_own else run()
+        name = _name_of(expr)
         functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, FuncOp)}
         if name not in functions:
             raise PipelineError(f"evaluate: expected a function among {', '.join(functions)}, got {name!r}")
         names = [argument.name_hint or f"input{k}" for k, argument in enumerate(functions[name].block.args)]
-        bound = self._params if name == "main" else dict[str, Array]()
 
         def call(*arguments: Any, **named: Any) -> Any:
-            given = {**bound, **named}
             rest = iter(arguments)
-            found = [given.pop(one) if one in given else next(rest, None) for one in names]
-            left = len(arguments) - sum(one not in bound and one not in named for one in names)
-            if left or given:
-                wanted = ", ".join(one for one in names if one not in bound) or "none"
+            found = [named[one] if one in named else next(rest, None) for one in names]
+            if len(arguments) + len(named) != len(names) or not set(names).issuperset(named):
                 got = f"{len(arguments)} and {', '.join(named) or 'none'} by name"
-                raise PipelineError(f"@{name}: expected arguments {wanted}, got {got}")
+                raise PipelineError(f"@{name}: expected arguments {', '.join(names) or 'none'}, got {got}")
             return self._invoke(name, *found)
 
         return call
 
 
+def _name_of(expr: str | FuncOp | GlobalVar | None) -> str:
+    match expr:
+        case FuncOp():
+            return expr.sym_name.data
+        case GlobalVar():
+            return expr.name_hint
+        case _:
+            return expr or "main"
+
+
 def create_executor(
     kind: str = "debug",
-    mod: ModuleOp | None = None,
+    mod: ModuleOp | IRModule | None = None,
     device: object = None,
     target: str | Target = "llvm",
     params: Mapping[str, Array] | None = None,
 ) -> Executor:
-    """An executor of a kind for a module.
+    """An executor of a kind for a module; for one without anything in it when it is to evaluate expressions alone.
 
-    kind: "graph" and "aot" run static programs, in one native call; "vm" any, with native code for the tensors in it;
-    "debug" any, op by op in numpy.
+    kind: "graph" and "aot" run static programs, "vm" any, with native code for the tensors in it, "debug" any, op by op
+    in numpy.
     device: only the CPU is one; None stands for it, too.
     target: "llvm" is this machine, as "native" is.
     params: values of arguments of `@main` by name.
-    Raises PipelineError for another kind, a missing module, and for a program that is not static where it has to be.
+    Raises PipelineError for another kind, and for a program that is not static where it has to be.
     """
     if kind not in KINDS:
         raise PipelineError(f"create_executor: expected a kind among {', '.join(KINDS)}, got {kind!r}")
-    if mod is None:
-        raise PipelineError("create_executor: expected a module, got none")
     if device is not None and "cpu" not in str(device):
         raise PipelineError(f"create_executor: expected the CPU as device, got {device}")
-    bound = dict(params or {})
-    if kind == "debug":
-        return Executor(mod, Evaluator(mod).invoke, bound)
-    if kind != "vm":
-        _check_static(mod, kind)
-    compiled = compile_model(mod, target="native" if target == "llvm" else target)
-    return Executor(mod, compiled.invoke if isinstance(compiled, VirtualExecutable) else _invoked(compiled), bound)
+    module = mod.module if isinstance(mod, IRModule) else mod or ModuleOp([])
+    return Executor(kind, module, "native" if target == "llvm" else target, dict(params or {}))
 
 
-def _invoked(compiled: Executable) -> _Invoke:
+def _bound(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
+    """A copy of a module in which arguments of `@main` are constants.
+
+    Raises PipelineError for names that no argument has, values of other types, and a `@main` that others call.
+    """
+    bound = module.clone()
+    main = next((op for op in bound.ops if isinstance(op, FuncOp) and op.sym_name.data == "main"), None)
+    arguments = {argument.name_hint: argument for argument in main.block.args} if main is not None else {}
+    called = any(
+        (isinstance(op, CallOp) and op.callee.string_value() == "main")
+        or (isinstance(op, GlobalOp) and op.symbol.string_value() == "main")
+        for op in bound.walk()
+    )
+    if main is None or called or (first := main.block.first_op) is None:
+        raise PipelineError("params: expected a function @main that is not called in the module, got another")
+    for name, value in params.items():
+        argument = arguments.get(name)
+        if argument is None:
+            raise PipelineError(f"params: expected arguments of @main ({', '.join(map(str, arguments))}), got '{name}'")
+        array = np.asarray(value)
+        if not fits(argument.type, type_ := tensor_type(array)):
+            raise PipelineError(message(f"param '{name}'", str(argument.type), str(type_), argument.location))
+        constant = ConstantOp.of(array, bound, name)
+        constant.location = argument.location
+        main.block.insert_op_before(constant, first)
+        argument.replace_all_uses_with(constant.result)
+        main.block.erase_arg(argument)
+    main.attributes.pop("input_names", None)
+    main.update_type()
+    return bound
+
+
+def compiled_invoke(executable: Executable) -> Invoke:
+    """What calls the functions of a compiled program."""
+
     def invoke(name: str, *arguments: Any) -> Any:
+        if isinstance(executable, VirtualExecutable):
+            return executable.invoke(name, *arguments)
         if name != "main":
-            raise PipelineError(f"evaluate: expected @main of a program that is one native call, got @{name}")
-        return compiled(*arguments)
+            raise PipelineError(f"expected @main of a program that is one native call, got @{name}")
+        return executable(*arguments)
 
     return invoke
 

@@ -7,9 +7,12 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
-from whence.dialects.relay import LANGUAGE
+from whence.dialects.relay import DYNAMIC, LANGUAGE
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.data_types import TypeDataOp
+from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.functions import YieldOp
 from whence.dialects.relay.open_extents import is_open
 from whence.dialects.relay.operator import Operator
@@ -23,23 +26,26 @@ from whence.provenance.ledger import Ledger, recording
 from whence.provenance.span import layer_names, leaf_name, leaves
 from whence.runtime.flow import Closure, Stretch
 from whence.runtime.frames import Run
-from whence.runtime.language import LanguageMachine, Native
+from whence.runtime.language import Computed, LanguageMachine, Native
 from whence.runtime.open_specs import OpenSpec
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 from whence.values import Edge
 
+_STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
+"""What the machine does itself; of operators of dynamic shapes, those that values decide."""
+
 
 def needs_machine(module: ModuleOp) -> bool:
     """Whether a module has more than tensor operators of known shapes, and calls of primitive functions."""
     primitive = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None}
     for op in module.walk():
-        if isinstance(op, LANGUAGE) or (isinstance(op, CallOp) and op.callee.string_value() not in primitive):
+        if isinstance(op, (*LANGUAGE, *DYNAMIC)) or (
+            isinstance(op, CallOp) and op.callee.string_value() not in primitive
+        ):
             return True
         if isinstance(op, FuncOp) and any(map(is_open, op.function_type.inputs)):
-            return True
-        if any(map(is_open, op.result_types)):
             return True
     return False
 
@@ -61,7 +67,7 @@ class VirtualExecutable(InterpretedExecutable):
         names = [argument.name_hint or f"input{k}" for k, argument in enumerate(self._main.block.args)]
         self._inputs = self._specs(names, self._main.function_type.inputs.data)
         depth = cast(int, PassContext.current().option("relay.vm.max_depth"))
-        self._machine = LanguageMachine(self._specialise, limit, depth)
+        self._machine = LanguageMachine(self._specialise, _evaluated, limit, depth)
 
     def _stretches(self) -> list[Stretch]:
         return self._machine.stretches
@@ -83,17 +89,15 @@ class VirtualExecutable(InterpretedExecutable):
     @property
     def layers(self) -> tuple[str, ...]:
         """The names of the layers of the program, in order."""
-        ops = (op for op in self._module.walk() if isinstance(op, (Operator, CallOp, *LANGUAGE)))
-        return tuple(
-            dict.fromkeys(name for op in ops if not isinstance(op, YieldOp) for name in layer_names(op.location))
-        )
+        ops = (op for op in self._module.walk() if isinstance(op, (Operator, *_STEPS)))
+        return tuple(dict.fromkeys(name for op in ops for name in layer_names(op.location)))
 
     def where(self, layer: str) -> Where:
         """What became of a layer: the steps that it is, or in the first stretch that has it, as `Executable.where`."""
         found: dict[Layer, None] = {}
         steps: dict[str, None] = {}
         for op in self._module.walk():
-            if isinstance(op, (CallOp, *LANGUAGE)) and layer in layer_names(op.location):
+            if isinstance(op, _STEPS) and layer in layer_names(op.location):
                 found |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
                 steps[op.name] = None
         if not steps:
@@ -175,7 +179,18 @@ class VirtualExecutable(InterpretedExecutable):
     def _built(self, step: Native, arrays: Sequence[Array]) -> Stretch:
         assert isinstance(step.source, Operators)
         ledger = Ledger()
-        with recording(ledger, "import"):
-            module = step.source.specialised(step, arrays)
+        try:
+            with recording(ledger, "import"):
+                module = step.source.specialised(step, arrays)
+        except VerifyException as error:
+            raise FrontendError(str(error)) from error
         part = self._compiled(module, ledger)
         return Stretch(None, (), {}, part.runner, part)
+
+
+def _evaluated(step: Computed, arrays: Sequence[Array]) -> Sequence[Array]:
+    assert isinstance(step.source, Operator)
+    try:
+        return evaluate(step.source, arrays)
+    except VerifyException as error:
+        raise FrontendError(str(error)) from error

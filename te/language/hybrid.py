@@ -27,6 +27,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import FunctionType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -44,11 +45,24 @@ KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectori
 class Script:
     """The source of a hybrid function, and the values of the names it uses."""
 
-    tree: ast.FunctionDef
-    file: str
+    function: FunctionType
     names: dict[str, Any]
-    line: int = 0
-    """What is added to a line number of the tree to have that of the file."""
+
+    @cached_property
+    def tree(self) -> ast.FunctionDef:
+        """What it says. Read when it is needed first: of dozens of scripts a model takes few."""
+        tree = ast.parse(textwrap.dedent(inspect.getsource(self.function))).body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        return tree
+
+    @cached_property
+    def file(self) -> str:
+        return inspect.getsourcefile(self.function) or "?"
+
+    @property
+    def line(self) -> int:
+        """What is added to a line number of the tree to have that of the file."""
+        return self.function.__code__.co_firstlineno - 1
 
 
 class HybridOp(Operation):
@@ -95,14 +109,11 @@ def script(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises ScheduleError for what is no part of the language, with file and line.
     """
-    source = textwrap.dedent(inspect.getsource(function))
-    tree = ast.parse(source).body[0]
-    assert isinstance(tree, ast.FunctionDef)
     closure = inspect.getclosurevars(function)
-    names: dict[str, Any] = {**closure.globals, **closure.nonlocals}
-    parsed = Script(tree, inspect.getsourcefile(function) or "?", names, function.__code__.co_firstlineno - 1)
+    parsed = Script(cast(FunctionType, function), {**closure.globals, **closure.nonlocals})
 
     def call(*arguments: object) -> Any:
+        tree = parsed.tree
         parameters = [argument.arg for argument in tree.args.args]
         if len(parameters) != len(arguments):
             fail(f"te.hybrid '{tree.name}': expected {len(parameters)} arguments, got {len(arguments)}")
@@ -110,7 +121,7 @@ def script(function: Callable[..., Any]) -> Callable[..., Any]:
         op = HybridOp(tree.name, parsed, arguments, [outputs.declared[name] for name in outputs.returned])
         return op.output(0) if op.num_outputs == 1 else op.outputs
 
-    call.__name__ = tree.name
+    call.__name__ = function.__name__
     _parsed[call] = parsed
     return call
 

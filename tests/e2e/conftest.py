@@ -24,7 +24,7 @@ def _ramp(shape: tuple[int, ...]) -> Array:
 
 
 HEADS = {"densenet121": "r135", "inception_v2": "r212"}
-"""Of networks that repeat what they are made of: the tensor, past the first repetition, where they are cut off."""
+"""Of networks that repeat what they are made of: up to which tensor they are looked at, past the first repetition."""
 
 
 def head(model: ModelProto, last: str) -> ModelProto:
@@ -62,7 +62,7 @@ class Zoo:
 
     @lru_cache(maxsize=1)  # noqa: B019
     def random(self, name: str) -> ModelProto:
-        """The network with random weights, or its head; some are a quarter of a gigabyte, so only the last is kept."""
+        """The network with random weights, or its head; some are large, so only the last one is kept."""
         model = self.model(name)
         return randomize_weights(head(model, HEADS[name]) if name in HEADS else model, seed=1)
 

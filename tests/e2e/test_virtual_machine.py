@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -10,10 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
 import whence
 from tests.support import language_programs as programs
+from whence import relay
 from whence.executors import create_executor
+from whence.relay.vm import VirtualMachine
 from whence.runtime.flow import Adt
 from whence.support.errors import FrontendError, PipelineError
 from whence.virtual_machine import VirtualExecutable
@@ -163,6 +167,22 @@ def test_state_that_grows(tmp_path: Path):
         executable(floats(2, 3), 1)
 
 
+def test_shapes_that_values_decide(tmp_path: Path):
+    x, mask = floats(3, 4), np.array([1, 0, 0, 1, 1, 0], np.bool_)
+    executable = compiled(programs.DECIDED, tmp_path)
+    for n in (1, 2):
+        kept = -np.exp(x[:n])
+        wanted = kept, np.arange(n, dtype=np.float32), np.array([[0], [3], [4]]), kept.reshape(2, -1)
+        same(executable(x, n, mask), wanted)
+    debug = create_executor("debug", programs.module_of(programs.DECIDED, tmp_path)).evaluate()
+    same(debug(x, 2, mask), wanted)
+    # One run before what values decide, one behind it; a reshape of a shape that is a constant is in it.
+    assert len(executable.last) == 2
+    assert f"{tmp_path}/net.mlir:16:3" in executable.last[1].layers
+    with pytest.raises(FrontendError, match=r"relay.reshape: expected .*net.mlir:16:3"):
+        compiled(programs.DECIDED.replace("[2, -1]", "[3, -1]"), tmp_path)(x, 1, mask)
+
+
 def test_an_lstm_over_a_list(tmp_path: Path):
     def sigmoid(v: Array) -> Array:
         return 1 / (1 + np.exp(-v))
@@ -252,11 +272,17 @@ def test_static_programs_are_one_native_call(kind: str, tmp_path: Path):
     }
     """
     x, y = floats(4), floats(4)
-    run = create_executor(kind, programs.module_of(text, tmp_path), params={"y": y}).evaluate()
+    module = programs.module_of(text, tmp_path)
+    same(create_executor(kind, module).evaluate()(x, y=y), (np.exp(x) + y, np.exp(x)))
+    run = create_executor(kind, module, params={"y": y}).evaluate()
     same(run(x), (np.exp(x) + y, np.exp(x)))
     same(run(x=x), (np.exp(x) + y, np.exp(x)))
     with pytest.raises(PipelineError, match="@main: expected arguments x, got 2 and none by name"):
         run(x, y)
+    with pytest.raises(PipelineError, match=r"param 'y': expected tensor<4xf32>, got tensor<3xf32>"):
+        create_executor(kind, module, params={"y": y[:3]})
+    with pytest.raises(PipelineError, match=r"params: expected arguments of @main \(x, y\), got 'z'"):
+        create_executor(kind, module, params={"z": y})
 
 
 @pytest.mark.parametrize(
@@ -267,6 +293,73 @@ def test_control_flow_is_for_the_virtual_machine(text: str, what: str, tmp_path:
     with pytest.raises(PipelineError) as error:
         create_executor("graph", programs.module_of(text, tmp_path))
     assert f'(executor "vm" runs all), got {what} ({tmp_path}/net.mlir:' in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm", "graph"])
+def test_expressions_are_evaluated(kind: str):
+    executor = create_executor(kind)
+    x = relay.var("x", shape=(4,))
+    found = executor.evaluate(relay.Function([x], relay.nn.relu(x + x)))(np.arange(-2, 2, dtype=np.float32))
+    same(found, np.array([0, 0, 0, 2], np.float32))
+    same(executor.evaluate(relay.const(2.0) + relay.const(3.0)), np.asarray(5, np.float32))
+
+
+def test_the_names_of_tvm(tmp_path: Path):
+    machine = VirtualMachine(relay.vm.compile(programs.module_of(programs.ARITHMETIC, tmp_path)), "cpu(0)")
+    same(machine.invoke("factorial", 5), np.asarray(120, np.int32))
+    machine.set_input("main", *ints(4))
+    machine.invoke_stateful("main")
+    same(tuple(machine.get_outputs()), (np.asarray(24, np.int32), np.asarray(False)))
+    x = relay.var("x", shape=(4,))
+    module = relay.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+    static = relay.vm.compile(module, params={"x": np.zeros(4, np.float32)})
+    same(VirtualMachine(static).run(), np.ones(4, np.float32))
+
+
+def test_threads_share_what_is_compiled(tmp_path: Path):
+    executable = compiled(programs.GROWING, tmp_path)
+    x = floats(1, 2)
+    wanted = [executable(x, n) for n in range(4)]
+    found: list[Any] = [None] * 8
+
+    def work(at: int) -> None:
+        for _ in range(20):
+            found[at] = executable(x, at % 4)
+
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for at, one in enumerate(found):
+        np.testing.assert_array_equal(one, wanted[at % 4])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            programs.LISTS.replace("@sum(%t) : ($L)", "@sum(%h) : ($I)"),
+            "relay.call: expected arguments .*, got tensor<i32>",
+        ),
+        (programs.LISTS.replace("@sum(%t)", "@total(%t)"), "relay.call: expected a relay.func named @total, got none"),
+        (
+            """
+            relay.func @main(%x: $I) -> (($I, $I) -> $I) {
+              %f = relay.global @g : ($I, $I) -> $I
+              relay.return %f : ($I, $I) -> $I
+            }
+            relay.func @g(%x: $I) -> ($I) {
+              relay.return %x : $I
+            }
+            """,
+            "relay.global: expected a function of 1 arguments, got",
+        ),
+    ],
+)
+def test_programs_that_cannot_run(text: str, expected: str, tmp_path: Path):
+    with pytest.raises(VerifyException, match=rf"{expected}.*\({tmp_path}/net.mlir:\d+:\d+\)"):
+        compiled(text, tmp_path)
 
 
 def test_arguments_that_do_not_fit(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Runs the `// RUN:` lines of `*.mlir` as pytest items, the tools in process: no Python starts per test.
+"""Runs the `// RUN:` lines of `*.mlir` and `*.relay` as pytest items, the tools in process: no Python starts per test.
 
 A RUN line means what it means to lit: `|`, `&&`, `not`, redirections, `%s` (the file), `%p` (its folder),
 `%t` (a scratch path). Other programs, and other shell syntax, run as subprocesses.
@@ -237,6 +237,6 @@ class MlirFile(pytest.File):
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix != ".mlir":
+    if file_path.suffix not in (".mlir", ".relay"):
         return None
     return MlirFile.from_parent(parent, path=file_path)  # pyright: ignore[reportUnknownMemberType]

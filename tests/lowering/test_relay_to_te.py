@@ -82,10 +82,11 @@ _NUMBERS = (ew.AbsOp, ew.CopyOp, ew.NegativeOp, ew.ReluOp, ew.SignOp, ew.ZerosLi
 _PREDICATES = (ew.IsFiniteOp, ew.IsInfOp, ew.IsNanOp)
 SPECIAL = np.array([-INF, -1000, -90.5, -1.5, -0.5, -0.0, 0, 0.5, 1.5, 2.5, 90.5, 1000, INF, NAN], np.float32)
 
-for unary in (*_ROUNDING, *_FLOAT_ONLY, *_NUMBERS, *_PREDICATES):
-    for dtype in FLOATS if unary in _FLOAT_ONLY else NUMBERS:
+# Sizes and the two half floats in turn: how loops are made of them, no operator decides.
+for k, unary in enumerate((*_ROUNDING, *_FLOAT_ONLY, *_NUMBERS, *_PREDICATES)):
+    for dtype in ("float32", "float64", FLOATS[2 + k % 2]) if unary in _FLOAT_ONLY else NUMBERS:
         case(unary, f"3x5x7 {dtype}")
-    for given in ("scalar", "32", "1x13x1", "3x300x16"):
+    for given in (("scalar", "3x300x16"), ("32", "1x13x1"))[k % 2]:
         case(unary, given)
     case(unary, SPECIAL)
 for dtype in (*INTEGERS, "bool"):
@@ -103,10 +104,11 @@ for source, target in product(EVERY, EVERY):
 case(ew.CastOp, SPECIAL[1:-2], dtype="int32")
 
 _BINARY = (ew.AddOp, ew.SubtractOp, ew.MultiplyOp, ew.MaximumOp, ew.MinimumOp, ew.DivideOp)
-for binary in (*_BINARY, ew.PowerOp, ew.EqualOp, ew.LessOp, ew.GreaterOp):
+_PAIRS = (("16x32", "scalar"), ("1", "13"), ("1x64x7x7", "64x1x1"), ("3x128x16", "3x128x16"))
+for k, binary in enumerate((*_BINARY, ew.PowerOp, ew.EqualOp, ew.LessOp, ew.GreaterOp)):
     for dtype in NUMBERS:
         case(binary, f"3x1x7 {dtype}", f"5x7 {dtype}")
-    for left, right in (("16x32", "scalar"), ("1", "13"), ("1x64x7x7", "64x1x1"), ("3x128x16", "3x128x16")):
+    for left, right in _PAIRS[k % 2 :: 2]:
         case(binary, left, right)
     case(binary, "5x16", np.float32(1.5), constants=1)
     case(binary, SPECIAL, SPECIAL[::-1].copy())
@@ -170,10 +172,12 @@ for mode in ("constant", "edge", "reflect"):
 
 # Reductions
 
-for reduction in (tr.SumOp, tr.MeanOp, tr.MaxOp, tr.MinOp):
+for k, reduction in enumerate((tr.SumOp, tr.MeanOp, tr.MaxOp, tr.MinOp)):
     for dtype in NUMBERS:
         case(reduction, f"3x5x7 {dtype}", axis=(1,))
-    for axis, keep, exclude in product(((-1,), (0, 2), (0, 1, 2), ()), (False, True), (False, True)):
+    for axis, keep, exclude in islice(
+        product(((-1,), (0, 2), (0, 1, 2), ()), (False, True), (False, True)), k % 2, None, 2
+    ):
         case(reduction, "3x5x16", axis=axis, keepdims=keep, exclude=exclude)
     for given, axis in (("scalar", None), ("64x1000", (1,)), ("1000x64", (0,)), ("7x3x5x5", (2, 3)), ("1x1", None)):
         case(reduction, given, axis=axis)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import TensorType, f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from whence.dataflow_pattern import (
     DFPattern,
@@ -17,6 +17,7 @@ from whence.dataflow_pattern import (
     has_shape,
     is_constant,
     is_expr,
+    is_if,
     is_op,
     is_tuple,
     is_tuple_get_item,
@@ -27,7 +28,10 @@ from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay import rearrange as r
 from whence.dialects.relay import transform as t
+from whence.dialects.relay.binding import IfOp
 from whence.dialects.relay.core import CallOp, FuncOp, ReturnOp
+from whence.dialects.relay.functions import FnOp, InvokeOp, YieldOp
+from whence.dialects.relay.tuples import TupleGetItemOp, TupleOp
 from whence.support.errors import PipelineError
 
 K_ELEMWISE, K_BROADCAST = 0, 1
@@ -238,3 +242,41 @@ def test_domination_does_not_recurse(net: Any, x: SSAValue):
     for _ in range(5000):
         value = net(e.ReluOp, value)
     assert diamond().match(net(e.AddOp, value, value))
+
+
+def test_tuples_that_are_made(net: Any, x: SSAValue):
+    y = net.inputs[2]
+    pair = net.builder.add(TupleOp([x, y])).result
+    second = net.builder.add(TupleGetItemOp(pair, 1)).result
+    assert is_tuple([is_expr(x), is_expr(y)]).match(pair)
+    assert not is_tuple([is_expr(y), is_expr(x)]).match(pair)
+    assert is_tuple(None).match(pair)
+    assert is_tuple_get_item(is_tuple(None), 1).match(second)
+    assert not is_tuple_get_item(is_tuple(None), 0).match(second)
+    assert not is_tuple_get_item(wildcard()).match(pair)
+
+
+def test_branches(net: Any, x: SSAValue):
+    true, false = Block(), Block()
+    relu, tanh = e.ReluOp(x), e.TanhOp(x)
+    true.add_ops([relu, YieldOp(relu.result)])
+    false.add_ops([tanh, YieldOp(tanh.result)])
+    value = net.builder.add(IfOp(net.constant(np.array(True), "c"), true, false, x.type)).result
+    assert is_if(is_constant(), call("nn.relu"), call("tanh")).match(value)
+    assert not is_if(is_constant(), call("tanh"), call("nn.relu")).match(value)
+    assert not is_if(wildcard(), wildcard(), wildcard()).match(relu.result)
+    data = wildcard()
+    assert is_if(wildcard(), is_op("nn.relu")(data), is_op("tanh")(data)).match(value)
+
+
+def test_functions_that_are_values(net: Any, x: SSAValue):
+    fn = FnOp([x.type], x.type)
+    relu = e.ReluOp(fn.block.args[0])
+    fn.block.add_ops([relu, YieldOp(relu.result)])
+    net.builder.add(fn)
+    value = net.builder.add(InvokeOp(fn.result, [x], x.type)).result
+    inner = wildcard()
+    function = FunctionPattern([inner], is_op("nn.relu")(inner))
+    assert function.match(fn.result)
+    assert function(is_var()).match(value)
+    assert not FunctionPattern(None, call("tanh"))(None).match(value)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from whence.dataflow_pattern import (
     DFPatternCallback,
     is_constant,
+    is_if,
     is_op,
     is_tuple,
     is_tuple_get_item,
@@ -23,9 +24,11 @@ from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay import rearrange as r
 from whence.dialects.relay import transform as t
+from whence.dialects.relay.binding import IfOp
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.functions import YieldOp
 from whence.passes.relay.evaluate import evaluate_module
-from whence.provenance.span import layer_names
+from whence.provenance.span import layer_location, layer_names
 from whence.support.errors import PipelineError
 
 MakeNet = Callable[..., Any]
@@ -256,3 +259,36 @@ def test_types_that_change_reach_the_end(make_net: MakeNet):
     ).rewrite(module)
     half.verify()
     assert str(functions(half)["main"].function_type.outputs.data[0]) == "tensor<2x3xf16>"
+
+
+def branching(make_net: MakeNet) -> ModuleOp:
+    """tanh(relu(x)) where x is, in one branch of an `if`; in the other x."""
+    net = make_net(X, np.array(True))
+    relu = net(e.ReluOp, net.inputs[0])
+    true, false = Block(), Block()
+    tanh = e.TanhOp(relu)
+    tanh.location = layer_location("inner", "net", 7)
+    true.add_ops([tanh, YieldOp(tanh.result, location=tanh.location)])
+    false.add_op(YieldOp(net.inputs[0], location=tanh.location))
+    with net.builder.located(layer_location("choice", "net", 8)):
+        choice = net.builder.add(IfOp(net.inputs[1], true, false, net.inputs[0].type))
+    return net.finish(choice.result)
+
+
+def test_matches_are_found_inside_of_branches(make_net: MakeNet):
+    module = branching(make_net)
+    pattern = is_op("tanh")(is_op("nn.relu")(wildcard()))
+    result = pattern.partition(module)
+    result.verify()
+    assert names(functions(result)["main"]) == ["if"]
+    assert names(functions(result)["nn_relu_tanh"]) == ["nn.relu", "tanh"]
+    assert next(op for op in result.walk() if isinstance(op, CallOp)).parent_op() is not None
+    sine = Lambda(pattern, lambda post, nodes: e.SinOp(post.owner.operands[0].owner.operands[0])).rewrite(module)
+    sine.verify()
+    assert [layer_names(op.location) for op in sine.walk() if isinstance(op, e.SinOp)] == [("inner", "layer1")]
+    assert not [op for op in sine.walk() if isinstance(op, e.ReluOp | e.TanhOp)]
+
+
+def test_what_has_regions_is_not_cut_out(make_net: MakeNet):
+    module = branching(make_net)
+    assert str(is_if(wildcard(), wildcard(), wildcard()).partition(module)) == str(module)

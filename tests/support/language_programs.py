@@ -368,6 +368,26 @@ relay.func @main(%n: $I, %x: $V) -> (tuple<$V, $V>, $B) {
 """
 
 
+DECIDED = """
+relay.func @main(%x: tensor<?x4xf32>, %n: tensor<i64>, %mask: tensor<6xi1>)
+    -> (tensor<?x4xf32>, tensor<?xf32>, tensor<?x1xi64>, tensor<2x?xf32>) {
+  %zero = relay.constant dense<[0]> : tensor<1xi64>
+  %e = relay.exp %x : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %v = relay.reshape %n {newshape = [1]} : (tensor<i64>) -> tensor<1xi64>
+  %s = relay.dyn.strided_slice %e, %zero, %v : (tensor<?x4xf32>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x4xf32>
+  %y = relay.negative %s : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %from = relay.constant dense<0> : tensor<i64>
+  %by = relay.constant dense<1> : tensor<i64>
+  %r = relay.dyn.arange %from, %n, %by : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xf32>
+  %p, %count = relay.argwhere %mask : (tensor<6xi1>) -> (tensor<6x1xi64>, tensor<i64>)
+  %c = relay.reshape %count {newshape = [1]} : (tensor<i64>) -> tensor<1xi64>
+  %q = relay.dyn.strided_slice %p, %zero, %c : (tensor<6x1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x1xi64>
+  %shape = relay.constant dense<[2, -1]> : tensor<2xi64>
+  %w = relay.dyn.reshape %y, %shape : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<2x?xf32>
+  relay.return %y, %r, %q, %w : tensor<?x4xf32>, tensor<?xf32>, tensor<?x1xi64>, tensor<2x?xf32>
+}
+"""
+
 REVERSE = (
     LIST
     + """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from inspect import cleandoc
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ from xdsl.passes import ModulePass
 
 from whence.passes.registry import PASSES, Row
 from whence.passes.runner import pass_context
+
+# Some examples are about its patterns.
+import_module("whence.lowering.external.onnxruntime")
 
 ROWS = tuple(row for row in PASSES if row.name.startswith("relay-"))
 _BLOCK = re.compile(r"```mlir\n(.*?)// becomes\n(.*?)```", re.DOTALL)

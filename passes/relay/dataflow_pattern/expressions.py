@@ -1,7 +1,8 @@
 """SSA values of relay as the expressions that patterns speak of: calls, tuples, fields of tuples, constants, variables.
 
 A value is a call of the operator, or function, that makes it. An op of several results is a call that gives a tuple,
-and each result a field of that. An operand that takes any number of values (`concatenate`) is a tuple of them.
+and each result a field of that. An operand that takes any number of values (`concatenate`) is a tuple of them, as is
+what `relay.tuple` makes.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, String
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects.relay.attributes import to_python
+from ....dialects.relay.binding import IfOp
 from ....dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ....dialects.relay.functions import FnOp, InvokeOp, yielded
 from ....dialects.relay.operator import Operator
 from ....dialects.relay.traits import FusionPattern
+from ....dialects.relay.tuples import TupleGetItemOp, TupleOp
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Fields:
     values: tuple[SSAValue, ...] = field(compare=False)
 
 
-Callee: TypeAlias = type[Operator] | FuncOp
+Call: TypeAlias = Operator | CallOp | InvokeOp
+Callee: TypeAlias = type[Operator] | FuncOp | FnOp
 """What is called."""
 Expr: TypeAlias = SSAValue | Operation | Fields
 """A value, an op that gives a tuple, a tuple that an op reads."""
@@ -43,17 +48,36 @@ def as_expr(given: SSAValue | Operation | Fields) -> Expr:
     return given
 
 
-def call_of(node: Node) -> Operator | CallOp | None:
+def call_of(node: Node) -> Call | None:
     """The op, if a node is a call."""
     if isinstance(node, SSAValue):
         op = node.owner
-        return op if isinstance(op, Operator | CallOp) and len(op.results) == 1 else None
-    return node if isinstance(node, Operator | CallOp) and len(node.results) != 1 else None
+        return op if isinstance(op, Call) and len(op.results) == 1 else None
+    return node if isinstance(node, Call) and len(node.results) != 1 else None
 
 
-def field_of(node: Node) -> tuple[Operation, int] | None:
-    """The op that gives a tuple, and the number of the field, if a node is a field of a tuple."""
-    if isinstance(node, SSAValue) and isinstance(node.owner, Operation) and len(node.owner.results) > 1:
+def branch_of(node: Node) -> IfOp | None:
+    """The op, if a node is the value of one of two branches."""
+    return node.owner if isinstance(node, SSAValue) and isinstance(node.owner, IfOp) else None
+
+
+def branches(op: IfOp) -> tuple[SSAValue, SSAValue]:
+    """What the branches give."""
+    return yielded(op, op.true_branch)[0], yielded(op, op.false_branch)[0]
+
+
+def tuple_fields(node: Node) -> Sequence[SSAValue] | None:
+    """The fields, if a node is a tuple made of values."""
+    if isinstance(node, Fields):
+        return node.values
+    return node.owner.operands if isinstance(node, SSAValue) and isinstance(node.owner, TupleOp) else None
+
+
+def field_of(node: Node) -> tuple[SSAValue | Operation, int] | None:
+    """The tuple, and the number of the field, if a node is a field of a tuple."""
+    if isinstance(node, SSAValue) and isinstance(node.owner, TupleGetItemOp):
+        return node.owner.tuple_value, node.owner.index.value.data
+    if isinstance(node, SSAValue) and isinstance(node.owner, Call) and len(node.owner.results) > 1:
         return node.owner, next(i for i, result in enumerate(node.owner.results) if result is node)
     return None
 
@@ -68,10 +92,12 @@ def is_variable(node: Node) -> bool:
     return isinstance(node, BlockArgument)
 
 
-def callee(op: Operator | CallOp) -> Callee | None:
-    """What an op calls; None for a function that the module lacks."""
+def callee(op: Call) -> Callee | None:
+    """What an op calls; None for a function that is not known."""
     if isinstance(op, Operator):
         return type(op)
+    if isinstance(op, InvokeOp):
+        return op.function.owner if isinstance(op.function.owner, FnOp) else None
     module = op.parent_op()
     module = module.parent_op() if module is not None else None
     name = op.callee.string_value()
@@ -80,8 +106,10 @@ def callee(op: Operator | CallOp) -> Callee | None:
     return next((one for one in functions if one.sym_name.data == name), None)
 
 
-def arguments(op: Operator | CallOp) -> list[Expr]:
+def arguments(op: Call) -> list[Expr]:
     """The arguments of a call; an optional operand that is missing is none."""
+    if isinstance(op, InvokeOp):
+        return list(op.arguments)
     if isinstance(op, CallOp) or all(group.single for group in op.operand_groups()):
         return list(op.operands)
     found: list[Expr] = []
@@ -95,10 +123,12 @@ def arguments(op: Operator | CallOp) -> list[Expr]:
 
 def inputs(node: Node) -> Sequence[Expr]:
     """The expressions that one reads."""
-    if isinstance(node, Fields):
-        return node.values
+    if (fields := tuple_fields(node)) is not None:
+        return fields
     if (part := field_of(node)) is not None:
         return (part[0],)
+    if (branch := branch_of(node)) is not None:
+        return (branch.condition, *branches(branch))
     op = call_of(node)
     return arguments(op) if op is not None else ()
 
@@ -111,9 +141,9 @@ def readers(node: Expr) -> list[Expr]:
         return [as_expr(node.op)]
     found: list[Expr] = []
     for op in dict.fromkeys(use.operation for use in node.uses):
-        read = arguments(op) if isinstance(op, Operator | CallOp) else ()
+        read = arguments(op) if isinstance(op, Call) else ()
         found += [one for one in read if isinstance(one, Fields) and node in one.values]
-        if not isinstance(op, Operator | CallOp) or node in read:
+        if not isinstance(op, Call) or node in read:
             found.append(as_expr(op))
     return found
 
@@ -145,7 +175,7 @@ def attribute(node: Node, name: str) -> Any:
     if isinstance(node, type):
         pattern = next((trait for trait in node.traits if isinstance(trait, FusionPattern)), None)
         return int(pattern.kind) if name == "TOpPattern" and pattern is not None else None
-    if isinstance(node, FuncOp):
+    if isinstance(node, FuncOp | FnOp):
         return plain(node.attributes.get(name))
     op = call_of(node)
     if isinstance(op, Operator) and name in op.declared_attributes():

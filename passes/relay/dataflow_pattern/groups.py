@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ....dialects.relay.core import CallOp, ConstantOp
-from ....dialects.relay.operator import Operator
-from .expressions import Expr, Fields, Node, as_expr, call_of, constant_of, field_of, inputs, owner_of, post_order
+from ....dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ....dialects.relay.functions import InvokeOp
+from ..analysis.traversal import pre_order
+from .expressions import Call, Expr, Fields, Node, call_of, constant_of, field_of, inputs, owner_of, post_order
 from .matcher import Matcher, Pattern
 
 Check = Callable[[Expr], bool]
@@ -53,7 +54,7 @@ class Group:
 
 def _label(node: Expr) -> str:
     if (op := call_of(node)) is not None:
-        return "Call" if isinstance(op, CallOp) else op.name.removeprefix("relay.")
+        return "Call" if isinstance(op, CallOp | InvokeOp) else op.name.removeprefix("relay.")
     if (part := field_of(node)) is not None:
         return f"TupleGetItem{part[1]}"
     return "Tuple"
@@ -83,15 +84,19 @@ def _all_parts(pattern: Pattern) -> Iterable[Pattern]:
     return seen
 
 
-def find_groups(pattern: Pattern, block: Block, check: Check = always) -> list[Group]:
-    """The matches in a block, outputs of the function first."""
+def find_groups(pattern: Pattern, func: FuncOp, check: Check = always) -> list[Group]:
+    """The matches in a function, its regions included, outputs first.
+
+    What has regions is matched, but is part of no group, as it reads more than its operands; nor is a call of a value.
+    """
     found: list[Group] = []
     taken: set[Operation] = set()
     fuzzy = [inner for one in _all_parts(pattern) for inner in one.fuzzy]
-    for op in reversed(list(block.ops)):
-        if not isinstance(op, Operator | CallOp):
+    for op in reversed(list(pre_order(func))):
+        if not op.results or isinstance(op, ConstantOp):
             continue
-        roots: list[Expr] = [as_expr(op)] if len(op.results) == 1 else [*reversed(op.results), op]
+        several = len(op.results) > 1 and isinstance(op, Call)
+        roots: list[Expr] = [*reversed(op.results), op] if several else list(op.results)
         for root in roots:
             if op not in taken and (group := _group(pattern, root, taken, fuzzy)) is not None and check(root):
                 taken.update(group.ops)
@@ -154,6 +159,8 @@ def _fill(group: Group, read: dict[SSAValue, None], matched: set[Node]) -> bool:
 def _is_closed(group: Group) -> bool:
     """Whether nobody outside reads what is computed inside, the root apart."""
     own = set(group.results)
+    if any(op.regions or isinstance(op, InvokeOp) for op in group.ops):
+        return False
     for op in group.ops:
         for result in op.results:
             if result not in own and any(use.operation not in group.ops for use in result.uses):

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.relay.core import FuncOp
 from ....support.errors import PipelineError
 from ...functions import COMPOSITE, is_closed
+from ..analysis.traversal import pre_order
 from ..outline import Outliner
 from ..symbol_names import SymbolNames
 from .groups import Check, Group, find_groups
@@ -47,8 +48,8 @@ def partition_function(
     pattern: Pattern, func: FuncOp, names: SymbolNames, attrs: Mapping[str, object], check: Check
 ) -> None:
     """Partition one function, in place; the new ones follow it."""
-    groups = find_groups(pattern, func.block, check)
-    place = {op: number for number, op in enumerate(func.block.ops)}
+    groups = find_groups(pattern, func, check)
+    place = {op: number for number, op in enumerate(pre_order(func))}
     groups.sort(key=lambda group: place[group.anchor])
     outliner = Outliner()
     made: list[FuncOp] = []

@@ -10,20 +10,23 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from ....dialects.element_types import DTYPES
 from ....dialects.relay import OPERATORS
 from ....dialects.relay.core import FuncOp
+from ....dialects.relay.functions import FnOp, yielded
 from ....dialects.relay.operator import element_of, shape_of
 from ....support.errors import PipelineError
 from .expressions import (
-    Fields,
     Node,
     arguments,
     as_expr,
     attribute,
+    branch_of,
+    branches,
     call_of,
     callee,
     constant_of,
     field_of,
     is_variable,
     plain,
+    tuple_fields,
     types,
 )
 from .groups import Check, always
@@ -260,15 +263,33 @@ class FunctionPattern(DFPattern):
         return list(found)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        if not isinstance(node, FuncOp) or len(node.return_op.values) != 1:
+        if isinstance(node, SSAValue) and isinstance(node.owner, FnOp):
+            node = node.owner
+        if not isinstance(node, FuncOp | FnOp):
             return False
-        if self.params is not None and not matcher.match_all(self.params, node.block.args):
+        given = node.return_op.values if isinstance(node, FuncOp) else yielded(node, node.body)
+        if len(given) != 1 or (self.params is not None and not matcher.match_all(self.params, node.block.args)):
             return False
-        return matcher.match(self.body, node.return_op.values[0])
+        return matcher.match(self.body, given[0])
+
+
+class IfPattern(DFPattern):
+    """The value of one of two branches."""
+
+    def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern):
+        self.cond, self.true_branch, self.false_branch = cond, true_branch, false_branch
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return (self.cond, self.true_branch, self.false_branch)
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        op = branch_of(node)
+        return op is not None and matcher.match_all(self.parts, (op.condition, *branches(op)))
 
 
 class TuplePattern(DFPattern):
-    """A tuple: what an operator such as `concatenate` reads as one operand. fields: None for any."""
+    """A tuple: what `relay.tuple` makes, or `concatenate` reads as one operand. fields: None for any."""
 
     def __init__(self, fields: Sequence[DFPattern] | None):
         self.fields = list(fields) if fields is not None else None
@@ -278,13 +299,12 @@ class TuplePattern(DFPattern):
         return self.fields or ()
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        if not isinstance(node, Fields):
-            return False
-        return self.fields is None or matcher.match_all(self.fields, node.values)
+        given = tuple_fields(node)
+        return given is not None and (self.fields is None or matcher.match_all(self.fields, given))
 
 
 class TupleGetItemPattern(DFPattern):
-    """A field of a tuple: a result of an op that has several. index: None for any."""
+    """A field of a tuple; each result of an op that has several is one. index: None for any."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None):
         self.tuple, self.index = tuple_value, index
@@ -396,7 +416,7 @@ class DominatorPattern(DFPattern):
         return (self.parent, self.path)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        if isinstance(node, type | FuncOp) or not matcher.match(self.child, node):
+        if isinstance(node, type | FuncOp | FnOp) or not matcher.match(self.child, node):
             return False
         return matcher.dominated(node, self.parent, self.path)
 
@@ -429,6 +449,11 @@ def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
 def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
     """A field of a tuple that matches; any field for None."""
     return TupleGetItemPattern(tuple_value, index)
+
+
+def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
+    """The value of one of two branches, of which the condition and what they give match."""
+    return IfPattern(cond, true_branch, false_branch)
 
 
 def wildcard() -> WildcardPattern:

@@ -87,7 +87,7 @@ def _round(callback: DFPatternCallback, module: ModuleOp) -> bool:
     """Replace the matches that there are; whether there were any."""
     changed = retyped = False
     for func in [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is None and not is_closed(op)]:
-        groups = {group.anchor: group for group in find_groups(callback.pattern, func.block)}
+        groups = {group.anchor: group for group in find_groups(callback.pattern, func)}
         if groups:
             replacing = _Replace(callback, groups)
             changed |= drive(func.body, [replacing], recursive=False)

@@ -36,6 +36,7 @@ def stride_attribute(stride: int) -> IntegerAttr:
     return IntegerAttr(stride, i64)
 
 
+@lru_cache(maxsize=1 << 10)
 def splat(value: Attribute, type: Attribute) -> Attribute:
     """`value` for every lane of `type`; itself for a scalar type or when it has the lanes already."""
     if isinstance(type, VectorType) and isinstance(value, FloatAttr | IntegerAttr):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from whence.planning.usmp import PoolInfo
 
 
+_LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises PipelineError instead of printing its usage and exiting with 2."""
 
@@ -34,14 +37,27 @@ class Subparsers(Protocol):
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
-    parser.add_argument(
-        "model", help="an .onnx, .mlir or .relay file, or the name of a shipped model such as light_resnet50"
-    )
+    about = "an .onnx, .mlir or .relay file, or the name of a shipped model such as light_resnet50"
+    parser.add_argument("model", help=about)
     parser.add_argument("--opt-level", type=int, default=3, choices=range(5), metavar="L", help="0 to 4 (default 3)")
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
     about = 'what code is made for: "native" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
     parser.add_argument("--target", default="native", help=about)
+    about = "bring operators to this data layout first"
+    parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
+    about = f"which operators --desired-layout is for (default {' '.join(_LAYOUT_OPS)})"
+    parser.add_argument("--desired-layout-ops", nargs="+", metavar="OP", help=about)
+
+
+def _desired_layouts(args: argparse.Namespace) -> str:
+    """The layouts that `add_model`'s arguments ask for, as `relay-convert-layout` has them."""
+    if args.desired_layout is None:
+        if args.desired_layout_ops is not None:
+            raise PipelineError("--desired-layout-ops: expected --desired-layout beside it, got none")
+        return ""
+    given: list[str] = args.desired_layout_ops or list(_LAYOUT_OPS)
+    return ";".join(f"{name}:{args.desired_layout}" for text in given for name in text.split(",") if name)
 
 
 def add_call(parser: argparse.ArgumentParser) -> None:
@@ -145,6 +161,7 @@ def compile_model(
             input_shapes=args.input_shapes,
             progress=progress,
             workspace_memory_pools=pools,
+            desired_layouts=_desired_layouts(args),
         )
     finally:
         progress.end()

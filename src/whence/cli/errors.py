@@ -35,7 +35,8 @@ def guarded(program: str, body: Callable[[], int]) -> int:
         print(f"{program}: interrupted", file=sys.stderr)
         return 130
     except (Exception, ArgSpecParseError) as error:
-        print(f"{program}: error: {described(error)}", file=sys.stderr)
+        label = "" if isinstance(error, TextError) else "error: "
+        print(f"{program}: {label}{described(error)}", file=sys.stderr)
         return 1
 
 

@@ -56,19 +56,20 @@ from whence.relay.type_names import scalar_type as scalar_type
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
-    from whence.frontends.relay_text import astext as astext
-    from whence.frontends.relay_text import fromtext as fromtext
-    from whence.frontends.relay_text import parse_expr as parse_expr
+    from whence.relay.execution import create_executor as create_executor
+    from whence.relay.text import astext as astext
+    from whence.relay.text import fromtext as fromtext
+    from whence.relay.text import parse as parse
+    from whence.relay.text import parse_expr as parse_expr
 
 _HOMES = {
     "fromtext": "whence.relay.text",
     "parse_expr": "whence.relay.text",
     "parse": "whence.relay.text",
     "astext": "whence.relay.text",
-    "pretty_print": "whence.relay.text",
-    "create_executor": "whence.executors",
+    "create_executor": "whence.relay.execution",
 }
-_MODULES = ("analysis", "transform", "dataflow_pattern", "testing")
+_MODULES = ("analysis", "transform", "dataflow_pattern", "vm")
 
 
 def __getattr__(name: str) -> Any:

@@ -51,6 +51,10 @@ class IRModule:
             made._program, made._module = None, module
         return made
 
+    def holding(self, module: ModuleOp) -> IRModule:
+        """The module of other ops, which are not copied."""
+        return IRModule.of(module)
+
     @property
     def module(self) -> ModuleOp:
         """The ops. Raises FrontendError when expressions are ill-typed."""
@@ -136,7 +140,9 @@ class IRModule:
         return self.program
 
     def __str__(self) -> str:
-        return self.astext(show_meta_data=False)
+        from whence.frontends.relay_text import pretty_print
+
+        return pretty_print(self.typed())
 
 
 def _is_global(key: object) -> bool:

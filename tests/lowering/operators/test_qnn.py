@@ -68,6 +68,8 @@ for data, weight, attributes in CONVOLUTIONS:
     points = np.arange(outputs, dtype=Z) - 2
     for point, constants in ((points, 5), (Z(3), 4)):
         CASES.add(qnn_products.Conv2DOp, data, weight, Z(9), point, ONE, ONE, constants=constants, **attributes)
+NHWC: dict[str, Any] = {"data_layout": "NHWC", "kernel_layout": "HWIO", "padding": (1, 0)}
+CASES.add(qnn_products.Conv2DOp, "2x7x6x3 uint8", "3x2x3x5 int8", Z(9), Z(3), ONE, ONE, constants=4, **NHWC)
 CASES.add(qnn_products.DenseOp, "5x13 uint8", "7x13 int8", Z(100), np.arange(7, dtype=Z), ONE, ONE, constants=5)
 CASES.add(qnn_products.DenseOp, "5x16 int8", "32x16 int8", Z(-3), Z(0), ONE, ONE, constants=4)
 CASES.add(

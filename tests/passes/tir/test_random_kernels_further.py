@@ -88,7 +88,7 @@ def check(func: tir.PrimFuncOp, passes: tuple[Pass, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", PASSES)
-@settings(max_examples=8, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=5, deadline=None, suppress_health_check=SLOW)
 @given(func=kernels())
 def test_same_results(name: str, func: tir.PrimFuncOp) -> None:
     check(func, PASSES[name])

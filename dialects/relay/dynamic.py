@@ -1,0 +1,216 @@
+"""Operators of which operands decide the shape of the result, as TVM's `dyn.*`.
+
+Each stands for an operator that has attributes in the place of these operands, and is that where they are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
+
+from ...support.dtypes import Array
+from ..element_types import DTYPES, tensor_type
+from .attributes import Value, integer, optional_ints, required_string, string
+from .creation import ArangeOp, FullOp, OnesOp, ZerosOp
+from .evaluation import evaluate
+from .numerics import AnyArray
+from .operator import Operator, Signature, Tensor
+from .rearrange import TileOp
+from .traits import ANY, INTEGERS, OPAQUE, Kind
+from .transform import BroadcastToOp, ReshapeOp, StridedSliceOp
+
+
+@dataclass(frozen=True)
+class StandsFor:
+    """What an operator is where the operands that decide are known."""
+
+    static: type[Operator]
+    deciding: tuple[str, ...]
+    """These operands: the attributes of the static one, of the same names."""
+    extents: str = ""
+    """The operand that has an extent for each dimension of the result; "" when the result has the first one's rank."""
+    numbers: Kind = INTEGERS
+    """What these operands are of."""
+
+
+class Dynamic(Operator):
+    """Base of these operators. Operands that decide come last."""
+
+    STANDS_FOR: ClassVar[StandsFor]
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        for name in cls.STANDS_FOR.deciding:
+            for type_ in sig.operand(name):
+                if not cls.STANDS_FOR.numbers.holds(type_.element_type):
+                    sig.fail(f"{cls.STANDS_FOR.numbers.noun} {name}", str(type_))
+        return [TensorType(cls.element(sig), [DYNAMIC_INDEX] * cls.rank(sig))]
+
+    @classmethod
+    def inferred(cls, sig: Signature) -> Sequence[Tensor]:
+        return cls.infer(sig)
+
+    @classmethod
+    def element(cls, sig: Signature) -> Attribute:
+        """The element type of the result."""
+        return sig.types[0].element_type
+
+    @classmethod
+    def rank(cls, sig: Signature) -> int:
+        """How many dimensions the result has."""
+        return cls.length(sig) if cls.STANDS_FOR.extents else len(sig.shape(0))
+
+    @classmethod
+    def length(cls, sig: Signature) -> int:
+        """How many extents there are."""
+        (type_,) = sig.operand(cls.STANDS_FOR.extents)
+        shape = list(type_.get_shape())
+        if len(shape) != 1 or shape[0] == DYNAMIC_INDEX:
+            sig.fail(f"a vector of known length for {cls.STANDS_FOR.extents}", str(type_))
+        return shape[0]
+
+    def parted(self, operands: Sequence[SSAValue]) -> tuple[list[SSAValue], list[SSAValue | None]]:
+        """The operands of the static operator, and what decides its attributes, None where that is left out."""
+        groups = self.signature.arguments(operands)
+        single = [None if isinstance(group, tuple) else group for group in groups]
+        split = len(groups) - len(self.STANDS_FOR.deciding)
+        return [value for value in single[:split] if value is not None], single[split:]
+
+    @classmethod
+    def static(cls, sig: Signature, operands: Sequence[SSAValue], values: Sequence[Array | None]) -> Operator:
+        """The static operator, for values of the operands that decide; of one that is missing None.
+
+        Raises VerifyException when they do not fit.
+        """
+        known: dict[str, Value] = {
+            name: sig.get(name) for name in sig.attributes if name in cls.STANDS_FOR.static.declared_attributes()
+        }
+        for name, value in zip(cls.STANDS_FOR.deciding, values, strict=True):
+            if value is not None:
+                known[name] = cast(Value, tuple(value.tolist()) if value.ndim else value.item())
+        return cls.STANDS_FOR.static(*operands, location=sig.location, **cls.completed(known))
+
+    @classmethod
+    def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
+        """The attributes of the static operator."""
+        return known
+
+    @classmethod
+    def evaluate(cls, sig: Signature, *arrays: AnyArray | None) -> Any:
+        split = len(arrays) - len(cls.STANDS_FOR.deciding)
+        inputs, values = [array for array in arrays[:split] if array is not None], arrays[split:]
+        operands = Block(arg_types=[tensor_type(array) for array in inputs]).args
+        found = evaluate(cls.static(sig, operands, values), inputs)
+        return found[0] if len(found) == 1 else found
+
+
+@irdl_op_definition
+class DynReshapeOp(Dynamic):
+    name = "relay.dyn.reshape"
+    data = operand_def(TensorType)
+    newshape = operand_def(TensorType)
+    result = result_def(TensorType)
+    allowzero = integer(0)
+    STANDS_FOR: ClassVar = StandsFor(ReshapeOp, ("newshape",), extents="newshape")
+
+
+@irdl_op_definition
+class DynBroadcastToOp(Dynamic):
+    name = "relay.dyn.broadcast_to"
+    data = operand_def(TensorType)
+    new_shape = operand_def(TensorType)
+    result = result_def(TensorType)
+    STANDS_FOR: ClassVar = StandsFor(BroadcastToOp, ("new_shape",), extents="new_shape")
+
+
+@irdl_op_definition
+class DynTileOp(Dynamic):
+    name = "relay.dyn.tile"
+    data = operand_def(TensorType)
+    reps = operand_def(TensorType)
+    result = result_def(TensorType)
+    STANDS_FOR: ClassVar = StandsFor(TileOp, ("reps",), extents="reps")
+
+    @classmethod
+    def rank(cls, sig: Signature) -> int:
+        return max(len(sig.shape(0)), cls.length(sig))
+
+
+@irdl_op_definition
+class DynStridedSliceOp(Dynamic):
+    name = "relay.dyn.strided_slice"
+    data = operand_def(TensorType)
+    begin = operand_def(TensorType)
+    end = operand_def(TensorType)
+    strides = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+    axes = optional_ints()
+    STANDS_FOR: ClassVar = StandsFor(StridedSliceOp, ("begin", "end", "strides"))
+
+
+class _Filled(Dynamic):
+    """A tensor of the dtype that an attribute says."""
+
+    @classmethod
+    def element(cls, sig: Signature) -> Attribute:
+        if sig.str("dtype") not in DTYPES:
+            sig.fail("a dtype", repr(sig.str("dtype")))
+        return DTYPES[sig.str("dtype")]
+
+
+@irdl_op_definition
+class DynFullOp(_Filled):
+    name = "relay.dyn.full"
+    fill_value = operand_def(TensorType)
+    shape = operand_def(TensorType)
+    result = result_def(TensorType)
+    dtype = required_string()
+    STANDS_FOR: ClassVar = StandsFor(FullOp, ("shape",), extents="shape")
+
+
+@irdl_op_definition
+class DynZerosOp(_Filled):
+    name = "relay.dyn.zeros"
+    shape = operand_def(TensorType)
+    result = result_def(TensorType)
+    dtype = required_string()
+    STANDS_FOR: ClassVar = StandsFor(ZerosOp, ("shape",), extents="shape")
+
+
+@irdl_op_definition
+class DynOnesOp(_Filled):
+    name = "relay.dyn.ones"
+    shape = operand_def(TensorType)
+    result = result_def(TensorType)
+    dtype = required_string()
+    STANDS_FOR: ClassVar = StandsFor(OnesOp, ("shape",), extents="shape")
+
+
+@irdl_op_definition
+class DynArangeOp(_Filled):
+    """`start`, `start + step` and so on, below `stop`: TVM's `arange` of three operands."""
+
+    name = "relay.dyn.arange"
+    start = operand_def(TensorType)
+    stop = operand_def(TensorType)
+    step = operand_def(TensorType)
+    result = result_def(TensorType)
+    dtype = string("float32")
+    STANDS_FOR: ClassVar = StandsFor(ArangeOp, ("start", "stop", "step"), numbers=ANY)
+
+    @classmethod
+    def rank(cls, sig: Signature) -> int:
+        return 1
+
+    @classmethod
+    def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
+        return {
+            name: float(cast(float, value)) if name in cls.STANDS_FOR.deciding else value
+            for name, value in known.items()
+        }

@@ -1,0 +1,191 @@
+"""relay-convert-layout: operators compute in the layouts that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...dialects.relay import OPERATORS, qnn_products
+from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.nn import Conv, Conv1DOp, Conv2DOp, Conv3DOp, Pool
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.rearrange import Blocks
+from ...dialects.relay.resize import Resize, UpsamplingOp
+from ...dialects.relay.transform import LayoutTransformOp
+from ...provenance.cse import eliminate_common_subexpressions
+from ...provenance.diagnostics import message
+from ...provenance.rewrite import rewrite
+from ...support.errors import PipelineError
+from .blocking import moved, transform
+from .permuted_layouts import SinkPermutation
+from .sink_transforms import MergeTransforms
+
+NAME = "relay-convert-layout"
+CONVOLUTIONS = (Conv1DOp, Conv2DOp, Conv3DOp, qnn_products.Conv2DOp)
+IMAGES = (Pool, Resize, UpsamplingOp, Blocks)
+_BY_NAME = {op.name.removeprefix("relay."): op for op in OPERATORS}
+
+
+def _fail(expected: str, found: str) -> NoReturn:
+    raise PipelineError(message(NAME, expected, found))
+
+
+def parse_layouts(text: str) -> dict[str, list[str]]:
+    """`nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC` as a table; raises PipelineError for what is none."""
+    found: dict[str, list[str]] = {}
+    for part in filter(None, text.split(";")):
+        name, colon, layouts = part.partition(":")
+        if not colon or not layouts:
+            _fail("desired-layouts as in nn.conv2d:NHWC,HWIO", repr(part))
+        found[name.strip()] = [layout.strip() for layout in layouts.split(",")]
+    return found
+
+
+def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
+    """The data and kernel layout of an operator, kernel "default" where nothing is said."""
+    cls = _BY_NAME.get(name)
+    if cls is None or not issubclass(cls, CONVOLUTIONS + IMAGES):
+        known = sorted(n for n, op in _BY_NAME.items() if issubclass(op, CONVOLUTIONS + IMAGES))
+        _fail(f"an operator that takes layouts, among {', '.join(known)}", repr(name))
+    data, kernel = (*layouts, "default", "default")[:2]
+    spatial = cls.SPATIAL if issubclass(cls, Conv | Pool) else "HW"
+    if issubclass(cls, Resize):
+        spatial = cls.LETTERS
+    if sorted(data) != sorted(f"NC{spatial}") or len(layouts) > 2:
+        _fail(f"a data layout of the axes N, C, {', '.join(spatial)} for {name}", ",".join(layouts))
+    if kernel != "default" and sorted(kernel) != sorted(f"OI{spatial}"):
+        _fail(f"a kernel layout of the axes O, I, {', '.join(spatial)} for {name}", kernel)
+    return data, kernel
+
+
+@dataclass
+class Convert(RewritePattern):
+    """An operator in a layout that is not the one asked for, between transforms."""
+
+    desired: Mapping[str, tuple[str, str]]
+    made: set[Operation]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        wanted = self.desired.get(op.name.removeprefix("relay."))
+        if wanted is None or not isinstance(op, Operator):
+            return
+        if isinstance(op, Conv):
+            self._convolution(op, *wanted, rewriter)
+        else:
+            self._image(op, wanted[0], rewriter)
+
+    def _convolution(self, op: Conv, data: str, kernel: str, rewriter: PatternRewriter) -> None:
+        sig = op.signature
+        old, weights = sig.str("data_layout"), sig.str("kernel_layout")
+        result = sig.str("out_layout") or old
+        if sorted(old) != sorted(data) or sorted(weights) != sorted(f"OI{op.SPATIAL}"):
+            return  # blocked already
+        kernel = _kernel(op, data) if kernel == "default" else kernel
+        if (old, weights, result) == (data, kernel, data):
+            return
+        x = self._there(op.operands[0], old, data, op)
+        w = self._there(op.operands[1], weights, kernel, op)
+        layouts: dict[str, Any] = {"data_layout": data, "kernel_layout": kernel, "out_layout": ""}
+        new = moved(op, x or op.operands[0], w or op.operands[1], *op.operands[2:], **layouts)
+        self._finish(op, [step for step in (x, w) if step is not None], new, data, result, rewriter)
+
+    def _image(self, op: Operator, data: str, rewriter: PatternRewriter) -> None:
+        sig = op.signature
+        old = sig.str("layout")
+        result = (sig.str("out_layout") if "out_layout" in op.declared_attributes() else "") or old
+        if (old, result) == (data, data) or sorted(old) != sorted(data):
+            return
+        x = self._there(op.operands[0], old, data, op)
+        changed: dict[str, Any] = {"layout": data} | (
+            {"out_layout": ""} if "out_layout" in op.declared_attributes() else {}
+        )
+        new = moved(op, x or op.operands[0], *op.operands[1:], **changed)
+        self._finish(op, [x] if x is not None else [], new, data, result, rewriter)
+
+    def _there(self, value: SSAValue, old: str, new: str, op: Operator) -> LayoutTransformOp | None:
+        return transform(value, old, new, op) if old != new else None
+
+    def _finish(
+        self,
+        op: Operator,
+        before: Sequence[Operation],
+        new: Operator,
+        data: str,
+        result: str,
+        rewriter: PatternRewriter,
+    ) -> None:
+        ops = [*before, new]
+        if data != result:
+            ops.append(back := transform(new, data, result, op))
+            self.made.add(back)
+        rewriter.replace(op, ops, [ops[-1].results[0]])
+
+
+def _kernel(op: Conv, data: str) -> str:
+    """The kernel layout that TVM takes with a data layout."""
+    spatial = "".join(letter for letter in data if letter in op.SPATIAL)
+    if data.index("C") == 1:
+        return f"OI{spatial}"
+    if isinstance(op, qnn_products.Conv2DOp) and shape_of(op.kernel_zero_point) not in ((), (1,)):
+        return f"O{spatial}I"  # zero points go along the first axis
+    sig = op.signature
+    letters = sig.str("data_layout")
+    depthwise = sig.int("groups") > 1 and sig.int("groups") == shape_of(op.operands[0])[letters.index("C")]
+    return f"{spatial}OI" if depthwise else f"{spatial}IO"
+
+
+@dataclass(frozen=True)
+class ConvertLayoutPass(ModulePass):
+    """Brings operators to layouts that are asked for, and keeps regions of the graph in them, as TVM's ConvertLayout.
+
+    Before: any relay module.
+    After: the named operators have those layouts, unless they have blocks of channels. What can compute in any layout,
+    element by element, along an axis or in a layout of its own, does so where a transform would stand before it;
+    transforms stand where a region begins and ends. Those of constants are left for `relay-fold-constant`.
+    Locations: an operator keeps its own; a transform has that of the layer that asked for it, however far it moved.
+
+    desired_layouts: per operator its data layout and its kernel layout, `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
+    "default", or none, is the kernel layout that TVM takes with the data's: OIHW with NCHW, HWIO with NHWC, HWOI for
+    depthwise convolutions. Transposed convolutions have one layout, and cannot be named.
+
+    ```mlir
+    // with desired_layouts=nn.conv2d:NHWC
+    %0 = relay.nn.conv2d %x, %w : (tensor<1x4x8x8xf32>, tensor<2x4x3x3xf32>) -> tensor<1x2x6x6xf32> loc("conv")
+    %1 = relay.nn.relu %0 : (tensor<1x2x6x6xf32>) -> tensor<1x2x6x6xf32> loc("act")
+    // becomes
+    %0 = relay.layout_transform %x {src_layout = "NCHW", dst_layout = "NHWC"}
+          : (tensor<1x4x8x8xf32>) -> tensor<1x8x8x4xf32> loc("conv")
+    %1 = relay.layout_transform %w {src_layout = "OIHW", dst_layout = "HWIO"}
+          : (tensor<2x4x3x3xf32>) -> tensor<3x3x4x2xf32> loc("conv")
+    %2 = relay.nn.conv2d %0, %1 {data_layout = "NHWC", kernel_layout = "HWIO"}
+          : (tensor<1x8x8x4xf32>, tensor<3x3x4x2xf32>) -> tensor<1x6x6x2xf32> loc("conv")
+    %3 = relay.nn.relu %2 : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2xf32> loc("act")
+    %4 = relay.layout_transform %3 {src_layout = "NHWC", dst_layout = "NCHW"}
+          : (tensor<1x6x6x2xf32>) -> tensor<1x2x6x6xf32> loc("conv")
+    ```
+    """
+
+    name = NAME
+    desired_layouts: str = ""
+
+    @staticmethod
+    def of(desired: Mapping[str, Sequence[str]]) -> ConvertLayoutPass:
+        """The pass for a table as TVM's: `{"nn.conv2d": ["NHWC", "default"]}`."""
+        return ConvertLayoutPass(";".join(f"{name}:{','.join(layouts)}" for name, layouts in desired.items()))
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        desired = {name: _checked(name, layouts) for name, layouts in parse_layouts(self.desired_layouts).items()}
+        others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
+        made: set[Operation] = set()
+        patterns = [Convert(desired, made), MergeTransforms(), SinkPermutation(made)]
+        for func in op.ops:
+            if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
+                # Two readers of one value may have asked for the same transform.
+                eliminate_common_subexpressions(func.body, skip=[ConstantOp, *others])

@@ -1,0 +1,54 @@
+"""Executors for expressions, as TVM's `relay.create_executor` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from whence import executors
+from whence.frontends.relay.expr import Expr, Function, GlobalVar, free_vars
+from whence.relay.module import IRModule
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+class Executor:
+    """Runs functions and expressions, with the functions and data types of a module around them."""
+
+    def __init__(self, kind: str, module: IRModule, device: object, target: Any, params: Mapping[str, Array] | None):
+        self._kind = kind
+        self.mod = module
+        self._options = (device, target, params)
+
+    def evaluate(self, expr: Expr | str | None = None) -> Any:
+        """What an expression comes to; of a function, a variable of the module or nothing (`@main`) a Python function.
+
+        Raises FrontendError for an expression with free variables.
+        """
+        if expr is None or isinstance(expr, str | GlobalVar):
+            return self._run(self.mod, expr.name_hint if isinstance(expr, GlobalVar) else expr or "main")
+        if free := free_vars(expr):
+            raise FrontendError(f"evaluate: expected no free variables, got %{', %'.join(v.name_hint for v in free)}")
+        main = expr if isinstance(expr, Function) else Function([], expr)
+        around = self.mod.shallow_copy()
+        around["main"] = main
+        call = self._run(around, "main")
+        return call if isinstance(expr, Function) else call()
+
+    def _run(self, module: IRModule, name: str) -> Callable[..., Any]:
+        return executors.create_executor(self._kind, module.module, *self._options).evaluate(name)
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: IRModule | ModuleOp | None = None,
+    device: object = None,
+    target: Any = "llvm",
+    params: Mapping[str, Array] | None = None,
+) -> Executor:
+    """An executor of a kind, "graph", "aot", "vm" or "debug"; see `whence.executors.create_executor`."""
+    module = mod if isinstance(mod, IRModule) else IRModule.of(mod) if mod is not None else IRModule()
+    return Executor(kind, module, device, target, params)

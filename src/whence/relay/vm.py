@@ -1,0 +1,60 @@
+"""The virtual machine by TVM's names.
+
+>>> exe = relay.vm.compile(mod, target="llvm", params=params)
+>>> vm.VirtualMachine(exe, device).invoke("main", x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.executable import Executable
+from whence.executors import compiled_invoke, create_executor
+from whence.lowering.llvm_to_native.target import Target
+from whence.relay.module import IRModule
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError
+
+
+def compile(
+    mod: ModuleOp | IRModule, target: str | Target = "llvm", params: Mapping[str, Array] | None = None
+) -> Executable:
+    """The executable of a module; one of a static program has `@main` alone. Errors as `create_executor`."""
+    return create_executor("vm", mod, target=target, params=params).executable
+
+
+class VirtualMachine:
+    """Runs an executable on a device, of which the CPU is the only one."""
+
+    def __init__(self, exe: Executable, device: object = None):
+        if device is not None and "cpu" not in str(device):
+            raise PipelineError(f"VirtualMachine: expected the CPU as device, got {device}")
+        self.executable = exe
+        self._call = compiled_invoke(exe)
+        self._inputs: dict[str, tuple[Any, ...]] = {}
+        self._outputs: Any = None
+
+    def invoke(self, func_name: str, *args: Any) -> Any:
+        """What a function gives for arguments in order, or for those that `set_input` took."""
+        given = args or self._inputs.get(func_name, ())
+        self._outputs = self._call(func_name, *given)
+        return self._outputs
+
+    def run(self, *args: Any) -> Any:
+        """What `@main` gives."""
+        return self.invoke("main", *args)
+
+    def set_input(self, func_name: str, *args: Any) -> None:
+        """Arguments for the next calls of a function."""
+        self._inputs[func_name] = args
+
+    def invoke_stateful(self, func_name: str, *args: Any) -> None:
+        """As `invoke`; `get_outputs` has what it gave."""
+        self.invoke(func_name, *args)
+
+    def get_outputs(self) -> list[Any]:
+        """What the last call gave; of a tuple its fields."""
+        return list(cast("tuple[Any, ...]", self._outputs)) if isinstance(self._outputs, tuple) else [self._outputs]

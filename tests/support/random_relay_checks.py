@@ -1,0 +1,220 @@
+"""What must hold of every Relay program: through expressions, each pass, the pipelines, the compiler, without spans.
+
+The reference is the interpreter of ops in numpy, on the module as it was elaborated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from relay_examples import ROWS
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+import whence
+from whence.dialects.relay.core import FuncOp
+from whence.frontends.relay.elaborate import elaborate
+from whence.frontends.relay.expr import Program
+from whence.frontends.relay.view import view
+from whence.interpret import interpret
+from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.passes.transform.passes import named
+from whence.runtime.flow import Adt
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError
+
+PASSES = {row.name: row for row in ROWS}
+LEVELS = (0, 1, 2, 3)
+HALF, FULL = 0.1, 3e-3
+"""How far off results may be, relative to the largest element, or 1, of a tensor: with float16 in the program, without."""
+
+
+class Failure(AssertionError):
+    """What does not hold. `stage` says of what, `kind` in short what is wrong: a shorter program fails alike."""
+
+    def __init__(self, stage: str, kind: str, text: str, module: ModuleOp | None = None):
+        super().__init__(f"{stage}: {kind}: {text}")
+        self.stage, self.kind, self.text, self.module = stage, kind, text, module
+
+
+@contextmanager
+def stage(name: str, module: ModuleOp | None = None) -> Generator[None]:
+    """Within it whatever is raised is a failure of this stage."""
+    try:
+        yield
+    except Failure:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())
+        kind = type(error).__name__
+        if error.__traceback__ is not None:
+            last = error.__traceback__
+            while last.tb_next is not None:
+                last = last.tb_next
+            kind += f" in {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_frame.f_code.co_name}"
+        raise Failure(name, kind, text[:600], module) from error
+
+
+def printed(module: ModuleOp, locations: bool = True) -> str:
+    stream = StringIO()
+    Printer(stream, print_debuginfo=locations).print_op(module)
+    return stream.getvalue()
+
+
+def first_difference(wanted: str, got: str) -> str:
+    pairs = zip(wanted.splitlines(), got.splitlines(), strict=False)
+    line = next(((a, b) for a, b in pairs if a != b), ("", "more or fewer lines"))
+    return f"wanted {line[0].strip()[:300]!r}, got {line[1].strip()[:300]!r}"
+
+
+class Checker:
+    """Checks a program. `only`: the one stage that is of interest."""
+
+    def __init__(self, program: Program, inputs: Sequence[Array], only: str = ""):
+        self.program, self.inputs, self.only = program, inputs, only
+        with stage("elaborate"):
+            self.module = elaborate(program)
+        with stage("interpreter", self.module):
+            self.expected = interpret(self.module, *inputs)
+        _finite(self.expected)
+        self.text = printed(self.module)
+        self.main = _main(self.module).function_type
+        self.tolerance = HALF if " f16" in self.text or "xf16" in self.text or "<f16" in self.text else FULL
+
+    def wants(self, name: str) -> bool:
+        return not self.only or self.only == name
+
+    def check(self, levels: Iterable[int] = (), names: Iterable[str] = tuple(PASSES), lowered: Iterable[int] = LEVELS):
+        """Everything, with the program compiled at `levels`. Raises Failure."""
+        if self.wants("view"):
+            self._view()
+        for name in names:
+            if self.wants(f"pass {name}"):
+                self._pass(name)
+        for level in lowered:
+            if self.wants(f"pipeline {level}"):
+                self._pipeline(level)
+        if self.wants("spans"):
+            self._without_spans()
+        for level in levels:
+            if self.wants(f"compile {level}"):
+                self._compiled(level)
+
+    def _same(self, name: str, found: Any, module: ModuleOp | None = None, tolerance: float = 0.0) -> None:
+        if what := difference(self.expected, found, max(tolerance, self.tolerance)):
+            raise Failure(name, "result", what, module)
+
+    def _interpreted(self, name: str, module: ModuleOp, tolerance: float = 0.0) -> None:
+        if module.is_structurally_equivalent(self.module):
+            return
+        with stage(name, module):
+            found = interpret(module, *self.inputs)
+        self._same(name, found, module, tolerance)
+
+    def _verified(self, name: str, module: ModuleOp) -> None:
+        with stage(name, module):
+            module.verify()
+        if (found := _main(module).function_type) != self.main:
+            raise Failure(name, "types", f"@main was {self.main}, is {found}", module)
+
+    def _view(self) -> None:
+        with stage("view", self.module):
+            again = elaborate(view(self.module))
+        if (text := printed(again)) != self.text:
+            raise Failure("view", "module", first_difference(self.text, text), again)
+        self._interpreted("view", again)
+
+    def _pass(self, name: str) -> None:
+        where = f"pass {name}"
+        one = named(PASSES[name].load()())
+        with stage(where, self.module):
+            try:
+                made = one(self.module)
+            except PipelineError:
+                return
+        if (text := printed(self.module)) != self.text:
+            raise Failure(where, "input changed", first_difference(self.text, text), self.module)
+        self._verified(where, made)
+        self._interpreted(where, made, HALF if name == "relay-to-mixed-precision" else 0.0)
+
+    def _pipeline(self, level: int) -> None:
+        where = f"pipeline {level}"
+        made = self.module.clone()
+        with stage(where, made):
+            run_passes(made, relay_pipeline(level), audit=True)
+        self._verified(where, made)
+        self._interpreted(where, made)
+
+    def _without_spans(self) -> None:
+        made = self.module.clone()
+        with stage("spans"):
+            run_passes(made, relay_pipeline(3))
+            with whence.PassContext(config={"relay.frontend.fill_span": False, "ir.enable_si_builder": False}):
+                without = elaborate(self.program)
+                plain = printed(without, locations=False)
+                run_passes(without, relay_pipeline(3))
+        elaborate(self.program)
+        if plain != (wanted := printed(self.module, locations=False)):
+            raise Failure("spans", "elaborated", first_difference(wanted, plain), without)
+        if (text := printed(without, locations=False)) != (wanted := printed(made, locations=False)):
+            raise Failure("spans", "optimised", first_difference(wanted, text), without)
+
+    def _compiled(self, level: int) -> None:
+        where = f"compile {level}"
+        with stage(where, self.module):
+            found: Any = whence.compile(self.module, opt_level=level, threads=1, audit=True)(*self.inputs)
+        if (text := printed(self.module)) != self.text:
+            raise Failure(where, "input changed", first_difference(self.text, text), self.module)
+        self._same(where, found, self.module)
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main":
+            return op
+    raise Failure("module", "no main", "expected @main, got none", module)
+
+
+def leaves(value: Any) -> list[tuple[str, Any]]:
+    """What a value is made of, in order, each with where it is."""
+    found: list[tuple[str, Any]] = []
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        where, one = stack.pop()
+        if isinstance(one, Adt):
+            found.append((where, one.name))
+            stack += [(f"{where}.{one.name}{k}", field) for k, field in enumerate(one.fields)]
+        elif isinstance(one, tuple):
+            found.append((where, len(one)))
+            stack += [(f"{where}.{k}", field) for k, field in enumerate(one)]
+        else:
+            found.append((where, one if isinstance(one, np.ndarray | np.generic) else np.asarray(one)))
+    return found
+
+
+def _finite(value: Any) -> None:
+    for where, one in leaves(value):
+        if not isinstance(one, str | int) and one.dtype.kind == "f" and not np.isfinite(one).all():
+            raise Failure("interpreter", "wild", f"at {where or 'the result'}: {one}")
+
+
+def difference(wanted: Any, got: Any, tolerance: float) -> str:
+    """What is wrong with a result, or nothing."""
+    first, second = leaves(wanted), leaves(got)
+    for (where, a), (other, b) in zip(first, second, strict=False):
+        if where != other or isinstance(a, str | int) or isinstance(b, str | int):
+            if where != other or a != b:
+                return f"at {where}: {b}, wanted {a}"
+            continue
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            return f"at {where}: {b.dtype}{list(b.shape)}, wanted {a.dtype}{list(a.shape)}"
+        near = tolerance * max(1.0, float(np.abs(a.astype(np.float64)).max(initial=0))) if a.dtype.kind == "f" else 0.0
+        off = np.abs(a.astype(np.float64) - b.astype(np.float64))
+        if not (off <= near).all():
+            return f"at {where}: off by up to {off.max():.3g}, wanted {a.ravel()[:4]}.., got {b.ravel()[:4]}.."
+    return "" if len(first) == len(second) else f"{len(second)} parts, wanted {len(first)}"
