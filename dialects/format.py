@@ -16,9 +16,13 @@ from .affine import spell, symbols_to_dims
 
 
 def name_hint(name: str) -> str | None:
-    """`name` as a value can have it: `conv/1` as `conv_1`, `2x` as `_2x`; None for an empty one."""
+    """`name` as a value can have it: `conv/1` as `conv_1`, `2x` as `_2x`, `_1` as `v_1`; None for an empty one."""
     spelled = re.sub(r"[^A-Za-z0-9_$.-]", "_", name)
-    return f"_{spelled}" if spelled[:1].isdigit() else spelled or None
+    spelled = f"_{spelled}" if spelled[:1].isdigit() else spelled
+    # xDSL takes numbers at the end for what tells equal names apart, and leaves them out.
+    if spelled and not SSAValue.extract_valid_name(spelled):
+        spelled = f"v{spelled}"
+    return spelled or None
 
 
 def parse_argument(parser: Parser) -> Parser.Argument:

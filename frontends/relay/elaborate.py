@@ -284,14 +284,23 @@ class _Elaborator:
             case Constructor(name):
                 return self.add(ConstructOp(name, arguments, cast(AdtType, node.checked_type)), node, name).result
             case GlobalVar(name):
-                fields = fields_of(node.checked_type)
-                if fields is None or len(fields) == 1:
+                if (fields := self._results(name, node.checked_type)) is None:
                     return self.add(CallOp(name, arguments, [node.checked_type], impure=impure), node, name).outputs[0]
                 call = self.add(CallOp(name, arguments, fields, impure=impure), node, name)
                 return self._together(list(call.outputs), node, call.location)
             case _:
                 callee = yield node.op
                 return self.add(InvokeOp(callee, arguments, node.checked_type, impure), node).result
+
+    def _results(self, name: str, type_: Attribute) -> Sequence[Attribute] | None:
+        """The types of a call's results where a function gives several, or none, one by one; None if it gives one.
+
+        A function for all types that gives an `A` gives one value, though that be a tuple here.
+        """
+        signature = signature_of(self.program.functions[name].checked_type)
+        assert signature is not None
+        declared = fields_of(signature.outputs.data[0])
+        return None if declared is None or len(declared) == 1 else fields_of(type_)
 
     def _operator(self, node: Call, callee: Op) -> Walk:
         cls = operator_named(callee.name)

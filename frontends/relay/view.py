@@ -143,10 +143,13 @@ class _Viewer:
         return body
 
     def _together(self, values: list[Expr], last: Operation | None) -> Expr:
+        around = last.parent_op() if last is not None else None
+        own = last is not None and around is not None and last.location != around.location
+        if last is not None and not own and (whole := _call_of(last.operands, values)) is not None:
+            return whole
         made = Tuple(values)
         made.type = tuple_type([value.checked_type for value in values])
-        around = last.parent_op() if last is not None else None
-        if last is not None and around is not None and last.location != around.location:
+        if last is not None and own:
             made.span = _span(last)
         return made
 
@@ -332,14 +335,18 @@ _NOTHING = Tuple([])
 
 
 def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
-    """The call that gives just this tuple, of an operator or function with several results."""
-    owners = {value.owner for value in op.fields}
-    if len(owners) != 1 or not isinstance(owner := owners.pop(), Operator | CallOp) or not fields:
-        return None
-    if tuple(owner.results) != tuple(op.fields) or owner.location != op.location:
+    """The call that gives just this tuple, where it is."""
+    whole = _call_of(op.fields, fields)
+    return whole if whole is not None and cast(Operation, op.fields[0].owner).location == op.location else None
+
+
+def _call_of(values: Sequence[SSAValue], fields: Sequence[Expr]) -> Expr | None:
+    """The call that gives just these values as its tuple, of an operator or function with several results."""
+    owners = {value.owner for value in values}
+    if len(owners) != 1 or not isinstance(owner := owners.pop(), Operator | CallOp):
         return None
     first = fields[0]
-    return first.tuple_value if isinstance(first, TupleGetItem) else None
+    return first.tuple_value if tuple(owner.results) == tuple(values) and isinstance(first, TupleGetItem) else None
 
 
 def _ordered(block: Block) -> set[Operation]:
@@ -347,6 +354,8 @@ def _ordered(block: Block) -> set[Operation]:
     found: set[Operation] = set()
     follows = False
     for op in reversed(list(block.ops)):
+        if isinstance(op, ReturnOp | YieldOp):
+            continue
         if not is_side_effect_free(op):
             if follows:
                 found.add(op)

@@ -113,6 +113,7 @@ class Language(Draw):
             return tuple_type([self.some_type(depth + 1) for _ in range(self.dice.randint(1, 3))])
         if draw < 0.95:
             name = self.choice(tuple(DATA))
+            self.program.types.setdefault(name, DATA[name])
             return adt_type(name, [self.some_type(depth + 1) for _ in DATA[name].type_vars])
         return FunctionType.from_lists([self.some_type(2)], [self.some_type(2)])
 
