@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import ConstantOp
 from ...provenance.cse import eliminate_common_subexpressions
+from .analysis.purity import mark_calls
 
 
 @dataclass(frozen=True)
@@ -36,4 +37,5 @@ class EliminateCommonSubexprPass(ModulePass):
     name = "relay-eliminate-common-subexpr"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        mark_calls(op)
         eliminate_common_subexpressions(op.body, skip=(ConstantOp,))

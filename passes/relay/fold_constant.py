@@ -20,6 +20,7 @@ from ...dialects.relay.traits import Stateful
 from ...dialects.relay.tuples import TupleGetItemOp
 from ...provenance.rewrite import replace_with_constant, rewrite
 from ...support.dtypes import Array
+from .analysis.purity import mark_calls
 from .analysis.structure import resolved
 from .analysis.traversal import functions_of, pre_order
 from .constant_operands import erase_unused, is_at_hand
@@ -118,6 +119,7 @@ class FoldConstantPass(ModulePass):
                 rewrite(op, [FoldConstant(op, found)], recursive=False)
             if not any(isinstance(one, IfOp | MatchOp | TupleGetItemOp | LetOp) for one in pre_order(op)):
                 return
+            mark_calls(op)
             # What is decided now may bring constants to where more can be computed.
             forwarded = forward_through_lets(op)
             if not rewrite(op, decide) and not forwarded:

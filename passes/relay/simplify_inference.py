@@ -20,6 +20,7 @@ from ...dialects.relay.operator import element_of, shape_of
 from ...dialects.relay.transform import ExpandDimsOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...provenance.rewrite import rewrite
+from .analysis.purity import mark_calls
 from .analysis.traversal import pre_order
 from .constant_operands import erase_unused
 from .known_values import GetOfTuple
@@ -139,6 +140,7 @@ class SimplifyInferencePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         fields = any(isinstance(one, TupleGetItemOp) for one in pre_order(op))
         if fields:
+            mark_calls(op)
             # One is met behind its tuple, and so behind the batch norm.
             rewrite(op, [UnpackFieldOfBatchNorm(op)], recursive=False)
         also = [GetOfTuple()] if fields else []

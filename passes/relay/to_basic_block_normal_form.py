@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from ...dialects.relay.binding import Flavour, LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.functions import GlobalOp
-from .analysis.purity import impure_ops
+from .analysis.purity import impure_ops, mark_calls
 from .analysis.well_formed import check_scopes
 from .let_blocks import NAME, bind, regions_to, runs, sink
 from .to_a_normal_form import scopes
@@ -36,7 +36,7 @@ class ToBasicBlockNormalFormPass(ModulePass):
 
     Before: any relay module.
     After: a pure op that one branch or clause alone reads stands in it; what is read across scopes is a binding of a
-    let-block, constants and functions of the module apart.
+    let-block, constants and functions of the module apart. Calls are marked as `relay-infer-purity` marks them.
     Locations: ops keep theirs; a let-block is located at the function, closure, `if` or `match` whose block it is in.
 
     ```mlir
@@ -71,6 +71,7 @@ class ToBasicBlockNormalFormPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_scopes(op)
+        mark_calls(op)
         impure = impure_ops(op)
         blocks = scopes(op)
         sink(blocks, impure)

@@ -9,15 +9,21 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from language_interpreter import Interpreter
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.ir import SSAValue
 
 from whence.dialects.relay.binding import LetOp
+from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.dialects.relay.elementwise import NegativeOp
+from whence.dialects.relay.references import RefCreateOp, RefReadOp
 from whence.passes.pipelines import available_passes, run_passes
 from whence.passes.relay.analysis.features import Feature, detect_feature
 from whence.passes.relay.analysis.structure import structural_equal
 from whence.passes.relay.analysis.traversal import pre_order
 from whence.passes.relay.analysis.well_formed import check_scopes
 from whence.passes.relay.dead_code_elimination import DeadCodeEliminationPass
+from whence.provenance.builder import LocatedBuilder
+from whence.provenance.span import layer_location
 
 Parse = Callable[[str], ModuleOp]
 LANGUAGE = Path(__file__).parents[2] / "filecheck/dialects/relay/language.mlir"
@@ -175,3 +181,64 @@ def test_bindings_that_are_read_once_leave_their_let_block(parse: Parse) -> None
     run_passes(module, [DeadCodeEliminationPass(inline_once=True)], audit=True)
     module.verify()
     assert names(module) == ["builtin.module", "func", "let", "exp", "yield", "log", "negative", "add", "return"]
+
+
+UNMARKED = f"""
+  relay.func @next(%r: !relay.ref<{T}>) -> ({T}) {{
+    %v = relay.ref_read %r : !relay.ref<{T}> -> {T}
+    %n = relay.exp %v : ({T}) -> {T}
+    %u = relay.ref_write %r, %n : !relay.ref<{T}>, {T} -> tuple<>
+    relay.return %v : {T}
+  }}
+  relay.func @main(%x: {T}, %c: tensor<i32>) -> ({T}, {T}) {{
+    %r = relay.ref_create %x : {T} -> !relay.ref<{T}>
+    %a = relay.call @next(%r) : (!relay.ref<{T}>) -> {T}
+    %b = relay.call @next(%r) : (!relay.ref<{T}>) -> {T}
+    %unread = relay.call @next(%r) : (!relay.ref<{T}>) -> {T}
+    %t = relay.tuple %unread, %b : tuple<{T}, {T}>
+    %g = relay.tuple_get_item %t[1] : tuple<{T}, {T}>
+    %zero = relay.constant dense<0> : tensor<i32>
+    %k = relay.equal %c, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %last = relay.call @next(%r) : (!relay.ref<{T}>) -> {T}
+    %y = relay.if %k : tensor<i1> -> {T} {{ relay.yield %g : {T} }} else {{ relay.yield %last : {T} }}
+    relay.return %a, %y : {T}, {T}
+  }}"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *FORMS,
+        "relay-dead-code-elimination",
+        "relay-eliminate-common-subexpr",
+        "relay-fold-constant",
+        "relay-simplify-inference",
+        "relay-partial-evaluate",
+    ],
+)
+def test_calls_that_nobody_marked_keep_their_effects(parse: Parse, name: str) -> None:
+    module = parse(UNMARKED)
+    expected = results(module)
+    forms(module, name)
+    for mine, reference in zip(results(module), expected, strict=True):
+        np.testing.assert_allclose(mine, reference, rtol=1e-6)
+
+
+def test_long_chains_need_no_deep_stack() -> None:
+    type_ = TensorType(f32, [4])
+    main = FuncOp("main", [type_], [type_], location=layer_location("main", "chain", 0))
+    builder = LocatedBuilder(main.block, main.location)
+    main.block.args[0].location = main.location
+    value: SSAValue = main.block.args[0]
+    for index in range(600):
+        ref = builder.add(RefCreateOp(value)).result
+        value = builder.add(RefReadOp(ref) if index % 2 else NegativeOp(value)).results[0]
+    builder.add(ReturnOp(value))
+    module = ModuleOp([main])
+    forms(module, "relay-to-a-normal-form")
+    assert len([op for op in pre_order(module) if isinstance(op, LetOp)]) > 500
+    forms(module, "relay-dead-code-elimination", "relay-to-basic-block-normal-form", "relay-to-graph-normal-form")
+    assert not [op for op in pre_order(module) if isinstance(op, LetOp)]
+    forms(module, "relay-partial-evaluate", "relay-dead-code-elimination")
+    assert names(module).count("negative") == 300
+    assert "ref_read" not in names(module)
