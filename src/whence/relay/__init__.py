@@ -69,7 +69,7 @@ _HOMES = {
     "astext": "whence.relay.text",
     "create_executor": "whence.relay.execution",
 }
-_MODULES = ("analysis", "transform", "dataflow_pattern", "vm")
+_MODULES = ("analysis", "transform", "dataflow_pattern", "prelude", "vm")
 
 
 def __getattr__(name: str) -> Any:

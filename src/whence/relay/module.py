@@ -121,20 +121,23 @@ class IRModule:
             self[key] = function
         self._module = None
 
+    def import_from_std(self, name: str) -> None:
+        """Add the functions and data types of the prelude, the one file that there is.
+
+        Raises FrontendError for another name, and when something of a name that the prelude has is there already.
+        """
+        from whence.frontends.relay_text.prelude import import_prelude
+
+        if name not in ("prelude.rly", "prelude.relay"):
+            raise FrontendError(f"import_from_std: expected prelude.rly, got {name}")
+        import_prelude(self.program)
+        self._module = None
+
     def shallow_copy(self) -> IRModule:
         """A module that may get other functions without this one being changed."""
         if self._module is not None and self._program is None:
             return IRModule.of(self._module.clone())
         return IRModule(dict(self.program.functions), dict(self.program.types))
-
-    def import_from_std(self, name: str) -> None:
-        """Take the prelude in, TVM's `prelude.rly`."""
-        from whence.frontends.relay_text.prelude import import_prelude
-
-        if name != "prelude.rly":
-            raise FrontendError(f"import_from_std: expected prelude.rly, got {name}")
-        import_prelude(self.program)
-        self._module = None
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
         """Relay text with its version line, and the constants that it names."""
