@@ -9,8 +9,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from whence.support.garbage import fewer_collections
-
 if TYPE_CHECKING:
     from whence import instrument as instrument
     from whence import tedd as tedd
@@ -74,6 +72,9 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return [*_HOMES, *_MODULES]
     if name in _MODULES or name in _HOMES:
+        # The runtime, which imports this package as well, needs no more of it than is above.
+        from whence.support.garbage import fewer_collections
+
         with fewer_collections():
             module = import_module(f"whence.{name}" if name in _MODULES else _HOMES[name])
         return module if name in _MODULES else getattr(module, name)
