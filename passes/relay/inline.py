@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...provenance.ledger import current_ledger
+from ...provenance.match import arguments_in
 from ...provenance.span import fuse
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_block, unified, with_types
@@ -71,7 +72,9 @@ def stand_for(
     call: Operation, made: Sequence[Operation], values: Sequence[SSAValue], reason: str, pattern: str
 ) -> None:
     """Erase a call, `if` or match, in whose place ops were put before it; `values` are its results from now on."""
-    before = [*(op.location for op in call.walk()), *(op.location for op in made)]
+    gone = list(call.walk())
+    before = [op.location for op in (*gone, *made)]
+    before += [argument.location for op in gone for argument in arguments_in(op)]
     # What gives a result does what the call did; the rest is what it was in the function.
     new = set(made)
     for owner in {value.owner: None for value in values}:
@@ -84,7 +87,7 @@ def stand_for(
     if (ledger := current_ledger()) is not None:
         ledger.record(
             pattern,
-            removed=[op.name for op in call.walk()],
+            removed=[op.name for op in gone],
             created=[op.name for op in made],
             before=before,
             after=[op.location for op in made],

@@ -23,3 +23,24 @@ relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
 // CHECK-NEXT: %[[E:.*]] = relay.exp %x : {{.*}} loc("exp")
 // CHECK-NEXT: %[[L:.*]] = relay.log %[[E]] : {{.*}} loc(fused["log", "if", "invoke"])
 // CHECK-NEXT: relay.return %[[L]]
+
+relay.type_data @Maybe {Just(tensor<4xf32>), None()} loc("data")
+
+// The layers of a clause that is not taken, and those of its arguments, are accounted for.
+relay.func @choose(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+  %n = relay.construct @None() : () -> !relay.adt<@Maybe, []> loc("none")
+  %y = relay.match %n : !relay.adt<@Maybe, []> -> tensor<4xf32> {
+  case @Just(%v: tensor<4xf32> loc("v")) {
+    relay.yield %v : tensor<4xf32> loc("just")
+  }
+  case @None() {
+    %l = relay.log %x : (tensor<4xf32>) -> tensor<4xf32> loc("log")
+    relay.yield %l : tensor<4xf32> loc("otherwise")
+  }
+  } loc("match")
+  relay.return %y : tensor<4xf32> loc("return")
+} loc("choose")
+
+// CHECK-LABEL: relay.func @choose
+// CHECK-NEXT: %[[L:.*]] = relay.log %x : {{.*}} loc(fused["log", "match"])
+// CHECK-NEXT: relay.return %[[L]]
