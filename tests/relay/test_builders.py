@@ -11,7 +11,7 @@ import pytest
 
 from whence import relay
 from whence.frontends.relay.operators import operator_names
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, PipelineError
 
 X = np.random.default_rng(0).standard_normal((2, 3, 6)).astype(np.float32)
 
@@ -169,3 +169,15 @@ def test_modules_hold_functions_and_data_types() -> None:
     assert isinstance(folded, relay.IRModule)
     assert list(folded.program.functions) == ["double", "main"]
     assert mod["double"] is double
+
+
+def test_gradient_of_a_function() -> None:
+    v, w = relay.var("v", shape=(3,)), relay.var("w", shape=(3,))
+    made = relay.transform.gradient(relay.Function([v, w], relay.sum(v * v * w)))
+    a, b = np.array([1, 2, 3], np.float32), np.array([4, 5, 6], np.float32)
+    total, (by_v, by_w) = relay.create_executor("debug").evaluate(made)(a, b)
+    np.testing.assert_allclose(total, (a * a * b).sum())
+    np.testing.assert_allclose(by_v, 2 * a * b)
+    np.testing.assert_allclose(by_w, a * a)
+    with pytest.raises(PipelineError, match="expected a function, got Var"):
+        relay.transform.gradient(v)
