@@ -18,6 +18,7 @@ from operators import Case, run
 def _convolutions() -> Iterator[Case]:
     yield Case("conv1d 3 256x500 -> 256", "Y = Conv<pads=[1,1]>(X0, W0, W1)", [(1, 256, 500)], [(256, 256, 3), (256,)])
     yield Case("conv1d 10/5 1x16000 -> 512", "Y = Conv<strides=[5]>(X0, W0)", [(1, 1, 16000)], [(512, 1, 10)])
+    yield Case("conv1d 256/128 1x640 -> 258", "Y = Conv<strides=[128]>(X0, W0)", [(1, 1, 640)], [(258, 1, 256)])
     yield Case("conv1d 128 in 16 groups 768x49", "Y = Conv<pads=[64,64], group=16>(X0, W0)", [(1, 768, 49)],
                [(768, 48, 128)])  # fmt: skip
     yield Case("depthwise conv1d 31 256x500", "Y = Conv<pads=[15,15], group=256>(X0, W0)", [(1, 256, 500)],

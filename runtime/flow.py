@@ -251,11 +251,11 @@ class Stretch:
     report: object = None
     """What the compiler tells about it."""
 
-    def run(self, values: Environment, pool: ThreadPool) -> None:
-        """Take the arguments from `values`, and put the results there."""
+    def run(self, values: Environment, pool: ThreadPool, handle: int) -> None:
+        """Take the arguments from `values`, and put the results there. `handle` is the pool's."""
         outputs: list[Tensor] = []
         if self.runner is not None:
-            outputs = self.runner.run([tensor(_at(values, a), a.name) for a in self.arguments], pool)
+            outputs = self.runner.launch([tensor(_at(values, a), a.name) for a in self.arguments], pool, handle)
         made = {name: _made(source, values, outputs) for name, source in self.results.items()}
         values.values.update(made)
 

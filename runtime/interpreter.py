@@ -74,7 +74,7 @@ class Interpreter(Machine):
             frame.control = CONTROL[step.kind](step, values)
             return self._controlled(frame, None)
         run.visited[stretch] = None
-        stretch.run(values, run.pool)
+        stretch.run(values, run.pool, run.handle)
         _move(frame, len(region.steps) if stretch.next is None else region.steps.index(stretch.next, at))
         return None
 

@@ -30,10 +30,15 @@ def expand_padding(sig: Signature, padding: Sequence[int], rank: int = 2) -> tup
     sig.fail(f"{counts} or {2 * rank} pad widths", str(list(given)))
 
 
-def window_extent(sig: Signature, extent: int, window: int, stride: int, dilation: int, pads: int, ceil: bool) -> int:
-    """How many windows fit along one axis."""
+def window_extent(
+    sig: Signature, extent: int, window: int, stride: int, dilation: int, pads: int, ceil: bool, *, none: bool = False
+) -> int:
+    """How many windows fit along one axis.
+
+    none: whether it may be none at all, where less than a stride, or one, is missing: then the formula gives 0.
+    """
     span = extent + pads - (dilation * (window - 1) + 1)
-    if span < 0 or stride < 1 or dilation < 1:
+    if stride < 1 or dilation < 1 or span < (-stride if none else 0):
         sig.fail(
             f"a window that fits the padded extent {extent + pads}, stride and dilation >= 1",
             f"window {window}, stride {stride}, dilation {dilation}",

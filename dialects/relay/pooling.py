@@ -57,7 +57,7 @@ class WindowedPool(Pool):
         ceil = bool(sig.get("ceil_mode"))
         for i, axis in enumerate(cls.image_axes(sig)):
             around = pads[i] + pads[i + rank]
-            shape[axis] = window_extent(sig, shape[axis], window[i], strides[i], dilation[i], around, ceil)
+            shape[axis] = window_extent(sig, shape[axis], window[i], strides[i], dilation[i], around, ceil, none=True)
         return [TensorType(sig.types[0].element_type, shape)]
 
     @classmethod

@@ -53,7 +53,7 @@ class MaxPoolWithArgmaxOp(Operator):
         found: list[Window] = []
         for i, extent in enumerate(image):
             around = pads[i], pads[i + rank]
-            count = window_extent(sig, extent, size[i], strides[i], dilation[i], sum(around), False)
+            count = window_extent(sig, extent, size[i], strides[i], dilation[i], sum(around), False, none=True)
             found.append(Window(i + 2, size[i], strides[i], dilation[i], *around, count))
         return found
 

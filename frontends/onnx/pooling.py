@@ -34,10 +34,10 @@ AVG_POOL: ByRank = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
 
 
 def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
-    """The image, the window, and what `ceil_mode` adds after it."""
+    """The image, the window, and how far the last one reaches beyond the image and its padding."""
     image = image_of(ctx)
     found = window(ctx, image, positive(ctx, "kernel_shape", len(image)))
-    return image, found, found.outgrowth(image) if ctx.int("ceil_mode", 0) else (0,) * len(image)
+    return image, found, found.outgrowth(image) if ctx.int("ceil_mode", 0) else found.shortfall(image)
 
 
 def _padded(ctx: Context, data: SSAValue, before: Sizes, after: Sizes) -> SSAValue:

@@ -43,6 +43,19 @@ class Window:
 
         return tuple(reach(axis) for axis in range(len(image)))
 
+    def shortfall(self, image: Sizes) -> Sizes:
+        """How far the only window of each axis reaches beyond a padded image that is smaller.
+
+        There is one where less than a stride is missing, as onnxruntime divides towards zero; else there is none.
+        """
+
+        def missing(axis: int) -> int:
+            span = self.dilation[axis] * (self.kernel[axis] - 1) + 1
+            found = span - (image[axis] + self.before[axis] + self.after[axis])
+            return found if 0 < found < self.strides[axis] else 0
+
+        return tuple(missing(axis) for axis in range(len(image)))
+
 
 def positive(ctx: Context, name: str, rank: int, default: int | None = None) -> Sizes:
     """Attribute `name`, one positive number for each of `rank` spatial axes."""

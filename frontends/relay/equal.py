@@ -65,7 +65,8 @@ def _same_values(lhs: Any, rhs: Any) -> bool:
     if isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray):
         one, other = np.asarray(cast(Array, lhs)), np.asarray(cast(Array, rhs))
         return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-    return type(lhs) is type(rhs) and lhs == rhs
+    # An int where a float or a bool is declared becomes one.
+    return bool(lhs == rhs)
 
 
 class _Comparison:

@@ -7,7 +7,7 @@ Names and fields are TVM's. A node may be read in several places (a graph); what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -27,10 +27,6 @@ class Expr:
     span: AnySpan = field(default=None, kw_only=True)
     type: Attribute | None = field(default=None, kw_only=True)
     """What type inference found."""
-
-    def __repr__(self) -> str:
-        name = getattr(self, "name_hint", None) or getattr(self, "name", None)
-        return f"<{type(self).__name__} {name}>" if name else f"<{type(self).__name__}>"
 
     @property
     def checked_type(self) -> Attribute:
@@ -164,6 +160,11 @@ class Function(Expr):
     ret_type: Attribute | None = None
     type_params: Sequence[str] = ()
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
+        """The same function with one attribute more, or several."""
+        given = {key: value} if isinstance(key, str) else dict(key)
+        return replace(self, attrs={**self.attrs, **given})
 
 
 @dataclass(eq=False, repr=False)

@@ -10,7 +10,8 @@ from xdsl.ir import Operation
 
 from ...dialects.relay.operator import Operator
 from ...passes.relay.dataflow_pattern.expressions import Expr, owner_of
-from ...passes.relay.dataflow_pattern.patterns import DFPattern, is_constant, is_op, wildcard
+from ...passes.relay.dataflow_pattern.patterns import DFPattern
+from ...passes.relay.dataflow_pattern.syntax import is_constant, is_op, wildcard
 from ...passes.relay.pattern_table import Table, register_pattern_table, register_supported
 from ...runtime.external import ExternalFunction
 from ...support.dtypes import Array

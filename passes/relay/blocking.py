@@ -45,11 +45,11 @@ def vector_block(extent: int, limit: int) -> int:
 
 
 def product_block(extent: int, limit: int) -> int:
-    """As `vector_block`, for blocks that a convolution sums in registers: where that gives a quarter of a vector or
-    less, the divisor of up to three whole ones that fills them best.
+    """As `vector_block`, for blocks that a convolution sums in registers: where that gives less than half a vector,
+    the divisor of up to three whole ones that fills them best: 43 of 258 channels, not 6.
     """
     block = vector_block(extent, limit)
-    if block * 4 > limit:
+    if block * 2 >= limit:
         return block
     divisors = [width for width in range(1, min(extent, 3 * limit) + 1) if extent % width == 0]
     return max(divisors, key=lambda width: (width / (-(-width // limit) * limit), width))

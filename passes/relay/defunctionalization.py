@@ -41,57 +41,44 @@ class DefunctionalizationPass(ModulePass):
     the data type and `@apply<k>` have those of all their closures, each call in it that of its own.
 
     ```mlir
-    relay.func @main(%c: tensor<i1> loc("c"), %x: tensor<f32> loc("x"), %b: tensor<f32> loc("b")) -> (tensor<f32>) {
-      %f = relay.if %c : tensor<i1> -> (tensor<f32>) -> tensor<f32> {
-        %g = relay.fn (%p: tensor<f32> loc("p")) -> tensor<f32> {
-          %0 = relay.add %p, %b : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("a")
-          relay.yield %0 : tensor<f32> loc("g")
-        } loc("g")
-        relay.yield %g : (tensor<f32>) -> tensor<f32> loc("if")
-      } else {
-        %h = relay.fn (%q: tensor<f32> loc("q")) -> tensor<f32> {
-          relay.yield %q : tensor<f32> loc("h")
-        } loc("h")
-        relay.yield %h : (tensor<f32>) -> tensor<f32> loc("if")
-      } loc("if")
-      %y = relay.invoke %f(%x) : ((tensor<f32>) -> tensor<f32>, tensor<f32>) -> tensor<f32> loc("b")
-      relay.return %y : tensor<f32> loc("main")
+    relay.func @main(%x: tensor<4xf32> loc("x"), %b: tensor<4xf32> loc("b")) -> (tensor<4xf32>) {
+      %f = relay.fn (%p: tensor<4xf32> loc("p")) -> tensor<4xf32> {
+        %0 = relay.add %p, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+        relay.yield %0 : tensor<4xf32> loc("f")
+      } loc("f")
+      %y = relay.call @twice(%f, %x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("c")
+      relay.return %y : tensor<4xf32> loc("main")
     } loc("main")
+    relay.func @twice(%g: (tensor<4xf32>) -> tensor<4xf32> loc("g"), %x: tensor<4xf32> loc("v")) -> (tensor<4xf32>) {
+      %0 = relay.invoke %g(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("1")
+      relay.return %0 : tensor<4xf32> loc("twice")
+    } loc("twice")
     // becomes
-    relay.type_data @T0 {T0_0(tensor<f32>), T0_1()} loc(fused["g", "h"])
-    relay.func @main(%c: tensor<i1> loc("c"), %x: tensor<f32> loc("x"), %b: tensor<f32> loc("b")) -> (tensor<f32>) {
-      %f = relay.if %c : tensor<i1> -> !relay.adt<@T0, []> {
-        %g = relay.construct @T0_0(%b) : (tensor<f32>) -> !relay.adt<@T0, []> loc("g")
-        relay.yield %g : !relay.adt<@T0, []> loc("if")
-      } else {
-        %h = relay.construct @T0_1() : () -> !relay.adt<@T0, []> loc("h")
-        relay.yield %h : !relay.adt<@T0, []> loc("if")
-      } loc("if")
-      %y = relay.call @apply0(%f, %x) : (!relay.adt<@T0, []>, tensor<f32>) -> tensor<f32> loc("b")
-      relay.return %y : tensor<f32> loc("main")
+    relay.type_data @T0 {T0_0(tensor<4xf32>)} loc("f")
+    relay.func @main(%x: tensor<4xf32> loc("x"), %b: tensor<4xf32> loc("b")) -> (tensor<4xf32>) {
+      %f = relay.construct @T0_0(%b) : (tensor<4xf32>) -> !relay.adt<@T0, []> loc("f")
+      %y = relay.call @twice(%f, %x) : (!relay.adt<@T0, []>, tensor<4xf32>) -> tensor<4xf32> loc("c")
+      relay.return %y : tensor<4xf32> loc("main")
     } loc("main")
-    relay.func @lifted_name0(%b: tensor<f32> loc("b"), %p: tensor<f32> loc("p")) -> (tensor<f32>) {
-      %0 = relay.add %p, %b : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("a")
-      relay.return %0 : tensor<f32> loc("g")
-    } loc("g")
-    relay.func @lifted_name1(%q: tensor<f32> loc("q")) -> (tensor<f32>) {
-      relay.return %q : tensor<f32> loc("h")
-    } loc("h")
-    relay.func @apply0(%0: !relay.adt<@T0, []> loc(fused["g", "h"]), %1: tensor<f32> loc(fused["g", "h"])) -> (tensor<f32>) {
-      %2 = relay.match %0 : !relay.adt<@T0, []> -> tensor<f32> {
-      case @T0_0(%3: tensor<f32> loc("g")) {
-        %4 = relay.call @lifted_name0(%3, %1) : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("g")
-        relay.yield %4 : tensor<f32> loc("g")
+    relay.func @lifted_name0(%b: tensor<4xf32> loc("b"), %p: tensor<4xf32> loc("p")) -> (tensor<4xf32>) {
+      %0 = relay.add %p, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
+      relay.return %0 : tensor<4xf32> loc("f")
+    } loc("f")
+    relay.func @twice(%g: !relay.adt<@T0, []> loc("g"), %x: tensor<4xf32> loc("v")) -> (tensor<4xf32>) {
+      %0 = relay.call @apply0(%g, %x) : (!relay.adt<@T0, []>, tensor<4xf32>) -> tensor<4xf32> loc("1")
+      relay.return %0 : tensor<4xf32> loc("twice")
+    } loc("twice")
+    relay.func @apply0(%0: !relay.adt<@T0, []> loc("f"), %1: tensor<4xf32> loc("f")) -> (tensor<4xf32>) {
+      %2 = relay.match %0 : !relay.adt<@T0, []> -> tensor<4xf32> {
+      case @T0_0(%3: tensor<4xf32> loc("f")) {
+        %4 = relay.call @lifted_name0(%3, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("f")
+        relay.yield %4 : tensor<4xf32> loc("f")
       }
-      case @T0_1() {
-        %3 = relay.call @lifted_name1(%1) : (tensor<f32>) -> tensor<f32> loc("h")
-        relay.yield %3 : tensor<f32> loc("h")
-      }
-      } loc(fused["g", "h"])
-      relay.return %2 : tensor<f32> loc(fused["g", "h"])
-    } loc(fused["g", "h"])
+      } loc("f")
+      relay.return %2 : tensor<4xf32> loc("f")
+    } loc("f")
     ```
-    """  # noqa: E501 - what is printed is as long as it is
+    """
 
     name = "relay-defunctionalization"
 

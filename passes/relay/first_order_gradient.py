@@ -46,16 +46,16 @@ class FirstOrderGradientPass(ModulePass):
 
     ```mlir
     relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
-      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
-      relay.return %0 : tensor<4xf32> loc("main")
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
+      relay.return %0 : tensor<4xf32> loc("end")
     } loc("main")
     // becomes
     relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>, tuple<tensor<4xf32>>) {
-      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
       %1 = relay.ones_like %0 : (tensor<4xf32>) -> tensor<4xf32> loc("main")
-      %2 = relay.multiply %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("a")
-      %3 = relay.tuple %2 : tuple<tensor<4xf32>> loc("main")
-      relay.return %0, %3 : tensor<4xf32>, tuple<tensor<4xf32>> loc("main")
+      %2 = relay.multiply %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("exp")
+      %3 = relay.tuple %2 : tuple<tensor<4xf32>> loc("end")
+      relay.return %0, %3 : tensor<4xf32>, tuple<tensor<4xf32>> loc("end")
     } loc("main")
     ```
     """

@@ -11,10 +11,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from ...dialects.relay.binding import IfOp, LetOp
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.traits import Stateful
+from ...dialects.relay.tuples import TupleGetItemOp
 from ...provenance.rewrite import replace_with_constant, rewrite
 from ...support.dtypes import Array
 from .analysis.structure import resolved
@@ -113,6 +116,8 @@ class FoldConstantPass(ModulePass):
         while True:
             if found := foldable(op):
                 rewrite(op, [FoldConstant(op, found)], recursive=False)
+            if not any(isinstance(one, IfOp | MatchOp | TupleGetItemOp | LetOp) for one in pre_order(op)):
+                return
             # What is decided now may bring constants to where more can be computed.
             forwarded = forward_through_lets(op)
             if not rewrite(op, decide) and not forwarded:

@@ -54,19 +54,19 @@ class PartialEvaluatePass(ModulePass):
     ```mlir
     relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
       %f = relay.fn (%p: tensor<4xf32> loc("p")) -> tensor<4xf32> {
-        %0 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        %0 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
         relay.yield %0 : tensor<4xf32> loc("f")
       } loc("f")
-      %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("b")
+      %y = relay.invoke %f(%x) : ((tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("call")
       relay.return %y : tensor<4xf32> loc("main")
     } loc("main")
     // becomes
     relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
       %f = relay.fn (%p: tensor<4xf32> loc("p")) -> tensor<4xf32> {
-        %0 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+        %0 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32> loc("exp")
         relay.yield %0 : tensor<4xf32> loc("f")
       } loc("f")
-      %y = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc(fused["a", "b"])
+      %y = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc(fused["exp", "call"])
       relay.return %y : tensor<4xf32> loc("main")
     } loc("main")
     ```

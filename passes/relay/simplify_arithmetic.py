@@ -78,7 +78,7 @@ class MultiplyByRsqrt(RewritePattern):
     def match_and_rewrite(self, op: DivideOp, rewriter: PatternRewriter, /) -> None:
         root = op.rhs.owner
         if isinstance(root, SqrtOp) and sole_user(op.rhs) is op:
-            inverse = stands_for(RsqrtOp(root.data), root)
+            inverse = stands_for(RsqrtOp(root.data), op, root)
             rewriter.replace(op, [inverse, stands_for(MultiplyOp(op.lhs, inverse), op)])
             rewriter.erase(root)
 

@@ -109,7 +109,7 @@ class SimplifyExprPass(ModulePass):
     %0 = relay.sqrt %x : (tensor<4xf32>) -> tensor<4xf32> loc("root")
     %1 = relay.divide %c, %0 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32> loc("inverse")
     // becomes
-    %0 = relay.rsqrt %x : (tensor<4xf32>) -> tensor<4xf32> loc("root")
+    %0 = relay.rsqrt %x : (tensor<4xf32>) -> tensor<4xf32> loc(fused["inverse", "root"])
     ```
     """
 

@@ -20,6 +20,7 @@ from ...dialects.relay.operator import element_of, shape_of
 from ...dialects.relay.transform import ExpandDimsOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...provenance.rewrite import rewrite
+from .analysis.traversal import pre_order
 from .constant_operands import erase_unused
 from .known_values import GetOfTuple
 
@@ -136,6 +137,9 @@ class SimplifyInferencePass(ModulePass):
     name = "relay-simplify-inference"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # A field is met behind its tuple, so fields come first.
-        rewrite(op, [UnpackFieldOfBatchNorm(op)], recursive=False)
-        rewrite(op, [UnpackBatchNorm(op), DropDropout(), GetOfTuple()], recursive=False)
+        fields = any(isinstance(one, TupleGetItemOp) for one in pre_order(op))
+        if fields:
+            # One is met behind its tuple, and so behind the batch norm.
+            rewrite(op, [UnpackFieldOfBatchNorm(op)], recursive=False)
+        also = [GetOfTuple()] if fields else []
+        rewrite(op, [UnpackBatchNorm(op), DropDropout(), *also], recursive=False)

@@ -34,7 +34,8 @@ class Opt:
             xDSLOptMain(args=[str(self.file), *arguments]).run()
         except Exception as error:
             return Done(1, self.capture.readouterr().out, str(error))
-        return Done(0, *self.capture.readouterr())
+        out, err = self.capture.readouterr()
+        return Done(0, out, err)
 
 
 class Done(NamedTuple):

@@ -195,6 +195,13 @@ def test_pools(attributes: str, size: int):
         check(one(data, f"y = AveragePool <{attributes}, count_include_pad = 1> (x)"), opset)
 
 
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("strides", ["[1, 1]", "[2, 1]"])
+def test_pools_of_windows_larger_than_the_image(op: str, strides: str):
+    """None fits by one pixel; onnxruntime, which divides towards zero, has one where the stride is larger than that."""
+    check(one("x:[1,2,2,5]", f"y = {op} <kernel_shape = [3, 3], strides = {strides}> (x)"), 19)
+
+
 def test_dilated_pools():
     check(one("x:[1,2,9,9]", "y = MaxPool <kernel_shape = [2, 3], dilations = [3, 2], strides = [2, 1]> (x)"), 12)
     check(

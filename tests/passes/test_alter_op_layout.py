@@ -119,6 +119,7 @@ def alter(module: ModuleOp, lanes: int = 16, vanished: int = 0) -> ModuleOp:
     ("channels", "outputs", "attributes", "layouts"),
     [
         (3, 32, {}, ("NCHW3c", "OIHW3i16o", "NCHW16c")),
+        (1, 258, {}, ("NCHW1c", "OIHW1i43o", "NCHW43c")),
         (32, 24, {"strides": [2, 2]}, ("NCHW16c", "OIHW16i8o", "NCHW8c")),
         (32, 64, {"groups": 4, "dilation": [2, 1]}, ("NCHW8c", "OIHW8i16o", "NCHW16c")),
         (32, 32, {"groups": 32, "padding": [0, 1, 2, 0]}, ("NCHW16c", "OIHW1i16o", "NCHW16c")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -89,7 +89,8 @@ def test_builders_compute_what_they_say(name: str) -> None:
     found = value(build())
     if isinstance(expected, tuple):
         assert isinstance(found, tuple)
-        for one, other in zip(found, expected, strict=True):
+        pairs: list[tuple[Any, Any]] = list(zip(cast("tuple[Any, ...]", found), expected, strict=True))
+        for one, other in pairs:
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
     else:
         assert found.shape == np.shape(expected)

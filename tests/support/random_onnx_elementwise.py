@@ -62,7 +62,12 @@ def _attributes(p: Program, op: str) -> dict[str, float]:
 
 
 def gelu(p: Program) -> None:
-    p.emit("Gelu", p.tensor(p.dtype("Gelu", among=_narrow)), approximate=p.choice((None, "none", "tanh")))
+    """The references round 1 + tanh(..), or 1 + erf(..), near zero for negative x: to a part of x, not the result."""
+    x = p.tensor(p.dtype("Gelu", among=_narrow))
+    numbers = x.array.astype(np.float64)
+    results = numbers * (1 + np.tanh(0.8 * numbers)) / 2
+    loss = np.abs(numbers).max(initial=0) / np.abs(results).max(initial=1e-3)
+    p.emit("Gelu", x, steps=8 * max(1.0, float(loss)), approximate=p.choice((None, "none", "tanh")))
 
 
 def thresholded(p: Program) -> None:

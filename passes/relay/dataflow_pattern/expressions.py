@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -21,6 +22,8 @@ from ....dialects.relay.functions import FnOp, InvokeOp, yielded
 from ....dialects.relay.operator import Operator
 from ....dialects.relay.traits import FusionPattern
 from ....dialects.relay.tuples import TupleGetItemOp, TupleOp
+from ....frontends.relay import expr as relay
+from . import written
 
 
 @dataclass(frozen=True)
@@ -33,48 +36,66 @@ class Fields:
 
 
 Call: TypeAlias = Operator | CallOp | InvokeOp
-Callee: TypeAlias = type[Operator] | FuncOp | FnOp
+Callee: TypeAlias = type[Operator] | FuncOp | FnOp | relay.Expr
 """What is called."""
-Expr: TypeAlias = SSAValue | Operation | Fields
-"""A value, an op that gives a tuple, a tuple that an op reads."""
+Expr: TypeAlias = SSAValue | Operation | Fields | relay.Expr
+"""A value, an op that gives a tuple, a tuple that an op reads; or an expression as it was written."""
 Node: TypeAlias = Expr | Callee
 """All that a pattern may be about."""
 
 
-def as_expr(given: SSAValue | Operation | Fields) -> Expr:
+def as_expr(given: Expr) -> Expr:
     """The expression that a value or an op is; an op of one result is that."""
     if isinstance(given, Operation) and len(given.results) == 1:
         return given.results[0]
     return given
 
 
-def call_of(node: Node) -> Call | None:
+def call_of(node: Node) -> Call | relay.Call | None:
     """The op, if a node is a call."""
+    if isinstance(node, relay.Expr):
+        return node if isinstance(node, relay.Call) else None
     if isinstance(node, SSAValue):
         op = node.owner
         return op if isinstance(op, Call) and len(op.results) == 1 else None
     return node if isinstance(node, Call) and len(node.results) != 1 else None
 
 
-def branch_of(node: Node) -> IfOp | None:
-    """The op, if a node is the value of one of two branches."""
-    return node.owner if isinstance(node, SSAValue) and isinstance(node.owner, IfOp) else None
+def branching(node: Node) -> tuple[Expr, Expr, Expr] | None:
+    """The condition and what the two branches give, if a node is the value of one of them."""
+    if isinstance(node, relay.If):
+        return node.cond, node.true_branch, node.false_branch
+    if not isinstance(node, SSAValue) or not isinstance(node.owner, IfOp):
+        return None
+    op = node.owner
+    return op.condition, yielded(op, op.true_branch)[0], yielded(op, op.false_branch)[0]
 
 
-def branches(op: IfOp) -> tuple[SSAValue, SSAValue]:
-    """What the branches give."""
-    return yielded(op, op.true_branch)[0], yielded(op, op.false_branch)[0]
+def function_of(node: Node) -> tuple[Sequence[Expr], Expr] | None:
+    """The parameters and what it gives, if a node is a function of one result."""
+    if isinstance(node, relay.Function):
+        return node.params, node.body
+    if isinstance(node, SSAValue) and isinstance(node.owner, FnOp):
+        node = node.owner
+    if not isinstance(node, FuncOp | FnOp):
+        return None
+    given = node.return_op.values if isinstance(node, FuncOp) else yielded(node, node.body)
+    return (node.block.args, given[0]) if len(given) == 1 else None
 
 
-def tuple_fields(node: Node) -> Sequence[SSAValue] | None:
+def tuple_fields(node: Node) -> Sequence[Expr] | None:
     """The fields, if a node is a tuple made of values."""
+    if isinstance(node, relay.Tuple):
+        return node.fields
     if isinstance(node, Fields):
         return node.values
     return node.owner.operands if isinstance(node, SSAValue) and isinstance(node.owner, TupleOp) else None
 
 
-def field_of(node: Node) -> tuple[SSAValue | Operation, int] | None:
+def field_of(node: Node) -> tuple[Expr, int] | None:
     """The tuple, and the number of the field, if a node is a field of a tuple."""
+    if isinstance(node, relay.TupleGetItem):
+        return node.tuple_value, node.index
     if isinstance(node, SSAValue) and isinstance(node.owner, TupleGetItemOp):
         return node.owner.tuple_value, node.owner.index.value.data
     if isinstance(node, SSAValue) and isinstance(node.owner, Call) and len(node.owner.results) > 1:
@@ -82,18 +103,33 @@ def field_of(node: Node) -> tuple[SSAValue | Operation, int] | None:
     return None
 
 
-def constant_of(node: Node) -> ConstantOp | None:
+def constant_of(node: Node) -> ConstantOp | relay.Constant | None:
     """The constant, if a node is one."""
+    if isinstance(node, relay.Constant):
+        return node
     return node.owner if isinstance(node, SSAValue) and isinstance(node.owner, ConstantOp) else None
 
 
-def is_variable(node: Node) -> bool:
-    """Whether a node is a parameter of a function."""
-    return isinstance(node, BlockArgument)
+def same_constant(one: ConstantOp | relay.Constant, other: ConstantOp | relay.Constant) -> bool:
+    """Whether two constants are of one type and value, as far as is known without the values of weights."""
+    if isinstance(one, relay.Constant) and isinstance(other, relay.Constant):
+        return one.data.dtype == other.data.dtype and np.array_equal(one.data, other.data)
+    if isinstance(one, relay.Constant) or isinstance(other, relay.Constant):
+        return False
+    return one.result.type == other.result.type and one.key == other.key and one.literal == other.literal
 
 
-def callee(op: Call) -> Callee | None:
+def variable_name(node: Node) -> str | None:
+    """The name of a variable, "" when it has none; None for what is no variable."""
+    if isinstance(node, relay.Var):
+        return node.name_hint
+    return node.name_hint or "" if isinstance(node, BlockArgument) else None
+
+
+def callee(op: Call | relay.Call) -> Callee | None:
     """What an op calls; None for a function that is not known."""
+    if isinstance(op, relay.Call):
+        return written.callee(op)
     if isinstance(op, Operator):
         return type(op)
     if isinstance(op, InvokeOp):
@@ -106,8 +142,10 @@ def callee(op: Call) -> Callee | None:
     return next((one for one in functions if one.sym_name.data == name), None)
 
 
-def arguments(op: Call) -> list[Expr]:
+def arguments(op: Call | relay.Call) -> list[Expr]:
     """The arguments of a call; an optional operand that is missing is none."""
+    if isinstance(op, relay.Call):
+        return list(op.args)
     if isinstance(op, InvokeOp):
         return list(op.arguments)
     if isinstance(op, CallOp) or all(group.single for group in op.operand_groups()):
@@ -123,18 +161,25 @@ def arguments(op: Call) -> list[Expr]:
 
 def inputs(node: Node) -> Sequence[Expr]:
     """The expressions that one reads."""
+    if isinstance(node, relay.Expr):
+        return written.inputs(node)
     if (fields := tuple_fields(node)) is not None:
         return fields
     if (part := field_of(node)) is not None:
         return (part[0],)
-    if (branch := branch_of(node)) is not None:
-        return (branch.condition, *branches(branch))
+    if (parts := branching(node)) is not None:
+        return parts
     op = call_of(node)
     return arguments(op) if op is not None else ()
 
 
 def readers(node: Expr) -> list[Expr]:
-    """The expressions that read one; an op without results, such as a return, stands for itself."""
+    """The expressions that read one; an op without results, such as a return, stands for itself.
+
+    Who reads what was written is not known (`written.readers_below` is).
+    """
+    if isinstance(node, relay.Expr):
+        return []
     if isinstance(node, Operation):
         return list(node.results)
     if isinstance(node, Fields):
@@ -150,6 +195,8 @@ def readers(node: Expr) -> list[Expr]:
 
 def owner_of(node: Expr) -> Operation | None:
     """The op that makes an expression, or of which it is a tuple of operands; None for parameters."""
+    if isinstance(node, relay.Expr):
+        return None
     if isinstance(node, Fields):
         return node.op
     if isinstance(node, Operation):
@@ -177,14 +224,18 @@ def attribute(node: Node, name: str) -> Any:
         return int(pattern.kind) if name == "TOpPattern" and pattern is not None else None
     if isinstance(node, FuncOp | FnOp):
         return plain(node.attributes.get(name))
+    if isinstance(node, relay.Expr):
+        return plain(written.attribute(node, name))
     op = call_of(node)
     if isinstance(op, Operator) and name in op.declared_attributes():
         return plain(op.signature.get(name))
-    return plain(op.attributes.get(name)) if op is not None else None
+    return plain(op.attributes.get(name)) if isinstance(op, Operation) else None
 
 
 def types(node: Node) -> tuple[Attribute, ...]:
     """The types of the values that an expression is."""
+    if isinstance(node, relay.Expr):
+        return written.types(node)
     if isinstance(node, SSAValue):
         return (node.type,)
     if isinstance(node, Fields):

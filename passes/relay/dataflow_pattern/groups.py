@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ....dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ....dialects.relay.core import ConstantOp, FuncOp
 from ....dialects.relay.functions import InvokeOp
+from ....dialects.relay.operator import Operator
 from ..analysis.traversal import pre_order
 from .expressions import Call, Expr, Fields, Node, call_of, constant_of, field_of, inputs, owner_of, post_order
 from .matcher import Matcher, Pattern
@@ -54,7 +55,7 @@ class Group:
 
 def _label(node: Expr) -> str:
     if (op := call_of(node)) is not None:
-        return "Call" if isinstance(op, CallOp | InvokeOp) else op.name.removeprefix("relay.")
+        return op.name.removeprefix("relay.") if isinstance(op, Operator) else "Call"
     if (part := field_of(node)) is not None:
         return f"TupleGetItem{part[1]}"
     return "Tuple"
@@ -106,7 +107,7 @@ def find_groups(pattern: Pattern, func: FuncOp, check: Check = always) -> list[G
 
 def _group(pattern: Pattern, root: Expr, taken: set[Operation], fuzzy: Sequence[Pattern]) -> Group | None:
     """The match of a pattern at an expression, if there is one and it may be replaced."""
-    matcher = Matcher()
+    matcher = Matcher(root)
     if not matcher.match(pattern, root):
         return None
     group = Group(root, {part: nodes for part, nodes in matcher.memo.items() if nodes})
@@ -120,7 +121,7 @@ def _group(pattern: Pattern, root: Expr, taken: set[Operation], fuzzy: Sequence[
                 read[node] = None
             elif isinstance(node, Fields):
                 read.update(dict.fromkeys(node.values))
-            else:
+            elif isinstance(node, Operation):
                 read.update(dict.fromkeys(node.results))
     if root in read or (isinstance(root, Operation) and any(value in read for value in root.results)):
         return None
@@ -145,7 +146,7 @@ def _fill(group: Group, read: dict[SSAValue, None], matched: set[Node]) -> bool:
             used[node] = None
         elif isinstance(node, BlockArgument):
             used[node] = None
-        elif constant is not None:
+        elif isinstance(constant, ConstantOp):
             group.constants[constant] = None
         else:
             op = owner_of(node)

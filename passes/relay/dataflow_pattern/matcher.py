@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from ....frontends.relay import expr as relay
 from .expressions import Expr, Node, inputs, readers
+from .written import readers_below
 
 
 class Pattern(ABC):
@@ -30,9 +32,10 @@ class Pattern(ABC):
 
 
 class Matcher:
-    """What the parts of a pattern stand for so far."""
+    """What the parts of a pattern stand for so far, in the expression `top`."""
 
-    def __init__(self) -> None:
+    def __init__(self, top: Expr) -> None:
+        self._top = top
         self.memo: dict[Pattern, list[Node]] = {}
         self._trail: list[Pattern] = []
         self._free = 0
@@ -94,18 +97,20 @@ class Matcher:
                     stack.append(one)
                 elif above is None:
                     return False
-        return found is not None and _leads_to(found, root, between)
+        return found is not None and self._leads_to(found, root, between)
 
-
-def _leads_to(start: Expr, root: Expr, inside: set[Expr]) -> bool:
-    """Whether whatever is computed of `start` is inside, and ends in `root`."""
-    seen: set[Expr] = {root}
-    stack = [start]
-    while stack:
-        for reader in readers(stack.pop()):
-            if reader not in inside:
-                return False
-            if reader not in seen:
-                seen.add(reader)
-                stack.append(reader)
-    return True
+    def _leads_to(self, start: Expr, root: Expr, inside: set[Expr]) -> bool:
+        """Whether whatever is computed of `start` is inside, and ends in `root`."""
+        below = readers_below(self._top) if isinstance(self._top, relay.Expr) else None
+        seen: set[Expr] = {root}
+        stack = [start]
+        while stack:
+            node = stack.pop()
+            around = below.get(node, ()) if below is not None and isinstance(node, relay.Expr) else readers(node)
+            for reader in around:
+                if reader not in inside:
+                    return False
+                if reader not in seen:
+                    seen.add(reader)
+                    stack.append(reader)
+        return True

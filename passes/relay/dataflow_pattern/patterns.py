@@ -1,37 +1,41 @@
-"""Declarative patterns of relay expressions, under TVM's names: `is_op("nn.conv2d")(wildcard(), is_constant())`."""
+"""Declarative patterns of relay expressions: the kinds that there are, named as in TVM. `syntax.py` spells them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute
 
 from ....dialects.element_types import DTYPES
 from ....dialects.relay import OPERATORS
 from ....dialects.relay.core import FuncOp
-from ....dialects.relay.functions import FnOp, yielded
+from ....dialects.relay.functions import FnOp
 from ....dialects.relay.operator import element_of, shape_of
+from ....frontends.relay import expr as relay
 from ....support.errors import PipelineError
 from .expressions import (
+    Expr,
     Node,
     arguments,
     as_expr,
     attribute,
-    branch_of,
-    branches,
+    branching,
     call_of,
     callee,
     constant_of,
     field_of,
-    is_variable,
+    function_of,
     plain,
+    same_constant,
     tuple_fields,
     types,
+    variable_name,
 )
 from .groups import Check, always
 from .matcher import Matcher, Pattern
 from .outlining import partition
+from .written import operator_named
 
 _BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
 _EITHER_WAY = ("add", "multiply")
@@ -50,16 +54,16 @@ class DFPattern(Pattern):
         return AltPattern(self, other)
 
     def __add__(self, other: DFPattern) -> CallPattern:
-        return is_op("add")(self, other)
+        return CallPattern(OpPattern("add"), [self, other])
 
     def __sub__(self, other: DFPattern) -> CallPattern:
-        return is_op("subtract")(self, other)
+        return CallPattern(OpPattern("subtract"), [self, other])
 
     def __mul__(self, other: DFPattern) -> CallPattern:
-        return is_op("multiply")(self, other)
+        return CallPattern(OpPattern("multiply"), [self, other])
 
     def __truediv__(self, other: DFPattern) -> CallPattern:
-        return is_op("divide")(self, other)
+        return CallPattern(OpPattern("divide"), [self, other])
 
     def has_attr(self, attrs: Mapping[str, object]) -> AttrPattern:
         """This pattern, of a call or an operator whose attributes have these values."""
@@ -86,11 +90,13 @@ class DFPattern(Pattern):
 
         path: of every expression between them; anything if left out.
         """
-        return DominatorPattern(parent, path if path is not None else wildcard(), self)
+        return DominatorPattern(parent, path if path is not None else WildcardPattern(), self)
 
-    def match(self, expr: SSAValue | Operation) -> bool:
-        """Whether an expression matches: a value, or an op that gives several."""
-        return Matcher().match(self, as_expr(expr))
+    def match(self, expr: Expr) -> bool:
+        """Whether an expression matches: a value, an op that gives several, or what `whence.relay` writes."""
+        node = as_expr(expr)
+        operator = operator_named(node.name) if isinstance(node, relay.Op) else None
+        return Matcher(node).match(self, operator if operator is not None else node)
 
     def partition(
         self, target: ModuleOp | FuncOp, attrs: Mapping[str, object] | None = None, check: Check = always
@@ -127,7 +133,7 @@ class OpPattern(DFPattern):
 class ExprPattern(DFPattern):
     """One expression, or a constant equal to one."""
 
-    def __init__(self, expr: SSAValue | Operation):
+    def __init__(self, expr: Expr):
         self.expr = as_expr(expr)
         self.embeds_constants = constant_of(self.expr) is not None
 
@@ -135,11 +141,7 @@ class ExprPattern(DFPattern):
         if node == self.expr:
             return True
         mine, other = constant_of(self.expr), constant_of(node)
-        if mine is None or other is None or mine.result.type != other.result.type:
-            return False
-        if mine.literal is None or other.literal is None:
-            return mine.key == other.key and mine.literal == other.literal
-        return mine.literal == other.literal
+        return mine is not None and other is not None and same_constant(mine, other)
 
 
 class VarPattern(DFPattern):
@@ -149,7 +151,8 @@ class VarPattern(DFPattern):
         self.name = name
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        return isinstance(node, BlockArgument) and is_variable(node) and self.name in ("", node.name_hint)
+        name = variable_name(node)
+        return name is not None and self.name in ("", name)
 
 
 class ConstantPattern(DFPattern):
@@ -263,14 +266,24 @@ class FunctionPattern(DFPattern):
         return list(found)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        if isinstance(node, SSAValue) and isinstance(node.owner, FnOp):
-            node = node.owner
-        if not isinstance(node, FuncOp | FnOp):
+        found = function_of(node)
+        if found is None or (self.params is not None and not matcher.match_all(self.params, found[0])):
             return False
-        given = node.return_op.values if isinstance(node, FuncOp) else yielded(node, node.body)
-        if len(given) != 1 or (self.params is not None and not matcher.match_all(self.params, node.block.args)):
-            return False
-        return matcher.match(self.body, given[0])
+        return matcher.match(self.body, found[1])
+
+
+class LetPattern(DFPattern):
+    """A let, as it is written; among ops, what it binds is a value like others, so that none matches."""
+
+    def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern):
+        self.var, self.value, self.body = var, value, body
+
+    @property
+    def parts(self) -> Sequence[Pattern]:
+        return (self.var, self.value, self.body)
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return isinstance(node, relay.Let) and matcher.match_all(self.parts, (node.var, node.value, node.body))
 
 
 class IfPattern(DFPattern):
@@ -284,8 +297,8 @@ class IfPattern(DFPattern):
         return (self.cond, self.true_branch, self.false_branch)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        op = branch_of(node)
-        return op is not None and matcher.match_all(self.parts, (op.condition, *branches(op)))
+        found = branching(node)
+        return found is not None and matcher.match_all(self.parts, found)
 
 
 class TuplePattern(DFPattern):
@@ -419,68 +432,3 @@ class DominatorPattern(DFPattern):
         if isinstance(node, type | FuncOp | FnOp) or not matcher.match(self.child, node):
             return False
         return matcher.dominated(node, self.parent, self.path)
-
-
-def is_op(op_name: str) -> OpPattern:
-    """An operator, by TVM's name. Raises PipelineError for one that there is none of."""
-    return OpPattern(op_name)
-
-
-def is_var(name: str = "") -> VarPattern:
-    """A parameter of a function, of a name if one is given."""
-    return VarPattern(name)
-
-
-def is_constant() -> ConstantPattern:
-    """A constant."""
-    return ConstantPattern()
-
-
-def is_expr(expr: SSAValue | Operation) -> ExprPattern:
-    """This one expression, or a constant equal to it."""
-    return ExprPattern(expr)
-
-
-def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
-    """A tuple of fields that match; of any for None."""
-    return TuplePattern(fields)
-
-
-def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
-    """A field of a tuple that matches; any field for None."""
-    return TupleGetItemPattern(tuple_value, index)
-
-
-def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
-    """The value of one of two branches, of which the condition and what they give match."""
-    return IfPattern(cond, true_branch, false_branch)
-
-
-def wildcard() -> WildcardPattern:
-    """Anything."""
-    return WildcardPattern()
-
-
-def has_attr(attrs: Mapping[str, object], pattern: DFPattern | None = None) -> AttrPattern:
-    """A call, operator or function with these attributes."""
-    return (pattern if pattern is not None else wildcard()).has_attr(attrs)
-
-
-def has_type(ttype: Attribute, pattern: DFPattern | None = None) -> TypePattern:
-    """A value of a type."""
-    return (pattern if pattern is not None else wildcard()).has_type(ttype)
-
-
-def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
-    """A tensor of a dtype."""
-    return (pattern if pattern is not None else wildcard()).has_dtype(dtype)
-
-
-def has_shape(shape: Sequence[int | None], pattern: DFPattern | None = None) -> ShapePattern:
-    """A tensor of a shape."""
-    return (pattern if pattern is not None else wildcard()).has_shape(shape)
-
-
-def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
-    """`child` where all that is computed of `parent` leads to it, through what matches `path`."""
-    return DominatorPattern(parent, path, child)

@@ -31,8 +31,6 @@ from whence.frontends.relay.expr import RefWrite as RefWrite
 from whence.frontends.relay.expr import Tuple as Tuple
 from whence.frontends.relay.expr import TupleGetItem as TupleGetItem
 from whence.frontends.relay.expr import Var as Var
-from whence.provenance.set_span import set_span as set_span
-from whence.provenance.si_builder import SIBuilder as SIBuilder
 from whence.provenance.span import SequentialSpan as SequentialSpan
 from whence.provenance.span import SourceName as SourceName
 from whence.provenance.span import Span as Span
@@ -43,6 +41,8 @@ from whence.relay.composed import COMPOSED
 from whence.relay.composed import var as var
 from whence.relay.module import IRModule as IRModule
 from whence.relay.namespaces import NAMESPACES
+from whence.relay.spans import SIBuilder as SIBuilder
+from whence.relay.spans import set_span as set_span
 from whence.relay.type_names import Any as Any_
 from whence.relay.type_names import FuncType as FuncType
 from whence.relay.type_names import GlobalTypeVar as GlobalTypeVar

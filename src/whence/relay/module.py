@@ -127,6 +127,15 @@ class IRModule:
             return IRModule.of(self._module.clone())
         return IRModule(dict(self.program.functions), dict(self.program.types))
 
+    def import_from_std(self, name: str) -> None:
+        """Take the prelude in, TVM's `prelude.rly`."""
+        from whence.frontends.relay_text.prelude import import_prelude
+
+        if name != "prelude.rly":
+            raise FrontendError(f"import_from_std: expected prelude.rly, got {name}")
+        import_prelude(self.program)
+        self._module = None
+
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
         """Relay text with its version line, and the constants that it names."""
         from whence.frontends.relay_text import astext

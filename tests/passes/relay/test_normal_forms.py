@@ -107,6 +107,13 @@ def names(module: ModuleOp) -> list[str]:
         ["relay-fold-constant"],
         ["relay-to-a-normal-form", "relay-fold-constant", "relay-dead-code-elimination"],
         ["relay-to-a-normal-form", "relay-to-basic-block-normal-form", "relay-to-graph-normal-form"],
+        ["relay-partial-evaluate", "relay-dead-code-elimination", "relay-to-a-normal-form"],
+        ["relay-to-a-normal-form", "relay-partial-evaluate", "relay-fold-constant"],
+        ["relay-lambda-lift", "relay-to-a-normal-form", "relay-inline", "relay-infer-type"],
+        ["relay-to-a-normal-form", "relay-lambda-lift", "relay-partial-evaluate"],
+        ["relay-defunctionalization", "relay-to-a-normal-form", "relay-infer-type"],
+        ["relay-to-a-normal-form", "relay-defunctionalization", "relay-partial-evaluate"],
+        ["relay-to-a-normal-form", "relay-eliminate-common-subexpr", "relay-simplify-expr", "relay-fuse-ops"],
     ],
     ids=",".join,
 )

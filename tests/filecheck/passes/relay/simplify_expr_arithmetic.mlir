@@ -46,7 +46,7 @@ relay.func @roots(%x: tensor<4xf32> loc("x"), %y: tensor<4xf32> loc("y")) -> (te
 } loc("main")
 
 // CHECK-LABEL: @roots(
-// CHECK-NEXT: %0 = relay.rsqrt %x : {{.*}} loc("root")
+// CHECK-NEXT: %0 = relay.rsqrt %x : {{.*}} loc(fused["quotient", "root"])
 // CHECK-NEXT: %1 = relay.multiply %y, %0 : {{.*}} loc("quotient")
 // CHECK-NEXT: %2 = relay.add %x, %y : {{.*}} loc(fused["t", "s", "yy", "xx", "twice", "xy"])
 // CHECK-NEXT: %3 = relay.multiply %2, %2 : {{.*}} loc(fused["t", "s", "yy", "xx", "twice", "xy"])

@@ -1,0 +1,64 @@
+"""Relay as it is written (`frontends/relay/expr.py`), as patterns look at it: it need not be typed to be matched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from ....dialects.relay import OPERATORS
+from ....dialects.relay.operator import Operator
+from ....frontends.relay import expr as relay
+from ....frontends.relay.elaborate import elaborate
+
+_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+
+
+def operator_named(name: str) -> type[Operator] | None:
+    """The operator of TVM's name."""
+    return _BY_NAME.get(name)
+
+
+def callee(call: relay.Call) -> type[Operator] | relay.Expr:
+    """What is called."""
+    return (_BY_NAME.get(call.op.name) or call.op) if isinstance(call.op, relay.Op) else call.op
+
+
+def attribute(node: relay.Expr, name: str) -> Any:
+    """An attribute of a call or a function; of an operator that was not given it, its default."""
+    if isinstance(node, relay.Function):
+        return node.attrs.get(name)
+    if not isinstance(node, relay.Call):
+        return None
+    if name in node.attrs:
+        return node.attrs[name]
+    called = callee(node)
+    declared = called.declared_attributes().get(name) if isinstance(called, type) else None
+    return declared.default_value if declared is not None else None
+
+
+def types(node: relay.Expr) -> tuple[Attribute, ...]:
+    """The type of an expression, inferred if it was not; raises FrontendError for one that has none."""
+    if node.type is None and isinstance(node, relay.Var) and node.type_annotation is not None:
+        return (node.type_annotation,)
+    if node.type is None:
+        function = relay.Function(relay.free_vars(node), node)
+        elaborate(relay.Program({"main": function}, {}))
+    return (node.checked_type,)
+
+
+def inputs(node: relay.Expr) -> Sequence[relay.Expr]:
+    """The expressions that one reads; not what it calls."""
+    if isinstance(node, relay.Call):
+        return node.args
+    return list(relay.children(node)) if isinstance(node, relay.Tuple | relay.TupleGetItem | relay.If) else ()
+
+
+def readers_below(root: relay.Expr) -> dict[relay.Expr, list[relay.Expr]]:
+    """Expression -> those that read it, of all in `root`."""
+    found: dict[relay.Expr, list[relay.Expr]] = {}
+    for node in relay.post_order(root):
+        for child in relay.children(node):
+            found.setdefault(child, []).append(node)
+    return found
