@@ -27,7 +27,7 @@ def places(location: LocationAttr) -> tuple[str, ...]:
 
 def _place(leaf: LocationAttr) -> str:
     match leaf:
-        case NameLoc(desc=name, location=FileLineColLoc() as at):
+        case NameLoc(desc=name, location=FileLineColLoc() as at) if not at.filename.data.startswith("<"):
             place = "line" if at.filename.data.endswith(".py") else "node"
             return f"layer '{shown(name.data)}', {shown(at.filename.data)} {place} {at.line.data}"
         case NameLoc(desc=name):

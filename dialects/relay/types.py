@@ -110,9 +110,35 @@ def fits(expected: Attribute, found: Attribute) -> bool:
                 stack.extend(zip(a.arguments, b.arguments, strict=True))
             case (FunctionType(), FunctionType()) if len(a.inputs) == len(b.inputs):
                 stack.extend(zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=False))
+            case (FunctionType(), Forall()) if (special := _instance(b, a)) is not None:
+                stack.append((a, special))
             case _:
                 return False
     return True
+
+
+def _instance(general: Forall, special: FunctionType) -> FunctionType | None:
+    """A polymorphic function's type for the types that stand in `special` in the places of its variables."""
+    if len(general.body.inputs) != len(special.inputs):
+        return None
+    given: dict[str, Attribute] = {}
+    stack = list(zip((*general.body.inputs, *general.body.outputs), (*special.inputs, *special.outputs), strict=False))
+    while stack:
+        wide, narrow = stack.pop()
+        match wide, narrow:
+            case (TypeVar(), _):
+                given.setdefault(wide.hint.data, narrow)
+            case (TupleType(), TupleType()):
+                stack.extend(zip(wide.types, narrow.types, strict=False))
+            case (RefType(), RefType()):
+                stack.append((wide.value, narrow.value))
+            case (AdtType(), AdtType()):
+                stack.extend(zip(wide.arguments, narrow.arguments, strict=False))
+            case (FunctionType(), FunctionType()):
+                stack.extend(zip((*wide.inputs, *wide.outputs), (*narrow.inputs, *narrow.outputs), strict=False))
+            case _:
+                continue
+    return cast(FunctionType, substituted(general.body, given))
 
 
 def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:

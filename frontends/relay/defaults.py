@@ -13,18 +13,10 @@ from .operators import name_of
 
 REQUIRED = object()
 """In the place of a default: an attribute that must be given, or may be None."""
-_LAST = ("count_include_pad", "select_last_index", "unbiased")
-"""Attributes that TVM declares behind those that its operators share, and we before."""
 _ORDERS = {
     "nn.conv1d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
     "nn.conv2d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
     "nn.conv3d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
-    "nn.max_pool1d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
-    "nn.max_pool2d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
-    "nn.max_pool3d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
-    "nn.avg_pool1d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
-    "nn.avg_pool2d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
-    "nn.avg_pool3d": ("pool_size", "strides", "dilation", "padding", "layout", "out_layout", "ceil_mode"),
     "argmax": ("axis", "keepdims", "select_last_index", "exclude"),
     "argmin": ("axis", "keepdims", "select_last_index", "exclude"),
 }
@@ -41,8 +33,8 @@ def defaults() -> Mapping[str, Mapping[str, Any]]:
             key: REQUIRED if d.default_value is None else to_python(d.default_value)
             for key, d in op.declared_attributes().items()
         }
-        order = [*_ORDERS.get(name, ()), *(key for key in values if key not in _LAST)]
-        found[name] = {key: values[key] for key in dict.fromkeys([*order, *values]) if key in values}
+        order = dict.fromkeys([*_ORDERS.get(name, ()), *values])
+        found[name] = {key: values[key] for key in order if key in values}
     return found
 
 

@@ -6,7 +6,6 @@ calls itself is a let-block of its own.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -18,7 +17,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    UnknownLoc,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -41,8 +39,6 @@ from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, fields_of, signature_of
 from ...provenance.builder import fill
-from ...provenance.span import SourceName, Span
-from ...support.context import spans_enabled
 from ...support.errors import FrontendError
 from .expr import (
     Call,
@@ -69,9 +65,10 @@ from .expr import (
     free_vars,
     pattern_vars,
 )
-from .infer import infer, location_of
+from .infer import infer
 from .let_blocks import bound_in_blocks
 from .operators import attributes_of, grouped, is_absent, operator_named
+from .places import Places
 from .purity import Purity
 from .scopes import Scope, scopes_of
 
@@ -87,11 +84,11 @@ def elaborate(program: Program) -> ModuleOp:
     """
     infer(program)
     module = ModuleOp([])
-    names, purity = _Names(), Purity(program)
+    names, purity = Places(), Purity(program)
     for data in program.types.values():
         constructors = [(one.name_hint, list(one.inputs)) for one in data.constructors]
         op = TypeDataOp(data.header, list(data.type_vars), constructors)
-        fill(op, names.location(None, data.header))
+        fill(op, names.named(None, data.header))
         module.body.block.add_op(op)
     for name, function in program.functions.items():
         _Elaborator(program, module, names, purity).function(name, function)
@@ -102,33 +99,10 @@ def elaborate(program: Program) -> ModuleOp:
     return module
 
 
-class _Names:
-    """Locations for what has no span."""
-
-    def __init__(self) -> None:
-        self._count: Counter[str] = Counter()
-        self._spans = spans_enabled()
-
-    def location(self, given: LocationAttr | None, name: str) -> LocationAttr:
-        """`given` if it is known, else the location of a name."""
-        if not self._spans:
-            return UNKNOWN_LOC
-        if given is not None and not isinstance(given, UnknownLoc):
-            return given
-        return Span(SourceName(name)).location
-
-    def of(self, expr: Expr, name: str) -> LocationAttr:
-        """The location of an expression; without a span that of `name` and how many had it before."""
-        if expr.span is None:
-            self._count[name] += 1
-            name = f"{name}_{self._count[name] - 1}"
-        return self.location(location_of(expr.span), name)
-
-
 class _Elaborator:
     """The ops of one function."""
 
-    def __init__(self, program: Program, module: ModuleOp, names: _Names, purity: Purity):
+    def __init__(self, program: Program, module: ModuleOp, names: Places, purity: Purity):
         self.program = program
         self.module = module
         self.names = names
@@ -152,7 +126,7 @@ class _Elaborator:
         fields = fields_of(output)
         flat = fields is not None and len(fields) != 1
         outputs = list(fields) if flat and fields is not None else [output]
-        self.owner = self.names.location(location_of(function.span), name)
+        self.owner = self.names.named(function.span, name)
         func = FuncOp(name, inputs, outputs, type_params=function.type_params, location=self.owner)
         self._attributes(func, function)
         if func.attributes.pop("Primitive", None) is not None:
@@ -164,7 +138,7 @@ class _Elaborator:
         body = function.body
         if flat and isinstance(body, Tuple):
             returned = [self.emit(field) for field in body.fields]
-            end = self.names.location(location_of(body.span), name)
+            end = self.names.named(body.span, name)
         else:
             returned, end = [self.emit(body)], self.owner
             if flat:
@@ -193,7 +167,7 @@ class _Elaborator:
     def _parameters(self, params: Sequence[Var], arguments: Sequence[BlockArgument]) -> None:
         for param, argument in zip(params, arguments, strict=True):
             argument.name_hint = name_hint(param.name_hint)
-            argument.location = self.names.location(location_of(param.span), param.name_hint)
+            argument.location = self.names.named(param.span, param.name_hint)
             self.values[param] = argument
 
     def _attributes(self, op: Operation, function: Function) -> None:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 from ...provenance.span import SequentialSpan, Span
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from .attrs import Attrs
 
 AnySpan: TypeAlias = Span | SequentialSpan | None
 
@@ -147,8 +148,12 @@ class Call(Expr):
 
     op: Expr
     args: Sequence[Expr]
-    attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    attrs: Any = field(default_factory=lambda: dict[str, Any]())
     type_args: Sequence[Attribute] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.op, Op):
+            self.attrs = Attrs(self.op.name, self.attrs)
 
 
 @dataclass(eq=False, repr=False)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import LocationAttr, StringAttr, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -22,7 +22,6 @@ from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type,
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .expr import (
-    AnySpan,
     Call,
     Constant,
     Constructor,
@@ -48,17 +47,13 @@ from .expr import (
 )
 from .implied import implied
 from .operators import attributes_of, grouped, is_absent, name_of, operator_named
+from .places import location_of
 from .type_text import spelled
 from .unify import Hole, Made, Mismatch, Term, found, instance, joined, resolved, shown, term_of, unify
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
 
 _BOOL = TensorType(i1, [])
-
-
-def location_of(span: AnySpan) -> LocationAttr:
-    """The location of a span; unknown without one."""
-    return span.location if span is not None else UNKNOWN_LOC
 
 
 def infer(program: Program) -> None:

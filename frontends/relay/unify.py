@@ -175,6 +175,9 @@ def _occurs(hole: Hole, term: Term) -> bool:
 def _made(term: Term) -> Made | None:
     if isinstance(term, Made):
         return term
+    if isinstance(term, Forall):
+        # A polymorphic function stands for one of its instances.
+        return _made(instance(term))
     parts = _parts(term) if isinstance(term, Attribute) else None
     return Made(*parts) if parts is not None else None
 

@@ -21,7 +21,6 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import UNIT, function_type, tuple_type
-from ...provenance.span import Span
 from .expr import (
     AnySpan,
     Call,
@@ -49,6 +48,7 @@ from .expr import (
     Var,
 )
 from .operators import call_of
+from .places import span_of
 
 Walk: TypeAlias = Generator[Block, Expr, Expr]
 """Asks for the expressions of blocks, and gives one."""
@@ -111,7 +111,7 @@ class _Viewer:
         found: list[Var] = []
         for index, argument in enumerate(arguments):
             name = names[index] if index < len(names) else argument.name_hint or f"p{index}"
-            var = Var(name, argument.type, span=Span.of(argument.location), type=argument.type)
+            var = Var(name, argument.type, span=span_of(argument.location), type=argument.type)
             self.values[argument] = var
             found.append(var)
         return found
@@ -365,7 +365,7 @@ def _ordered(block: Block) -> set[Operation]:
 
 
 def _span(op: Operation) -> AnySpan:
-    return Span.of(op.location)
+    return span_of(op.location)
 
 
 def _names(op: FuncOp) -> list[str]:

@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
+import typing
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whence.frontends.relay.expr import Call as Call
 from whence.frontends.relay.expr import Clause as Clause
@@ -41,9 +42,10 @@ from whence.relay.composed import COMPOSED
 from whence.relay.composed import var as var
 from whence.relay.module import IRModule as IRModule
 from whence.relay.namespaces import NAMESPACES
+from whence.relay.scope_builder import ScopeBuilder as ScopeBuilder
 from whence.relay.spans import SIBuilder as SIBuilder
 from whence.relay.spans import set_span as set_span
-from whence.relay.type_names import Any as Any_
+from whence.relay.type_names import Any as Any
 from whence.relay.type_names import FuncType as FuncType
 from whence.relay.type_names import GlobalTypeVar as GlobalTypeVar
 from whence.relay.type_names import RefType as RefType
@@ -72,9 +74,7 @@ _HOMES = {
 _MODULES = ("analysis", "transform", "dataflow_pattern", "prelude", "vm")
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Any":
-        return Any_
+def __getattr__(name: str) -> typing.Any:
     if name in NAMESPACES:
         return NAMESPACES[name]
     if name in COMPOSED:

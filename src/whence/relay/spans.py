@@ -24,8 +24,8 @@ def set_span(sym: Any, node_source_name: Any) -> Any:
     Does nothing when span filling is off (`relay.frontend.fill_span`, TVM_SPANFILLING=0).
     Raises TypeError for anything else.
     """
-    given: Any = cast(Any, sym)
-    items = cast("Sequence[Any]", given) if isinstance(sym, list | tuple) else ()
+    given: Any = sym
+    items = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else ()
     if any(isinstance(one, Expr | TupleWrapper) for one in items):
         for one in items:
             set_span(one, node_source_name)

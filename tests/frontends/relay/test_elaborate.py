@@ -15,13 +15,14 @@ from whence.frontends.relay.expr import Program, post_order
 from whence.frontends.relay.view import view
 from whence.passes.relay.analysis.structure import structural_equal as same_ops
 from whence.provenance.audit import check_located
+from whence.provenance.span import layer_names
 
 PROGRAMS = {
     "shared": "fn (%x: int32) { %0 = add(%x, %x); multiply(%0, %0) }",
     "lets": "fn (%x: int32) { let %a = %x + 1; let %b = %a * %a; %b - %a }",
     "branches": "fn (%c: bool, %x: int32) { if (%c) { let %a = %x + 1; %a } else { %x } }",
     "closures": "fn (%x: int32) { let %f = fn (%y: int32) { %x + %y }; %f(%f(1)) }",
-    "recursion": "fn (%x: int32) { let %f = fn (%n: int32) -> int32 { if (%n < 1) { 0 } else { %f(%n - 1) } }; %f(%x) }",
+    "recursion": "fn (%x: int32) { let %f = fn (%n: int32) -> int32 { if (%n < 1) { 0 } else { %f(%n-1) } }; %f(%x) }",
     "references": "fn (%x: int32) { let %r = ref(%x); let %u = ref_write(%r, 3); let %y = ref_read(%r); %y + 1 }",
     "tuples": "fn (%x: int32) { let %t = (%x, (%x, 1f)); (%t.1, %t.0) }",
     "several results": "fn (%x: Tensor[(4,), int32]) { let %t = split(%x, indices_or_sections=2); (%t.1, %t.0) }",
@@ -116,9 +117,11 @@ def test_deep_programs_need_no_recursion() -> None:
 def test_expressions_without_spans_get_names() -> None:
     x = relay.var("x", shape=(2,))
     module = relay.IRModule.from_expr(relay.exp(relay.exp(x))).module
-    names = [str(op.location) for op in module.walk() if isinstance(op, ExpOp)]
-    assert names == ['loc("exp_0")', 'loc("exp_1")']
+    names = [layer_names(op.location) for op in module.walk() if isinstance(op, ExpOp)]
+    assert names == [("exp_0",), ("exp_1",)]
     assert not any(isinstance(op.location, UnknownLoc) for op in module.walk() if op is not module)
+    # Nobody wrote them, so they are not shown as spans.
+    assert [node.span for node in post_order(view(module).functions["main"])] == [None] * 6
 
 
 def test_spans_become_locations_and_back() -> None:

@@ -43,7 +43,7 @@ def test_both_ways(name: str):
     assert structural_equal(fromtext(astext(made)), made, spans=spans)
     typed = view(elaborate(made))
     again = fromtext(astext(typed))
-    assert structural_equal(again, typed, spans=True)
+    assert structural_equal(again, typed, spans=spans)
     assert astext(again, annotate=lambda _: "") == astext(typed, annotate=lambda _: "")
 
 

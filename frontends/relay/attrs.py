@@ -1,0 +1,37 @@
+"""The attributes of a call, which are found by name as in TVM: `call.attrs.data_layout`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ...dialects.relay import OPERATORS
+from ...dialects.relay.attributes import to_python
+from ...dialects.relay.operator import Operator
+
+
+@cache
+def _operators() -> dict[str, type[Operator]]:
+    return {cls.name.removeprefix("relay."): cls for cls in OPERATORS}
+
+
+class Attrs(dict[str, Any]):
+    """The attributes that were given to an operator; as Python attributes also those left out, with their defaults."""
+
+    def __init__(self, op: str, given: Mapping[str, Any]):
+        super().__init__(given)
+        self._op = op
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        operator = _operators().get(self._op)
+        if operator is None:
+            raise AttributeError(f"{self._op}: expected an operator, got attribute {name} of something else")
+        declared = operator.declared_attributes()
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise AttributeError(f"{self._op}: expected an attribute among {known}, got {name}")
+        default = declared[name].default_value
+        return None if default is None else to_python(default)

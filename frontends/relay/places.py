@@ -1,0 +1,54 @@
+"""Where expressions are: their spans as locations and back, and names for those that have none."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, NameLoc
+
+from ...provenance.span import SequentialSpan, Span, is_known, layer_location, leaves
+from ...support.context import spans_enabled
+from .expr import AnySpan, Expr
+
+UNWRITTEN = "<expression>"
+"""The file of layers that got their names here: nobody wrote a span, so none is shown."""
+
+
+def location_of(span: AnySpan) -> LocationAttr:
+    """The location of a span; unknown without one."""
+    return span.location if span is not None else UNKNOWN_LOC
+
+
+def span_of(location: LocationAttr) -> AnySpan:
+    """The span of a location, without what nobody wrote."""
+    written = [leaf for leaf in leaves(location) if not _is_unwritten(leaf)]
+    if len(written) == 1:
+        return Span.of(written[0])
+    return SequentialSpan(written) if written else None
+
+
+def _is_unwritten(leaf: LocationAttr) -> bool:
+    inner = leaf.location if isinstance(leaf, NameLoc) else None
+    return isinstance(inner, FileLineColLoc) and inner.filename.data == UNWRITTEN
+
+
+class Places:
+    """The locations of one program's expressions."""
+
+    def __init__(self) -> None:
+        self._count: Counter[str] = Counter()
+        self._spans = spans_enabled()
+
+    def of(self, expr: Expr, name: str) -> LocationAttr:
+        """The location of an expression; without a span that of `name` and how many had it before: `nn.dense_0`."""
+        if expr.span is None:
+            self._count[name] += 1
+            name = f"{name}_{self._count[name] - 1}"
+        return self.named(expr.span, name)
+
+    def named(self, span: AnySpan, name: str) -> LocationAttr:
+        """The location of a span; without one that of a name which is unique already."""
+        if not self._spans:
+            return UNKNOWN_LOC
+        given = location_of(span)
+        return given if is_known(given) else layer_location(name, UNWRITTEN, 0)

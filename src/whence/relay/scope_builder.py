@@ -1,0 +1,86 @@
+"""Lets and branches in the order in which a person writes them, TVM's `ScopeBuilder`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from whence.frontends.relay.expr import Expr, If, Let, Var
+from whence.relay.builders import as_expr
+from whence.support.errors import FrontendError
+
+
+@dataclass
+class _Scope:
+    lets: list[tuple[Var, Expr]] = field(default_factory=lambda: list[tuple[Var, Expr]]())
+    result: Expr | None = None
+    branches: tuple[Expr, Expr] | None = None
+    """What an `if_scope` inside was about, and gives; its `else_scope` has to follow."""
+
+    def value(self) -> Expr:
+        if self.result is None:
+            raise FrontendError("ScopeBuilder: expected a `ret` in every scope, got one without")
+        body = self.result
+        for var, value in reversed(self.lets):
+            body = Let(var, value, body)
+        return body
+
+
+class ScopeBuilder:
+    """Collects lets, and what a scope gives.
+
+    >>> sb = relay.ScopeBuilder()
+    >>> with sb.if_scope(cond):
+    ...     one = sb.let("one", relay.const(1))
+    ...     sb.ret(one)
+    >>> with sb.else_scope():
+    ...     sb.ret(x)
+    >>> func = relay.Function([cond, x], sb.get())
+    """
+
+    def __init__(self) -> None:
+        self._scopes = [_Scope()]
+
+    def let(self, var: Var | str | tuple[str, Attribute], value: Any) -> Var:
+        """Bind a value in the current scope; returns the variable."""
+        if isinstance(var, tuple):
+            var = Var(*var)
+        elif isinstance(var, str):
+            var = Var(var)
+        self._scopes[-1].lets.append((var, as_expr(value)))
+        return var
+
+    def ret(self, value: Any) -> None:
+        """What the current scope gives."""
+        if self._scopes[-1].result is not None:
+            raise FrontendError("ScopeBuilder: expected one `ret` in a scope, got two")
+        self._scopes[-1].result = as_expr(value)
+
+    @contextmanager
+    def if_scope(self, cond: Expr) -> Generator[None]:
+        """The scope of what holds if `cond` does; an `else_scope` has to follow."""
+        self._scopes.append(_Scope())
+        yield
+        scope = self._scopes.pop()
+        self._scopes[-1].branches = (cond, scope.value())
+
+    @contextmanager
+    def else_scope(self) -> Generator[None]:
+        """The scope of what holds otherwise: the two give what the scope around them gives."""
+        around = self._scopes[-1]
+        if around.branches is None:
+            raise FrontendError("ScopeBuilder: expected an `if_scope` before an `else_scope`, got none")
+        cond, taken = around.branches
+        around.branches = None
+        self._scopes.append(_Scope())
+        yield
+        scope = self._scopes.pop()
+        self.ret(If(cond, taken, scope.value()))
+
+    def get(self) -> Expr:
+        """The expression; raises FrontendError when a scope gives nothing."""
+        return self._scopes[-1].value()
