@@ -87,13 +87,11 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
 def test_builders_compute_what_they_say(name: str) -> None:
     build, expected = CASES[name]
     found = value(build())
-    if isinstance(expected, tuple):
-        assert isinstance(found, tuple)
-        for one, other in zip(cast("list[Any]", list(found)), cast("list[Any]", list(expected)), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-    else:
-        assert found.shape == np.shape(expected)
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    several = type(expected) is tuple
+    assert (type(found) is tuple) == several
+    for one, other in zip(found, expected, strict=True) if several else [(found, expected)]:
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
 def test_every_operator_has_a_builder() -> None:

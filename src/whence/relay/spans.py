@@ -25,7 +25,7 @@ def set_span(sym: Any, node_source_name: Any) -> Any:
     Raises TypeError for anything else.
     """
     given: Any = sym
-    items = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else ()
+    items = cast("Sequence[Any]", given) if isinstance(sym, list | tuple) else ()
     if any(isinstance(one, Expr | TupleWrapper) for one in items):
         for one in items:
             set_span(one, node_source_name)
