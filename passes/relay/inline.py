@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, LocationAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...provenance.ledger import current_ledger
+from ...provenance.match import arguments_in
 from ...provenance.span import fuse
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_block, unified, with_types
@@ -67,11 +68,16 @@ def put_in_place(
     return made
 
 
+def places_in(root: Operation) -> list[LocationAttr]:
+    """Where an op, the ops in it, and the arguments of its blocks come from."""
+    return [place for op in root.walk() for place in (op.location, *(one.location for one in arguments_in(op)))]
+
+
 def stand_for(
     call: Operation, made: Sequence[Operation], values: Sequence[SSAValue], reason: str, pattern: str
 ) -> None:
     """Erase a call, `if` or match, in whose place ops were put before it; `values` are its results from now on."""
-    before = [*(op.location for op in call.walk()), *(op.location for op in made)]
+    before = [*places_in(call), *(op.location for op in made)]
     # What gives a result does what the call did; the rest is what it was in the function.
     new = set(made)
     for owner in {value.owner: None for value in values}:

@@ -20,7 +20,6 @@ from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import Stateful
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
 from .analysis.purity import mark_calls
 from .analysis.traversal import functions_of
@@ -186,9 +185,6 @@ class _Evaluator:
         for inner in moved:
             inner.detach()
             home.insert_op_before(inner, op)
-        if (ledger := current_ledger()) is not None:
-            places = [argument.location for argument in block.args]
-            ledger.record("Take", removed=[op.name], before=[op.location, *places], reason=reason)
         stand_for(op, moved, values, reason, "Take")
 
     def _invoke(self, op: InvokeOp) -> bool:
