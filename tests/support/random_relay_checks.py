@@ -106,8 +106,14 @@ class Checker:
     def wants(self, name: str) -> bool:
         return not self.only or self.only == name
 
-    def check(self, levels: Iterable[int] = (), names: Iterable[str] = tuple(PASSES), lowered: Iterable[int] = LEVELS):
-        """Everything, with the program compiled at `levels`. Raises Failure."""
+    def check(
+        self,
+        levels: Iterable[int] = (),
+        names: Iterable[str] = tuple(PASSES),
+        pipelines: Iterable[int] = LEVELS,
+        spans: bool = True,
+    ) -> None:
+        """Everything, or a part of it, with the program compiled at `levels`. Raises Failure."""
         if self.wants("view"):
             self._view()
         if self.wants("text"):
@@ -117,10 +123,10 @@ class Checker:
                 self._passes(f"pass {name}", [name])
         if self.wants("partition"):
             self._passes("partition", [f"relay-{name}" for name in EXTERNAL])
-        for level in lowered:
+        for level in pipelines:
             if self.wants(f"pipeline {level}"):
                 self._pipeline(level)
-        if self.wants("spans"):
+        if spans and self.wants("spans"):
             self._without_spans()
         for level in levels:
             if self.wants(f"compile {level}"):
@@ -245,6 +251,8 @@ def leaves(value: Any) -> list[tuple[str, Any]]:
         elif isinstance(one, tuple):
             found.append((where, len(one)))
             stack += [(f"{where}.{k}", field) for k, field in enumerate(one)]
+        elif callable(one):
+            found.append((where, "a function"))
         else:
             found.append((where, one if isinstance(one, np.ndarray | np.generic) else np.asarray(one)))
     return found
