@@ -9,7 +9,7 @@ import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from relay_examples import ROWS
@@ -249,12 +249,13 @@ def leaves(value: Any) -> list[tuple[str, Any]]:
             found.append((where, one.name))
             stack += [(f"{where}.{one.name}{k}", field) for k, field in enumerate(one.fields)]
         elif isinstance(one, tuple):
-            found.append((where, len(one)))
-            stack += [(f"{where}.{k}", field) for k, field in enumerate(one)]
+            fields = cast("tuple[Any, ...]", one)
+            found.append((where, len(fields)))
+            stack += [(f"{where}.{k}", field) for k, field in enumerate(fields)]
         elif callable(one):
             found.append((where, "a function"))
         else:
-            found.append((where, one if isinstance(one, np.ndarray | np.generic) else np.asarray(one)))
+            found.append((where, np.asarray(cast(Any, one))))
     return found
 
 
