@@ -138,8 +138,10 @@ class Match:
     def on_removal(self, op: Operation) -> None:
         self.replacing = False
         if self.inserted.pop(id(op), None) is None:
-            nested = [inner.location for inner in op.walk() if inner is not op] if op.regions else []
-            nested += self.arguments.get(id(op), ())
+            nested = list(self.arguments.get(id(op), ()))
+            for inner in op.walk() if op.regions else ():
+                nested += [inner.location] if inner is not op else []
+                nested += [argument.location for argument in arguments_in(inner)]
             self.erased[id(op)] = _Erased(op, op.location, tuple(op.operands), nested)
 
     def clear(self) -> None:

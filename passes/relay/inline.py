@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, LocationAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -68,13 +68,16 @@ def put_in_place(
     return made
 
 
+def places_in(root: Operation) -> list[LocationAttr]:
+    """Where an op, the ops in it, and the arguments of its blocks come from."""
+    return [place for op in root.walk() for place in (op.location, *(one.location for one in arguments_in(op)))]
+
+
 def stand_for(
     call: Operation, made: Sequence[Operation], values: Sequence[SSAValue], reason: str, pattern: str
 ) -> None:
     """Erase a call, `if` or match, in whose place ops were put before it; `values` are its results from now on."""
-    gone = list(call.walk())
-    before = [op.location for op in (*gone, *made)]
-    before += [argument.location for op in gone for argument in arguments_in(op)]
+    before = [*places_in(call), *(op.location for op in made)]
     # What gives a result does what the call did; the rest is what it was in the function.
     new = set(made)
     for owner in {value.owner: None for value in values}:
@@ -87,7 +90,7 @@ def stand_for(
     if (ledger := current_ledger()) is not None:
         ledger.record(
             pattern,
-            removed=[op.name for op in gone],
+            removed=[op.name for op in call.walk()],
             created=[op.name for op in made],
             before=before,
             after=[op.location for op in made],

@@ -89,9 +89,7 @@ def test_builders_compute_what_they_say(name: str) -> None:
     found = value(build())
     several = name == "mean and variance"
     assert isinstance(found, tuple) == several
-    pairs: list[tuple[Any, Any]] = (
-        list(zip(cast(Any, found), expected, strict=True)) if several else [(found, expected)]
-    )
+    pairs: list[tuple[Any, Any]] = list(zip(found, expected, strict=True)) if several else [(found, expected)]
     for one, other in pairs:
         assert np.shape(one) == np.shape(other)
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -51,7 +51,8 @@ _SMOOTH: dict[str, tuple[float, float, Callable[[float], float]]] = {
 def smooth(name: str, d: Draw) -> Value:
     low, high, function = _SMOOTH[name]
     x = d.tensor(FLOATS, low=low, high=high)
-    ends = sorted((function(max(low, x.low)), function(min(high, x.high)), function(max(low, min(high, 0.0)))))
+    points = (min(max(point, low), high) for point in (x.low, 0.0, x.high))
+    ends = sorted(map(function, points))
     return d.emit(_call(name)(x.expr), ends[0], ends[-1], exact=False)
 
 

@@ -115,7 +115,7 @@ def split(d: Draw) -> None:
 def strided_slice(d: Draw) -> Value:
     x = d.tensor(EVERY, (1, 4), empty=False)
     axes = sorted(d.dice.sample(range(x.rank), d.dice.randint(1, x.rank)))
-    begin, end, strides = [], list[int](), list[int]()
+    begin, end, strides = list[int](), list[int](), list[int]()
     for axis in axes:
         n = x.shape[axis]
         first, last = sorted((d.dice.randint(0, n), d.dice.randint(0, n)))

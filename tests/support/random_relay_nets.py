@@ -121,7 +121,7 @@ def bias_add(d: Draw) -> Value:
 
 def batch_norm(d: Draw) -> Value:
     x = d.tensor(_REAL, (2, 4), empty=False)
-    axis = d.choice((1, 1, -1))
+    axis: int = d.choice((1, 1, -1))
     n = x.shape[axis]
     gamma, beta, mean = (weight(d, (n,), x.dtype) for _ in range(3))
     variance = d.fresh((n,), x.dtype, 0.5, 2.0, constant=0.7)

@@ -28,7 +28,7 @@ def random_program(seed: int, size: int = 12) -> Sample:
     """A program of about `size` steps; the same for the same seed."""
     d = Language(seed, size)
     if not d.plain:
-        for name in d.dice.sample(tuple(GENERIC), d.dice.randint(1, 3)):
+        for name in d.dice.sample(tuple(GENERIC), d.dice.randint(1, 1 + size // 5)):
             GENERIC[name](d, name)
     d.use_type(adt_type("List", [INT]))
     if not d.plain and d.chance(0.6):

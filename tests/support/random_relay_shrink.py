@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from random_relay_checks import Checker, Failure, printed
@@ -31,7 +32,6 @@ from whence.frontends.relay.expr import (
     Program,
     RefRead,
     Tuple,
-    TupleGetItem,
     Var,
     children,
     free_vars,
@@ -99,6 +99,7 @@ def write(folder: Path, name: str, candidate: Candidate, failure: Failure, seed:
 
 def _shorter(candidate: Candidate) -> Iterator[Candidate]:
     """Programs that are shorter than one, the shortest first."""
+    yield from _without_a_function(candidate)
     main = candidate.program.functions["main"]
     nodes = list(post_order(main.body))
     params = set(main.params)
@@ -115,6 +116,15 @@ def _shorter(candidate: Candidate) -> Iterator[Candidate]:
                 body = substituted(function.body, {node: other})
                 if set(free_vars(body)) <= set(function.params):
                     yield _with(candidate, name, replace(function, body=body))
+
+
+def _without_a_function(candidate: Candidate) -> Iterator[Candidate]:
+    functions = candidate.program.functions
+    for name in functions.keys() - {"main"}:
+        left = {other: function for other, function in functions.items() if other != name}
+        nodes = (node for function in left.values() for node in post_order(function.body))
+        if not any(isinstance(node, GlobalVar) and node.name_hint == name for node in nodes):
+            yield Candidate(Program(left, dict(candidate.program.types)), candidate.inputs)
 
 
 def _simpler(node: Expr, program: Program) -> Iterator[Expr]:
@@ -150,16 +160,15 @@ def _simpler(node: Expr, program: Program) -> Iterator[Expr]:
             pass
     if not isinstance(node, RefRead) and (simple := _plain(node.type)) is not None:
         yield simple
-    if isinstance(node, Tuple | TupleGetItem) and node.type is not None:
-        return
 
 
 def _plain(type_: Attribute | None) -> Expr | None:
     """The simplest value of a type; None for functions, references and what is open."""
     if isinstance(type_, TensorType):
-        if -1 in type_.get_shape() or any(extent < 0 for extent in type_.get_shape()):
+        tensor = cast("TensorType[Attribute]", type_)
+        if any(extent < 0 for extent in tensor.get_shape()):
             return None
-        return Constant(np.ones(type_.get_shape(), numpy_dtype(type_.element_type)))
+        return Constant(np.ones(tensor.get_shape(), numpy_dtype(tensor.element_type)))
     if (fields := fields_of(type_) if type_ is not None else None) is not None:
         values = [_plain(field) for field in fields]
         return None if any(value is None for value in values) else Tuple([v for v in values if v is not None])
@@ -170,7 +179,7 @@ def _plain(type_: Attribute | None) -> Expr | None:
 
 
 def _with(candidate: Candidate, name: str, function: Function) -> Candidate:
-    """The program with another function, and without what nobody reads then."""
+    """The program with another function; a `@main` without the parameters that it does not read."""
     functions = {**candidate.program.functions, name: function}
     inputs = list(candidate.inputs)
     if name == "main":
@@ -178,10 +187,4 @@ def _with(candidate: Candidate, name: str, function: Function) -> Candidate:
         kept = [k for k, param in enumerate(function.params) if param in read]
         functions["main"] = replace(function, params=[function.params[k] for k in kept])
         inputs = [inputs[k] for k in kept]
-    needed, stack = set[str](), ["main"]
-    while stack:
-        if (one := stack.pop()) not in needed:
-            needed.add(one)
-            stack += [node.name_hint for node in post_order(functions[one].body) if isinstance(node, GlobalVar)]
-    used = {key: value for key, value in functions.items() if key in needed}
-    return Candidate(Program(used, dict(candidate.program.types)), inputs)
+    return Candidate(Program(functions, dict(candidate.program.types)), inputs)

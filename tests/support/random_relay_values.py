@@ -66,7 +66,7 @@ class Value:
     @property
     def dtype(self) -> str:
         """TVM's name of the dtype of a tensor; "" for another value."""
-        return dtype_name(self.type.element_type) if isinstance(self.type, TensorType) else ""
+        return dtype_of(self.type)
 
     @property
     def is_float(self) -> bool:
@@ -85,9 +85,14 @@ class Value:
         return max(abs(self.low), abs(self.high))
 
 
+def dtype_of(type_: Attribute) -> str:
+    """TVM's name of the dtype of a tensor type; "" for another type."""
+    return dtype_name(cast("TensorType[Attribute]", type_).element_type) if isinstance(type_, TensorType) else ""
+
+
 def limits(type_: Attribute) -> tuple[float, float, bool]:
     """Bounds and exactness of what came from another scope."""
-    dtype = dtype_name(type_.element_type) if isinstance(type_, TensorType) else ""
+    dtype = dtype_of(type_)
     low = 0.0 if dtype in ("uint8", "bool") else -LIMIT
     return low, 1.0 if dtype == "bool" else LIMIT, dtype not in FLOATS
 
@@ -283,9 +288,8 @@ class Draw:
         """The value of an expression of operators, new in the scope; one with too many elements is redrawn."""
         expr = found.astuple() if isinstance(found, relay.TupleWrapper) else cast(Expr, found)
         type_ = self.type_of(expr)
-        if isinstance(type_, TensorType):
-            dtype = dtype_name(type_.element_type)
-            if int(np.prod(type_.get_shape())) > ELEMENTS:
+        if dtype := dtype_of(type_):
+            if int(np.prod(cast("TensorType[Attribute]", type_).get_shape())) > ELEMENTS:
                 raise Redraw
             exact = dtype not in FLOATS if exact is None or dtype not in FLOATS else exact
             if dtype in INTEGERS and not (np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max):
