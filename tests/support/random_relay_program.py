@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from random_relay_language import BOOL, CONSTRUCTORS, INT, A, B, Language, first_order
+from random_relay_language import Language
+from random_relay_types import BOOL, CONSTRUCTORS, INT, A, B, first_order
 from random_relay_values import Array, Redraw, Value, limits
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute
