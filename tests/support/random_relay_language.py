@@ -45,6 +45,8 @@ class Language(Draw):
     def __init__(self, seed: int, size: int = 12):
         super().__init__(seed)
         self.plain = self.chance(0.25)
+        if self.plain and self.chance(0.7):
+            self.lets = 0.0
         self.size_left = size
         self.depth = 0
         self.busy = False
@@ -340,7 +342,8 @@ def create(d: Language) -> Value:
 
 
 def _reference(d: Language) -> Value:
-    return d.choice(d.visible(lambda value: isinstance(value.type, RefType)))
+    found = d.visible(lambda value: isinstance(value.type, RefType))
+    return d.choice(found) if found else create(d)
 
 
 def read(d: Language) -> Value:
@@ -440,8 +443,10 @@ STEPS: tuple[Step, ...] = (
     polymorphic,
     polymorphic,
     create,
+    create,
     read,
     read,
+    write,
     write,
     write,
     built,

@@ -31,7 +31,6 @@ def random_program(seed: int, size: int = 12) -> Sample:
     if not d.plain:
         for name in d.dice.sample(tuple(GENERIC), d.dice.randint(1, 1 + size // 5)):
             GENERIC[name](d, name)
-    d.use_type(adt_type("List", [INT]))
     if not d.plain and d.chance(0.6):
         for _ in range(d.dice.randint(1, 2)):
             try:
