@@ -20,7 +20,7 @@ from whence.runtime.flow import Adt
 
 SIZE = 4
 PROGRAMS = 60
-CHUNKS = 20
+CHUNKS = 30
 PARTS = 8
 COMPILED = 30
 """One program in so many."""

@@ -257,7 +257,7 @@ def leaves(value: Any) -> list[tuple[str, Any]]:
         elif callable(one):
             found.append((where, "a function"))
         else:
-            found.append((where, np.asarray(cast(Any, one))))
+            found.append((where, np.asarray(one)))
     return found
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import random_relay_elementwise
 import random_relay_layout
 import random_relay_nets
-from random_relay_values import FLOATS, INTEGERS, LIMIT, Draw, Redraw, Value, limits, scalar
-from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, TupleType
+from random_relay_types import BOOL, CONSTRUCTORS, DATA, INT, applied, first_order, inputs_of, parts
+from random_relay_values import FLOATS, INTEGERS, LIMIT, Draw, Redraw, Value, limits
+from xdsl.dialects.builtin import FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute
 
 from whence import relay
@@ -19,7 +20,6 @@ from whence.dialects.relay.types import (
     AdtType,
     Forall,
     RefType,
-    TypeVar,
     adt_type,
     fields_of,
     function_type,
@@ -27,7 +27,7 @@ from whence.dialects.relay.types import (
     substituted,
     tuple_type,
 )
-from whence.frontends.relay.expr import Constructor, Expr, Function, Pattern, TypeData, Var, pattern_vars
+from whence.frontends.relay.expr import Constructor, Expr, Function, Pattern, Var, pattern_vars
 
 Step = Callable[["Language"], object]
 
@@ -35,33 +35,8 @@ OPERATORS = {**random_relay_elementwise.RECIPES, **random_relay_layout.RECIPES, 
 _FAMILIES = tuple(
     tuple(module.RECIPES) for module in (random_relay_elementwise, random_relay_layout, random_relay_nets)
 )
-INT, BOOL = scalar("int32"), scalar("bool")
 DEPTH = 3
 """How deep scopes nest."""
-
-
-def _type_var(name: str) -> TypeVar:
-    return TypeVar(StringAttr(name))
-
-
-A, B = _type_var("A"), _type_var("B")
-
-
-def _data(name: str, params: Sequence[str], constructors: dict[str, Sequence[Attribute]]) -> TypeData:
-    made = [Constructor(one, list(inputs), name, tag) for tag, (one, inputs) in enumerate(constructors.items())]
-    return TypeData(name, list(params), made)
-
-
-DATA = {
-    data.header: data
-    for data in (
-        _data("List", "A", {"Cons": (A, adt_type("List", [A])), "Nil": ()}),
-        _data("Option", "A", {"Some": (A,), "None": ()}),
-        _data("Tree", "A", {"Leaf": (), "Node": (adt_type("Tree", [A]), A, adt_type("Tree", [A]))}),
-        _data("Figure", "", {"Point": (), "Circle": (scalar("float32"),), "Box": (scalar("float32"), INT)}),
-    )
-}
-CONSTRUCTORS = {one.name_hint: one for data in DATA.values() for one in data.constructors}
 
 
 class Language(Draw):
@@ -70,6 +45,8 @@ class Language(Draw):
     def __init__(self, seed: int, size: int = 12):
         super().__init__(seed)
         self.plain = self.chance(0.25)
+        if self.plain and self.chance(0.7):
+            self.lets = 0.0
         self.size_left = size
         self.depth = 0
         self.busy = False
@@ -207,33 +184,6 @@ class Language(Draw):
                 return self.body(found), found.type
         finally:
             self.depth -= 1
-
-
-def parts(type_: Attribute) -> list[Attribute]:
-    """A type, and what it is made of."""
-    found, stack = list[Attribute](), [type_]
-    while stack:
-        one = stack.pop()
-        found.append(one)
-        match one:
-            case TupleType():
-                stack += one.types.data
-            case FunctionType():
-                stack += [*one.inputs.data, *one.outputs.data]
-            case RefType():
-                stack.append(one.value)
-            case AdtType():
-                stack += one.arguments.data
-            case Forall():
-                stack.append(one.body)
-            case _:
-                continue
-    return found
-
-
-def first_order(type_: Attribute) -> bool:
-    """Whether a value can be compared: there is no function, reference or type variable in it."""
-    return not any(isinstance(one, FunctionType | Forall | RefType | TypeVar) for one in parts(type_))
 
 
 # Steps.
@@ -392,7 +342,8 @@ def create(d: Language) -> Value:
 
 
 def _reference(d: Language) -> Value:
-    return d.choice(d.visible(lambda value: isinstance(value.type, RefType)))
+    found = d.visible(lambda value: isinstance(value.type, RefType))
+    return d.choice(found) if found else create(d)
 
 
 def read(d: Language) -> Value:
@@ -409,12 +360,6 @@ def write(d: Language) -> Value:
 # Data types.
 
 
-def inputs_of(constructor: Constructor, type_: AdtType) -> list[Attribute]:
-    """What a constructor of a type takes."""
-    given = dict(zip(DATA[constructor.belong_to].type_vars, type_.arguments, strict=True))
-    return [substituted(one, given) for one in constructor.inputs]
-
-
 def construct(d: Language, type_: AdtType, depth: int = 0) -> Value:
     name = type_.definition.string_value()
     options = DATA[name].constructors
@@ -423,11 +368,6 @@ def construct(d: Language, type_: AdtType, depth: int = 0) -> Value:
     constructor: Constructor = d.choice(options)
     fields = [d.make(one, depth + 1).expr for one in inputs_of(constructor, type_)]
     return d.node(applied(constructor, fields, type_), type_)
-
-
-def applied(constructor: Constructor, fields: Sequence[Expr], type_: AdtType) -> relay.Call:
-    """A call of a constructor, with the types that its fields alone do not tell."""
-    return relay.Call(constructor, fields, type_args=list(type_.arguments))
 
 
 def built(d: Language) -> Value:
@@ -503,8 +443,10 @@ STEPS: tuple[Step, ...] = (
     polymorphic,
     polymorphic,
     create,
+    create,
     read,
     read,
+    write,
     write,
     write,
     built,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from random_relay_language import BOOL, CONSTRUCTORS, INT, A, B, Language, first_order
+from random_relay_language import Language
+from random_relay_types import BOOL, CONSTRUCTORS, INT, A, B, first_order
 from random_relay_values import Array, Redraw, Value, limits
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute
@@ -30,7 +31,6 @@ def random_program(seed: int, size: int = 12) -> Sample:
     if not d.plain:
         for name in d.dice.sample(tuple(GENERIC), d.dice.randint(1, 1 + size // 5)):
             GENERIC[name](d, name)
-    d.use_type(adt_type("List", [INT]))
     if not d.plain and d.chance(0.6):
         for _ in range(d.dice.randint(1, 2)):
             try:

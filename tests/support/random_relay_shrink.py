@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 from random_relay_checks import Checker, Failure, printed
-from random_relay_language import DATA, first_order
+from random_relay_types import DATA, first_order
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 

@@ -110,6 +110,8 @@ class Draw:
         self.bindings: list[list[tuple[Var, Expr]]] = [[]]
         """The lets of the scopes."""
         self.operators: set[str] = set()
+        self.lets = 0.35
+        """How likely a value is named by a let."""
         self.closed = False
         """Whether what is drawn cannot read arguments of `@main`."""
         self._types: dict[Expr, Attribute] = {}
@@ -300,7 +302,7 @@ class Draw:
 
     def add(self, value: Value) -> Value:
         """A value in scope: a node of the graph, or with some probability named by a let."""
-        if self.chance(0.35):
+        if self.chance(self.lets):
             value = self.bind(value)
         self.scopes[-1].append(value)
         return value
