@@ -70,8 +70,10 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
 def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...] | tuple[float, ...]:
     """The inverse of `to_attribute`."""
     match attribute:
-        case DenseArrayBase():
+        case DenseArrayBase(elt_type=IntegerType()):
             return numbers_of(cast(Ints, attribute))
+        case DenseArrayBase():
+            return tuple(cast(Reals, attribute).get_values())
         case IntegerAttr():
             return bool(attribute.value.data) if attribute.type == i1 else attribute.value.data
         case FloatAttr():

@@ -29,7 +29,8 @@ def imports(path: Path) -> Iterator[Path]:
 
 
 def reached(start: Path) -> set[Path]:
-    found, left = set[Path](), list(start.rglob("*.py"))
+    # What compilers of others make is not kept.
+    found, left = set[Path](), [path for path in start.rglob("*.py") if "external" not in path.parts]
     while left:
         path = left.pop()
         if path not in found:
