@@ -266,9 +266,9 @@ class _Viewer:
         target = self._functions.get(name)
         made = Call(GlobalVar(name), self.args(op.arguments))
         if target is not None:
-            made.op.type = function_type(
-                target.type_names(), target.function_type.inputs.data, target.function_type.outputs.data[0]
-            )
+            outputs = target.function_type.outputs.data
+            output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
+            made.op.type = function_type(target.type_names(), target.function_type.inputs.data, output)
             if target.primitive is not None:
                 if name not in self._primitive:
                     self._primitive[name] = self.function(target)

@@ -92,7 +92,8 @@ def write(folder: Path, name: str, candidate: Candidate, failure: Failure, seed:
             path.write_text(f"// seed {seed}\n// {failure}\n")
             return path
     path.write_text(f"// seed {seed}\n// {failure}\n{printed(module)}\n")
-    (folder / f"{name}.relay").write_text(astext(view(module)))
+    if failure.stage not in ("view", "text"):
+        (folder / f"{name}.relay").write_text(astext(view(module)))
     np.savez(folder / f"{name}.npz", *candidate.inputs)
     return path
 
