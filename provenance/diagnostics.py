@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import enumerated, expectation
 from ..support.names import shown
-from .span import leaves
+from .span import UNWRITTEN, leaves
 
 
 class LocationError(VerifyException):
@@ -27,7 +27,7 @@ def places(location: LocationAttr) -> tuple[str, ...]:
 
 def _place(leaf: LocationAttr) -> str:
     match leaf:
-        case NameLoc(desc=name, location=FileLineColLoc() as at) if not at.filename.data.startswith("<"):
+        case NameLoc(desc=name, location=FileLineColLoc() as at) if at.filename.data != UNWRITTEN:
             place = "line" if at.filename.data.endswith(".py") else "node"
             return f"layer '{shown(name.data)}', {shown(at.filename.data)} {place} {at.line.data}"
         case NameLoc(desc=name):

@@ -27,6 +27,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 _NONE = NoneAttr()
+UNWRITTEN = "<expression>"
+"""The file of layers that nobody named or wrote: expressions of Python without spans, which get names of their own."""
 _CACHE_LIMIT = 1 << 16
 _CACHED_LEAVES = 64
 

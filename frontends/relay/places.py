@@ -6,12 +6,9 @@ from collections import Counter
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, NameLoc
 
-from ...provenance.span import SequentialSpan, Span, is_known, layer_location, leaves
+from ...provenance.span import UNWRITTEN, SequentialSpan, Span, is_known, layer_location, leaves
 from ...support.context import spans_enabled
 from .expr import AnySpan, Expr
-
-UNWRITTEN = "<expression>"
-"""The file of layers that got their names here: nobody wrote a span, so none is shown."""
 
 
 def location_of(span: AnySpan) -> LocationAttr:

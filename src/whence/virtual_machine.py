@@ -41,6 +41,8 @@ def needs_machine(module: ModuleOp) -> bool:
     """Whether a module has more than tensor operators of known shapes, and calls of primitive functions."""
     primitive = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None}
     for op in module.walk():
+        if isinstance(op, TypeDataOp):
+            continue
         if isinstance(op, (*LANGUAGE, *DYNAMIC)) or (
             isinstance(op, CallOp) and op.callee.string_value() not in primitive
         ):

@@ -373,3 +373,10 @@ def test_arguments_that_do_not_fit(tmp_path: Path):
         run(listed([floats(4)]), 3)
     with pytest.raises(PipelineError, match="expected a kind among aot, debug, graph, vm, got 'tree'"):
         create_executor("tree", module)
+
+
+def test_types_that_nobody_uses_leave_a_program_static():
+    text = '#[version = "0.0.5"]\ntype Pair { Pair(int32, int32), }\ndef @main(%x: Tensor[(3,), float32]) { exp(%x) }'
+    executable = whence.compile(relay.fromtext(text))
+    assert not isinstance(executable, VirtualExecutable)
+    np.testing.assert_allclose(executable(np.zeros(3, np.float32)), np.ones(3))
