@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ..dialects.relay.core import FuncOp
 from ..dialects.te import ComputeOp
-from ..lowering.external.codegen import ExternalKernel
+from ..lowering.external.kernel import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import Instruction, instructions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from ..lowering.external.codegen import ExternalKernel
+from ..lowering.external.kernel import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.llvm_to_native.link import link
 from ..lowering.llvm_to_native.symbols import EXPECTED, in_process

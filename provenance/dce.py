@@ -6,6 +6,7 @@ from xdsl.ir import Operation, Region
 from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from .contents import places_in
 from .ledger import current_ledger
 
 
@@ -34,3 +35,11 @@ def eliminate_dead_code(region: Region) -> bool:
             op.erase()
             changed = True
     return changed
+
+
+def erase_with_contents(op: Operation, pattern: str, reason: str) -> None:
+    """Erase an op that nobody reads, and all in it; the ledger says why."""
+    if (ledger := current_ledger()) is not None:
+        ledger.record(pattern, removed=[one.name for one in op.walk()], before=places_in(op), reason=reason)
+    op.detach()
+    op.erase()

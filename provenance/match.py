@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from .builder import fill, locate_arguments
+from .contents import arguments_in
 from .dce import is_trivially_dead_when_unused
 from .ledger import Ledger, current_ledger
 from .span import fuse
@@ -68,13 +69,6 @@ def _computes_the_same(op: Operation, other: Operation) -> bool:
         and op.attributes == other.attributes
         and op.result_types == other.result_types
     )
-
-
-def arguments_in(op: Operation) -> Iterator[BlockArgument]:
-    """The arguments of the blocks of `op`."""
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.args
 
 
 def _unique(items: Iterable[Operation | Block]) -> tuple[Operation, ...]:

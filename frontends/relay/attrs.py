@@ -12,7 +12,8 @@ from ...dialects.relay.operator import Operator
 
 
 @cache
-def _operators() -> dict[str, type[Operator]]:
+def operators() -> dict[str, type[Operator]]:
+    """The operators by TVM's names, which have no `relay.`."""
     return {cls.name.removeprefix("relay."): cls for cls in OPERATORS}
 
 
@@ -26,7 +27,7 @@ class Attrs(dict[str, Any]):
     def __getattr__(self, name: str) -> Any:
         if name in self:
             return self[name]
-        operator = _operators().get(self._op)
+        operator = operators().get(self._op)
         if operator is None:
             raise AttributeError(f"{self._op}: expected an operator, got attribute {name} of something else")
         declared = operator.declared_attributes()

@@ -11,11 +11,11 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, LocationAttr, StringAttr, f64, i1, i64
 from xdsl.irdl import OptPropertyDef
 
-from ...dialects.relay import OPERATORS
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.operator import Operator
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
+from .attrs import operators
 from .expr import Constant, Expr, Op, Tuple
 
 T = TypeVar("T")
@@ -27,14 +27,9 @@ _SECTIONS = "indices_or_sections"
 """An int stands for so many equal parts, a list for where parts begin."""
 
 
-@cache
-def _by_name() -> dict[str, type[Operator]]:
-    return {cls.name.removeprefix(_PREFIX): cls for cls in OPERATORS}
-
-
 def operator_names() -> tuple[str, ...]:
     """TVM's names of all operators."""
-    return tuple(_by_name())
+    return tuple(operators())
 
 
 def name_of(cls: type[Operator]) -> str:
@@ -44,9 +39,9 @@ def name_of(cls: type[Operator]) -> str:
 
 def operator_named(name: str) -> type[Operator]:
     """The class of an operator; raises FrontendError for an unknown name."""
-    found = _by_name().get(name)
+    found = operators().get(name)
     if found is None:
-        near = difflib.get_close_matches(name, _by_name(), n=3)
+        near = difflib.get_close_matches(name, operators(), n=3)
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
         raise FrontendError(f"expected the name of an operator, got '{name}'{hint}")
     return found

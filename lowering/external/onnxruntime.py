@@ -16,8 +16,8 @@ from ...passes.relay.pattern_table import Table, register_pattern_table, registe
 from ...runtime.external import ExternalFunction
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
-from .codegen import register_external_codegen
 from .onnx_export import EXPORTED, export, exports
+from .registry import register_external_codegen
 
 NAME = "onnxruntime"
 

@@ -12,11 +12,12 @@ from xdsl.traits import IsTerminator, SymbolOpInterface
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
 from ...dialects.relay.binding import Flavour, LetOp
+from ...dialects.relay.grouping import bind
 from ...dialects.relay.references import RefCreateOp
-from ...provenance.ledger import current_ledger
+from ...provenance.dce import erase_with_contents
 from .analysis.purity import is_pure, mark_calls
 from .analysis.traversal import is_binding, post_order
-from .let_blocks import bind, dissolve, keep_outputs, move_before
+from .let_blocks import dissolve, keep_outputs, move_before
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class DeadCodeEliminationPass(ModulePass):
             if rest:
                 op = rest.pop()
                 if self._is_dead(op):
-                    _erase(op, "nobody reads its result" if op.results else "it has no effect")
+                    erase_with_contents(op, "DeadCode", "nobody reads its result" if op.results else "it has no effect")
                     continue
                 if isinstance(op, LetOp) and op.kind is not Flavour.REC:
                     op = keep_outputs(op, [result.first_use is not None for result in op.results])
@@ -80,9 +81,9 @@ class DeadCodeEliminationPass(ModulePass):
                 continue
             stack.pop()
             if isinstance(around, LetOp) and around.block.first_op is around.block.last_op and not around.results:
-                _erase(around, "nothing is bound in it")
+                erase_with_contents(around, "DeadCode", "nothing is bound in it")
             elif around is not root and self._is_dead(around):
-                _erase(around, "nobody reads its result")
+                erase_with_contents(around, "DeadCode", "nobody reads its result")
 
     def _is_dead(self, op: Operation) -> bool:
         if any(result.first_use is not None for result in op.results):
@@ -126,17 +127,3 @@ class DeadCodeEliminationPass(ModulePass):
 
 def _reversed(op: Operation) -> list[Operation]:
     return [inner for region in op.regions for block in region.blocks for inner in block.ops]
-
-
-def _erase(op: Operation, reason: str) -> None:
-    if (ledger := current_ledger()) is not None:
-        gone = list(op.walk())
-        arguments = [a for one in gone for region in one.regions for block in region.blocks for a in block.args]
-        ledger.record(
-            "DeadCode",
-            removed=[one.name for one in gone],
-            before=[*(one.location for one in gone), *(argument.location for argument in arguments)],
-            reason=reason,
-        )
-    op.detach()
-    op.erase()

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
 from ...dialects.relay.data_types import ConstructOp, ConstructorPattern, MatchOp, TypeDataOp, VarPattern
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.tuples import TupleOp
 from ...dialects.relay.types import AdtType, Forall, adt_type
 from ...provenance.builder import LocatedBuilder
@@ -22,7 +23,6 @@ from .analysis.purity import mark_calls
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_block
 from .lambda_lift import LambdaLiftPass
-from .let_blocks import replace_uses
 from .monomorphize import monomorphize
 from .remove_unused_functions import RemoveUnusedFunctionsPass
 from .to_graph_normal_form import dissolve_all

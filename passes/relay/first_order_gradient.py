@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from ...dialects.element_types import is_integer
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import AddOp, OnesLikeOp, ZerosLikeOp
+from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.operator import Operator, element_of
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
@@ -26,7 +27,6 @@ from .analysis.traversal import functions_of
 from .cloning import clone_block
 from .gradients.site import Site
 from .gradients.table import RULES
-from .let_blocks import replace_uses
 from .local_references import forward_references
 from .to_graph_normal_form import dissolve_all
 

@@ -14,13 +14,13 @@ from ...dialects.relay.binding import Flavour, IfOp, LetOp
 from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
 from ...dialects.relay.data_types import ConstructorPattern, MatchOp, TuplePattern, VarPattern, type_data
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, yielded
+from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, RefType, fields_of, function_type, tuple_type
 from ...provenance.diagnostics import fail
 from .analysis.traversal import functions_of, inside
-from .let_blocks import replace_uses
 
 _ROUNDS = 3
 """How often the results of a function may change their types: recursion must come to an end."""

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, LocationAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp
+from ...dialects.relay.grouping import replace_uses
+from ...provenance.contents import places_in
 from ...provenance.ledger import current_ledger
-from ...provenance.match import arguments_in
 from ...provenance.span import fuse
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_block, unified, with_types
-from .let_blocks import replace_uses
 from .remove_unused_functions import erase_function, symbol_of
 
 
@@ -66,11 +66,6 @@ def put_in_place(
     )
     stand_for(call, made, values, reason, pattern)
     return made
-
-
-def places_in(root: Operation) -> list[LocationAttr]:
-    """Where an op, the ops in it, and the arguments of its blocks come from."""
-    return [place for op in root.walk() for place in (op.location, *(one.location for one in arguments_in(op)))]
 
 
 def stand_for(

@@ -13,13 +13,14 @@ from xdsl.passes import ModulePass
 from ...dialects.relay.binding import Flavour, LetOp
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from ...dialects.relay.grouping import replace_uses
 from ...provenance.builder import fill
 from ...provenance.ledger import current_ledger
 from .analysis.purity import mark_calls
 from .analysis.traversal import functions_of, post_order
 from .analysis.variables import free_type_vars, free_vars, type_variables
 from .infer_type import type_of_function
-from .let_blocks import dissolve, replace_uses
+from .let_blocks import dissolve
 
 _NAME = "lifted_name"
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects.relay.binding import Flavour, IfOp, LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.functions import FnOp, GlobalOp, YieldOp
+from ...dialects.relay.grouping import replace_uses
 from ...provenance.ledger import current_ledger
 from .analysis.traversal import post_order
-
-NAME = "x"
-"""What a binding without a name is called; the printer makes names unique."""
 
 
 def dissolve(let: LetOp, reason: str = "values are shared as they are") -> None:
@@ -35,17 +32,6 @@ def dissolve(let: LetOp, reason: str = "values are shared as they are") -> None:
     move_before(list(let.block.ops), let)
     let.detach()
     let.erase()
-
-
-def replace_uses(given: Mapping[SSAValue, SSAValue], users: Iterable[Operation] | None = None) -> None:
-    """Have ops read other values in the place of those given: all that read them, or these `users` only.
-
-    Each user is changed once, however many of the values it reads.
-    """
-    if users is None:
-        users = {use.operation: None for value in given for use in value.uses}
-    for user in users:
-        user.operands = tuple(given.get(operand, operand) for operand in user.operands)
 
 
 def keep_outputs(let: LetOp, keep: Sequence[bool]) -> LetOp:
@@ -111,50 +97,6 @@ def move_before(ops: Iterable[Operation], place: Operation) -> None:
         block.insert_op_before(op, place)
 
 
-def bind(run: Sequence[Operation], flavour: Flavour, location: LocationAttr, names: bool = True) -> LetOp:
-    """Put ops that follow one another into a let-block in their place, which yields what is read behind it.
-
-    names: give a name to the results that have none, so that each op is a binding.
-    """
-    block, place = run[0].parent, run[-1].next_op
-    assert block is not None
-    members = set(run)
-
-    needed: list[SSAValue] = []
-    users: dict[Operation, None] = {}
-    for op in run:
-        for result in op.results:
-            if names and result.name_hint is None:
-                result.name_hint = NAME
-            outside = {use.operation: None for use in result.uses if ancestor_in(use.operation, block) not in members}
-            if outside:
-                needed.append(result)
-                users |= outside
-    body = Block()
-    for op in run:
-        op.detach()
-        body.add_op(op)
-    body.add_op(YieldOp(*needed, location=location))
-    let = LetOp(flavour, body)
-    let.location = location
-    for value, output in zip(needed, let.results, strict=True):
-        output.name_hint = value.name_hint
-    replace_uses(dict(zip(needed, let.results, strict=True)), users)
-    if place is None:
-        block.add_op(let)
-    else:
-        block.insert_op_before(let, place)
-    return let
-
-
-def ancestor_in(op: Operation, block: Block) -> Operation | None:
-    """The op of `block` in which `op` stands, or is; None when it stands elsewhere."""
-    one: Operation | None = op
-    while one is not None and one.parent is not block:
-        one = one.parent_op()
-    return one
-
-
 def regions_to(op: Operation, block: Block) -> list[Region]:
     """The regions around `op`, from those of an op of `block` inwards."""
     found: list[Region] = []
@@ -208,25 +150,6 @@ def _enterable(path: list[Region], cheap: bool) -> Iterable[Region]:
         found.append(region)
     while found and isinstance(found[-1].parent, LetOp):
         found.pop()
-    return found
-
-
-def runs(
-    block: Block, ends: Callable[[Operation], bool], flavour: Callable[[Operation], Flavour]
-) -> list[list[Operation]]:
-    """The ops of a block but the last, in runs of one flavour; an op that `ends` holds for is in none."""
-    found: list[list[Operation]] = []
-    open_ = False
-    for op in block.ops:
-        if op.next_op is None:
-            break
-        if ends(op):
-            open_ = False
-        elif open_ and flavour(found[-1][0]) is flavour(op):
-            found[-1].append(op)
-        else:
-            found.append([op])
-            open_ = True
     return found
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleOp
 from ...provenance.ledger import current_ledger
-from .let_blocks import replace_uses
 
 
 def forward_references(block: Block) -> bool:

@@ -17,6 +17,7 @@ from ...dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp
+from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import Stateful
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
@@ -27,7 +28,6 @@ from .analysis.variables import free_vars
 from .constant_operands import constant_value
 from .inline import put_in_place, stand_for
 from .known_values import fits, is_seen_from
-from .let_blocks import replace_uses
 from .local_references import forward_references
 from .recursion import Recursion
 from .to_graph_normal_form import dissolve_all

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...dialects.relay.functions import GlobalOp
-from ...provenance.ledger import current_ledger
+from ...provenance.dce import erase_with_contents
 from .analysis.traversal import pre_order
 
 
@@ -42,17 +42,7 @@ def reachable(functions: dict[str, FuncOp], entry: str) -> set[str]:
 
 def erase_function(func: FuncOp, reason: str) -> None:
     """Take a function out of its module; the ledger says why."""
-    if (ledger := current_ledger()) is not None:
-        gone = list(func.walk())
-        arguments = [a for op in gone for region in op.regions for block in region.blocks for a in block.args]
-        ledger.record(
-            "UnusedFunction",
-            removed=[inner.name for inner in gone],
-            before=[*(inner.location for inner in gone), *(argument.location for argument in arguments)],
-            reason=reason,
-        )
-    func.detach()
-    func.erase()
+    erase_with_contents(func, "UnusedFunction", reason)
 
 
 @dataclass(frozen=True)

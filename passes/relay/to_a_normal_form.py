@@ -13,9 +13,10 @@ from ...dialects.relay.binding import Flavour, IfOp, LetOp
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.functions import FnOp
+from ...dialects.relay.grouping import bind, runs
 from .analysis.purity import impure_ops, mark_calls
 from .analysis.traversal import pre_order
-from .let_blocks import bind, runs, sink
+from .let_blocks import sink
 from .to_graph_normal_form import dissolve_all
 
 

@@ -12,9 +12,10 @@ from xdsl.passes import ModulePass
 from ...dialects.relay.binding import Flavour, LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.functions import GlobalOp
+from ...dialects.relay.grouping import NAME, bind, runs
 from .analysis.purity import impure_ops, mark_calls
 from .analysis.well_formed import check_scopes
-from .let_blocks import NAME, bind, regions_to, runs, sink
+from .let_blocks import regions_to, sink
 from .to_a_normal_form import scopes
 
 

@@ -16,7 +16,7 @@ from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
 from whence.input_shapes import InputShapes, input_shapes_of
 from whence.lowering.cache import KernelCache
-from whence.lowering.external.codegen import split_target
+from whence.lowering.external.registry import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
 from whence.passes.pipelines import preparation, run_passes

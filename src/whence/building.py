@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.lowering.cache import KernelCache, decode, encode
-from whence.lowering.external.codegen import compile_externals, external_codegen
+from whence.lowering.external.kernel import ExternalKernel
+from whence.lowering.external.registry import external_codegen
 from whence.lowering.kernel.draft import draft_kernel
 from whence.lowering.kernel.key import code_key, kernel_key
 from whence.lowering.kernel.record import Kernel
@@ -87,7 +88,7 @@ def build(
 
         run_passes(module, shared, ledger=ledger, audit=audit, on_pass=count)
         with recording(ledger, "external"):
-            externals = compile_externals(module) if external else {}
+            externals = _externals(module) if external else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         snapshots.append(Snapshot("fused", module))
         compiled, kernel_of = compile_kernels(module, target, cache, tell)
@@ -97,6 +98,13 @@ def build(
         assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = _compile_main(main_program(assembly), target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
+
+
+def _externals(module: ModuleOp) -> dict[str, ExternalKernel]:
+    # Patterns and all that they stand on are loaded by who has parts for them only.
+    from whence.lowering.external.codegen import compile_externals
+
+    return compile_externals(module)
 
 
 def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePass, ...]:

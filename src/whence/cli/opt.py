@@ -76,7 +76,7 @@ def _know_compilers(passes: Sequence[ModulePass]) -> None:
     names = [one.compiler for one in passes if isinstance(one, MergeCompositePass)]
     names += [name for one in passes if isinstance(one, AnnotateTargetPass) for name in one.targets]
     if names:
-        from whence.lowering.external.codegen import external_codegen, external_compilers
+        from whence.lowering.external.registry import external_codegen, external_compilers
 
         for name in names:
             if name in external_compilers():

@@ -43,7 +43,7 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.timing import call_times, run_times
     from whence.explorer.report import count, seconds
     from whence.interpreted import InterpretedExecutable
-    from whence.lowering.external.codegen import split_target
+    from whence.lowering.external.registry import split_target
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.loading import check_runs_here
     from whence.support.context import PassContext

@@ -13,8 +13,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from reference_runtime import onnxruntime_outputs
 
 import whence
-from whence.lowering.external import codegen
-from whence.lowering.external.codegen import register_external_codegen, split_target
+from whence.lowering.external import registry
+from whence.lowering.external.registry import register_external_codegen, split_target
 from whence.passes.relay import pattern_table
 from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.pattern_table import register_supported
@@ -63,7 +63,7 @@ def shared(network: ModelProto) -> whence.Executable:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is forgotten."""
-    monkeypatch.setattr(codegen, "_builders", dict(codegen._builders))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(registry, "_builders", dict(registry._builders))  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(pattern_table, "_tables", dict(pattern_table._tables))  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(pattern_table, "_supported", dict(pattern_table._supported))  # pyright: ignore[reportPrivateUsage]
 

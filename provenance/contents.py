@@ -1,0 +1,20 @@
+"""What is in an op: its blocks' arguments, and where all of it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import BlockArgument, Operation
+
+
+def arguments_in(op: Operation) -> Iterator[BlockArgument]:
+    """The arguments of the blocks of `op`."""
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.args
+
+
+def places_in(root: Operation) -> list[LocationAttr]:
+    """Where an op, the ops in it, and the arguments of its blocks come from."""
+    return [place for op in root.walk() for place in (op.location, *(one.location for one in arguments_in(op)))]
