@@ -9,11 +9,6 @@ from xdsl.passes import ModulePass
 from ..support.context import PassContext
 from ..support.machine import Machine
 from .registry import PASSES, Row, own_names, row_of
-from .relay.annotate_target import AnnotateTargetPass
-from .relay.merge_compiler_regions import MergeCompilerRegionsPass
-from .relay.merge_composite import MergeCompositePass
-from .relay.partition_graph import PartitionGraphPass
-from .relay.pattern_table import get_pattern_table
 from .runner import run_passes as run_passes
 
 PIPELINE: tuple[Row, ...] = tuple(
@@ -101,6 +96,13 @@ def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[Module
     Those of `PREPARED` that `opt_level` and the current PassContext enable come before. The compilers' patterns have to
     be registered.
     """
+    # They stand on patterns, which no other compilation needs.
+    from .relay.annotate_target import AnnotateTargetPass
+    from .relay.merge_compiler_regions import MergeCompilerRegionsPass
+    from .relay.merge_composite import MergeCompositePass
+    from .relay.partition_graph import PartitionGraphPass
+    from .relay.pattern_table import get_pattern_table
+
     current = PassContext.current()
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
     before = [row.load()() for row in PREPARED if context.enables(row.name, row.level)]
