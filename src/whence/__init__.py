@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whence import contrib as contrib
     from whence import instrument as instrument
+    from whence import nd as nd
     from whence import tedd as tedd
     from whence import transform as transform
     from whence.api import compile as compile
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from whence.provenance.span import SequentialSpan as SequentialSpan
     from whence.provenance.span import SourceName as SourceName
     from whence.provenance.span import Span as Span
+    from whence.runtime.device import Device as Device
+    from whence.runtime.device import cpu as cpu
+    from whence.runtime.device import device as device
     from whence.support.context import PassContext as PassContext
     from whence.support.errors import FrontendError as FrontendError
     from whence.support.errors import PipelineError as PipelineError
@@ -39,6 +44,9 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
 _HOMES = {
+    "Device": "whence.runtime.device",
+    "cpu": "whence.runtime.device",
+    "device": "whence.runtime.device",
     "Executable": "whence.executable",
     "compile": "whence.api",
     "load": "whence.api",
@@ -65,7 +73,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("instrument", "relay", "te", "tedd", "transform")
+_MODULES = ("contrib", "instrument", "nd", "relay", "runtime", "te", "tedd", "transform")
 
 
 def __getattr__(name: str) -> Any:

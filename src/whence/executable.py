@@ -25,6 +25,7 @@ class Executable:
 
     def __init__(self, artifact: Artifact | None, threads: int | None = None):
         self._artifact = artifact
+        self.threads = threads
         self._pool = thread_pool(threads)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -27,11 +28,12 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import message
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
+from whence.runtime.library import GraphFunction, Library
 from whence.runtime.packed import PackedFunctions
 from whence.runtime.program import PARALLEL_FOR
 from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
 from whence.support.dtypes import Array, is_float, python_number
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, PipelineError
 from whence.te.language.expr import Expr, Var
 from whence.te.language.scalars import extent_value
 from whence.te.language.tensor import Tensor as TeTensor
@@ -100,6 +102,20 @@ class Function:
         self._run([*addresses, *places])
         return results[0] if len(results) == 1 else tuple(results)
 
+    @cached_property
+    def library(self) -> Library:
+        """This function alone, to run a graph with; raises PipelineError unless inputs come before outputs."""
+        if self._order is not None:
+            raise PipelineError(f"function '{self.name}': expected inputs before outputs, to be called by a graph")
+        function = GraphFunction(self._code[self.name], self._workspace.nbytes)
+        return Library({self.name: function}, self._pool, self, self._after)
+
+    def _after(self, node: str) -> None:
+        """Raise what happened in a call from a node of a graph."""
+        self._packed.check()
+        self._assertions.check(node)
+        self._bounds.check(node, self._site)
+
     def __repr__(self) -> str:
         arguments = ", ".join(
             f"{name}: {_spelled(*spec)}" for (name, _), spec in zip(self._names, self._specs, strict=True)
@@ -108,9 +124,7 @@ class Function:
 
     def _run(self, addresses: Sequence[int]) -> None:
         self._call(*addresses, self._scratch, self._pool.handle or None)
-        self._packed.check()
-        self._assertions.check(self.name)
-        self._bounds.check(self.name, self._site)
+        self._after(self.name)
 
     def _in_place(self, arrays: Sequence[Array]) -> Any:
         """Write the outputs, which are among the arrays; None."""

@@ -1,0 +1,181 @@
+"""`relay.build`: a module compiled for a graph executor, with what TVM's users ask of the result.
+
+>>> lib = relay.build(mod, target="llvm", params=params)
+>>> module = graph_executor.GraphModule(lib["default"](whence.cpu()))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.api import compile as compile_model
+from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
+from whence.executable import Executable
+from whence.executors import bound_params, check_static
+from whence.lowering.kernel.record import Kernel
+from whence.lowering.llvm_to_native.thread_pool import thread_pool
+from whence.planning.graph import GraphPlan, graph_plan
+from whence.planning.loading import load_library
+from whence.provenance.span import layer_names
+from whence.relay.module import IRModule
+from whence.runtime.factory import GraphExecutorFactory, Origin
+from whence.support.context import PassContext
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError, expectation
+
+if TYPE_CHECKING:
+    from whence.lowering.llvm_to_native.target import Target
+    from whence.planning.artifact import Artifact
+
+
+@dataclass(frozen=True)
+class FunctionInfo:
+    """What is known of a function of a build. Sizes are in bytes, by target."""
+
+    workspace_sizes: Mapping[str, int]
+    io_sizes: Mapping[str, int]
+    constant_sizes: Mapping[str, int]
+    tir_primfuncs: Mapping[str, str]
+    """The printed loops."""
+    relay_primfuncs: Mapping[str, FuncOp]
+
+
+class GraphExecutorFactoryModule(GraphExecutorFactory):
+    """The result of `relay.build`: iterable as `graph_json, lib, params`, a source of graph modules, and the record of
+    how everything in it came to be.
+    """
+
+    def __init__(self, executable: Executable, ir_mod: ModuleOp, libmod_name: str = "default"):
+        self.executable = executable
+        self.ir_mod = ir_mod
+        self.plan: GraphPlan = graph_plan(executable.artifact, libmod_name)
+        artifact, plan = executable.artifact, self.plan
+        super().__init__(
+            plan.graph.to_json(),
+            lambda: load_library(artifact, plan, thread_pool(executable.threads)),
+            plan.params,
+            libmod_name,
+            lambda: self._known_origins,
+        )
+
+    @property
+    def artifact(self) -> Artifact:
+        """What the compiler made."""
+        return self.executable.artifact
+
+    @property
+    def target(self) -> Target:
+        """What the code is for."""
+        return self.artifact.target
+
+    def get_executor_config(self) -> str:
+        return self.graph_json
+
+    @cached_property
+    def _known_origins(self) -> dict[str, Origin]:
+        return origins(self.artifact, self.plan)
+
+    @cached_property
+    def function_metadata(self) -> dict[str, FunctionInfo]:
+        """What is known of each function, by name; `__tvm_main__` is the graph as a whole."""
+        artifact, target = self.artifact, "llvm"
+        fused = _fused(artifact)
+        found: dict[str, FunctionInfo] = {}
+        for name, number in self.plan.functions.items():
+            kernel = artifact.kernels[number]
+            call = next(call for call in artifact.calls if call.kernel == number)
+            tir = kernel.tir if isinstance(kernel, Kernel) else ""
+            io = sum(spec.nbytes for spec in call.run.results) + sum(
+                self.plan.graph.entries[self.plan.graph.entry(ref)].nbytes
+                for ref in self.plan.graph.nodes[self._node_of(name)].inputs
+            )
+            found[name] = FunctionInfo(
+                {target: kernel.workspace}, {target: io}, {target: 0}, {target: tir}, {target: fused[call.name]}
+            )
+        memory = self.executable.memory
+        found["__tvm_main__"] = FunctionInfo(
+            {target: memory.workspace_bytes},
+            {target: memory.io_bytes},
+            {target: memory.constant_bytes},
+            {},
+            {target: fused["main"]},
+        )
+        return found
+
+    def _node_of(self, function: str) -> int:
+        """The first node that calls a function."""
+        return next(place for place, node in enumerate(self.plan.graph.nodes) if node.function == function)
+
+
+def build(
+    ir_mod: ModuleOp | IRModule,
+    target: str | Target = "llvm",
+    target_host: object = None,
+    executor: object = None,
+    runtime: object = None,
+    workspace_memory_pools: Any = None,
+    constant_memory_pools: object = None,
+    params: Mapping[str, Any] | None = None,
+    mod_name: str = "default",
+) -> GraphExecutorFactoryModule:
+    """Compile a module for a graph executor, at the opt level of the current PassContext.
+
+    params: values of arguments of `@main` by name. target: "llvm" is this machine, as "native" is.
+    executor: None or "graph". The rest is there for programs written for TVM.
+    Raises PipelineError, in the name of the layer, for a program with control flow or open shapes, which the virtual
+    machine runs; errors as `whence.compile`.
+    """
+    if executor is not None and str(executor) not in ("graph", "aot"):
+        raise PipelineError(expectation("relay.build", "executor graph or aot", str(executor)))
+    module = ir_mod.module if isinstance(ir_mod, IRModule) else ir_mod
+    check_static(module, "graph")
+    bound = bound_params(module, {name: _array(value) for name, value in params.items()}) if params else module
+    executable = compile_model(
+        bound,
+        target="native" if target == "llvm" else target,
+        opt_level=PassContext.current().opt_level,
+        workspace_memory_pools=workspace_memory_pools or (),
+    )
+    return GraphExecutorFactoryModule(executable, module, mod_name)
+
+
+def _array(value: Any) -> Array:
+    return value.numpy() if hasattr(value, "numpy") else value
+
+
+def origins(artifact: Artifact, plan: GraphPlan) -> dict[str, Origin]:
+    """Node -> the layers behind it: of a call with the part of its work that each is worth, as is estimated."""
+    from whence.explorer.layers import owners
+    from whence.explorer.times import shares
+
+    owner = owners(artifact)
+    found: dict[str, Origin] = {}
+    for name, place in plan.calls.items():
+        parts = shares(artifact, artifact.calls[place], owner)
+        names: dict[str, float] = {}
+        for layer, share in parts.items():
+            key = layer.name if layer is not None else ""
+            names[key] = names.get(key, 0.0) + share
+        found[name] = Origin(tuple(names), tuple(names.values()))
+    graph = plan.graph
+    calls = [op for op in _fused(artifact)["main"].block.ops if isinstance(op, CallOp)]
+    for node in graph.nodes:
+        if node.is_argument:
+            continue
+        place = plan.calls[node.name]
+        for ref, value in zip(node.inputs, calls[place].arguments, strict=True):
+            if isinstance(value.owner, ConstantOp):
+                layers = layer_names(value.owner.location)
+                found.setdefault(graph.nodes[ref.node].name, Origin(layers, (1 / len(layers),) * len(layers)))
+    return found
+
+
+def _fused(artifact: Artifact) -> dict[str, FuncOp]:
+    from whence.explorer.layers import functions, snapshot
+
+    return functions(snapshot(artifact, "fused"))
