@@ -119,6 +119,7 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
         "triple": target.triple,
         "cpu": target.cpu,
         "features": target.features,
+        "vector_bits": target.vector_bits,
         "program": saved(program),
         "functions": {name: (kernels[k].symbol, kernels[k].workspace) for name, k in plan.functions.items()},
     }
