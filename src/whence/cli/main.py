@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import bench, compile, completion, run, tir, where, why
+from whence.cli import bench, compile, completion, profile, run, tir, where, why
 from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
 
@@ -17,6 +17,7 @@ examples:
   whence run resnet.tar
   whence bench resnet.tar --threads 1
   whence run model.onnx --input x.npz --check expected.npz --profile
+  whence profile light_resnet50
   whence why light_resnet50 --kernel fused_nn_softmax --line 3
   whence where light_resnet50 --layer n0
   whence where light_resnet50 --all --times
@@ -37,7 +38,7 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (compile, run, bench, why, where, tir, completion):
+    for command in (compile, run, bench, profile, why, where, tir, completion):
         command.add(commands)
     return top
 
