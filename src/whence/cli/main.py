@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import bench, compile, completion, memory, profile, run, tir, where, why
+from whence.cli import bench, compile, completion, graph, memory, profile, run, tir, where, why
 from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
 
@@ -37,7 +37,7 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (compile, run, bench, profile, why, where, tir, memory, completion):
+    for command in (compile, run, bench, profile, why, where, tir, graph, memory, completion):
         command.add(commands)
     return top
 
