@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from whence.runtime.tensors import Tensor, TensorSpec
 from whence.support.dtypes import Array
 
 if TYPE_CHECKING:
+    from whence.explorer.compare import Comparison
     from whence.explorer.samples import Samples
     from whence.explorer.times import Times
     from whence.explorer.where import Where
@@ -111,6 +112,17 @@ class Executable:
         from whence.explorer.samples import sample
 
         return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
+
+    def compare(
+        self,
+        inputs: Mapping[str, Array],
+        reference: Mapping[str, Array],
+        tensors: Mapping[str, Sequence[str]] | None = None,
+    ) -> Comparison:
+        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
+        from whence.explorer.compare import compare
+
+        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.

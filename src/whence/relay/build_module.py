@@ -29,6 +29,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
+    from whence.explorer.samples import Samples
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.artifact import Artifact
 
@@ -79,6 +80,13 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
     @cached_property
     def _known_origins(self) -> dict[str, Origin]:
         return origins(self.artifact, self.plan)
+
+    def sample(self, inputs: Mapping[str, Array], seconds: float = 1.0) -> None:
+        """Run the model under the sampler, so that debug modules share out nodes' times by what it saw.
+
+        Errors as `Executable.sample`.
+        """
+        self._known_origins = origins(self.artifact, self.plan, self.executable.sample(inputs, seconds))
 
     @cached_property
     def function_metadata(self) -> dict[str, FunctionInfo]:
@@ -148,20 +156,24 @@ def _array(value: Any) -> Array:
     return value.numpy() if hasattr(value, "numpy") else value
 
 
-def origins(artifact: Artifact, plan: GraphPlan) -> dict[str, Origin]:
-    """Node -> the layers behind it: of a call with the part of its work that each is worth, as is estimated."""
+def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:
+    """Node -> the layers behind it: of a call with the part of its time that each is worth, by samples or estimated."""
+    from whence.explorer.compare import results
     from whence.explorer.layers import owners
     from whence.explorer.times import shares
 
-    owner = owners(artifact)
+    owner, made = owners(artifact), results(artifact.calls)
     found: dict[str, Origin] = {}
     for name, place in plan.calls.items():
-        parts = shares(artifact, artifact.calls[place], owner)
+        sampled = samples.shares(place, owner) if samples is not None else None
+        parts = sampled or shares(artifact, artifact.calls[place], owner)
         names: dict[str, float] = {}
         for layer, share in parts.items():
             key = layer.name if layer is not None else ""
             names[key] = names.get(key, 0.0) + share
-        found[name] = Origin(tuple(names), tuple(names.values()))
+        gives = owner.get(made[place]) if place in made else None
+        result = gives.name if gives is not None else ""
+        found[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None)
     graph = plan.graph
     calls = [op for op in _fused(artifact)["main"].block.ops if isinstance(op, CallOp)]
     for node in graph.nodes:
