@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import bench, compile, completion, graph, memory, profile, run, tir, where, why
+from whence.cli import bench, bisect, compile, completion, debug, graph, memory, profile, run, tir, where, why
 from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
 
@@ -19,6 +19,8 @@ examples:
   whence bench resnet.tar --threads 1
   whence run model.onnx --input x.npz --check expected.npz --profile
   whence profile light_resnet50
+  whence debug light_resnet50 --watch n1 --nan
+  whence bisect light_resnet50
   whence why light_resnet50 --kernel fused_nn_softmax --line 3
   whence where light_resnet50 --layer n0
   whence where light_resnet50 --all --times
@@ -37,7 +39,7 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (compile, run, bench, profile, why, where, tir, graph, memory, completion):
+    for command in (compile, run, bench, debug, profile, bisect, why, where, tir, graph, memory, completion):
         command.add(commands)
     return top
 
