@@ -171,4 +171,6 @@ class _Names:
 
 def _hash(kernel: Kernel) -> str:
     """16 digits that tell functions apart."""
-    return hashlib.sha256((kernel.te or kernel.symbol).encode()).hexdigest()[:16]
+    # Without the symbol, which changes with the compiler.
+    text = kernel.te.replace(kernel.symbol, "") or kernel.symbol
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
