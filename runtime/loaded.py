@@ -78,9 +78,6 @@ class LoadedModule(GraphExecutorFactory):
     def runner(self) -> Runner:
         """What runs it as a whole. Raises PipelineError for a model that was exported without its parameters."""
         if self._runner is None:
-            if len(self.arrays) != len(self.package.head["params"]):
-                expected = "a model with its parameters"
-                raise PipelineError(expectation("run", expected, "one exported without; a graph module takes them"))
             self._runner = Runner(self.program, self.arrays, self._linked.code)
         return self._runner
 
