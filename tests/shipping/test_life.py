@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from whence import relay
 from whence.runtime import load_module
 
 Array = NDArray[Any]
@@ -31,9 +32,14 @@ def mappings() -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_stays_of_a_model_that_is_let_go(kind: str, files: dict[str, Path], image: Array):
+def test_nothing_stays_of_a_model_that_is_let_go(kind: str, files: dict[str, Path], image: Array, tmp_path: Path):
+    path = tmp_path / files[kind].name
+
     def cycle() -> None:
-        module = load_module(files[kind], threads=2)
+        # Another file each time: the system opens one library only once.
+        path.unlink(missing_ok=True)
+        path.write_bytes(files[kind].read_bytes())
+        module = load_module(path, threads=2)
         module(image)
         module["default"]().run(x=image)
 
@@ -89,6 +95,7 @@ def test_a_fork_goes_on(files: dict[str, Path], image: Array):
 _BUSY = """
 import sys, threading
 import numpy as np
+from whence import relay
 from whence.runtime import load_module
 modules = [load_module(path, threads=2) for path in sys.argv[2:]]
 x = np.ones((1, 3, 32, 32), np.float32)
@@ -119,3 +126,20 @@ def test_an_interrupt_ends_a_process_that_runs_models(files: dict[str, Path]):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
     assert errors.strip().endswith("KeyboardInterrupt")
+
+
+def test_a_library_is_the_file_that_has_its_name_now(tmp_path: Path):
+    """Loaded by name, the system would take the one that is open for another that took its place."""
+    path = tmp_path / "net.so"
+    modules: list[Any] = []
+    for factor in (2, 3):
+        x = relay.var("x", shape=(4,), dtype="float32")
+        function = relay.Function([x], relay.multiply(x, relay.const(float(factor))))
+        relay.build(relay.IRModule.from_expr(function), "llvm").export_library(path)
+        modules += [load_module(path, threads=2), load_module(path, threads=2)]
+    ones = np.ones(4, np.float32)
+    assert [module(ones)[0] for module in modules] == [2, 2, 3, 3]
+    first, *rest = modules
+    modules.clear()
+    del first
+    assert [module(ones)[0] for module in rest] == [2, 3, 3]
