@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from whence.support.dtypes import Array
 
 _TOP = 10
+_SAMPLED = 0.5
+"""Seconds."""
 
 
 def add(commands: Subparsers) -> None:
@@ -156,7 +158,7 @@ def _times(compiled: Executable, inputs: Mapping[str, Array], run: float, everyt
     from whence.provenance.span import layer_names
 
     artifact = compiled.artifact
-    samples = compiled.sample(inputs) if everything and can_sample() else None
+    samples = compiled.sample(inputs, _SAMPLED) if everything and can_sample() else None
     times = call_times(compiled, inputs, run, samples)
     parts = [layer_times(artifact, times, _TOP)]
     if everything:
