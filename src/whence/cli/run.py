@@ -170,10 +170,18 @@ def _top(outputs: Mapping[str, Array], count: int) -> dict[str, list[tuple[str, 
     for name, array in outputs.items():
         flat = array.astype(np.float64).ravel()
         order = np.argsort(-flat, kind="stable")[: max(count, 0)].tolist()
-        indices = zip(*(axis.tolist() for axis in np.unravel_index(order, array.shape)), strict=True)
-        places = [", ".join(map(str, index)) for index in indices] if array.ndim else [""] * len(order)
+        places = [", ".join(map(str, _indices(place, array.shape))) for place in order]
         found[name] = [(place, float(flat[at])) for place, at in zip(places, order, strict=True)]
     return found
+
+
+def _indices(place: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """The indices of an element by its place in C order."""
+    found: list[int] = []
+    for extent in reversed(shape):
+        place, index = divmod(place, extent)
+        found.append(index)
+    return tuple(reversed(found))
 
 
 def _data(
