@@ -119,6 +119,7 @@ PASSES: tuple[Row, ...] = (
         "operators on quantised tensors become arithmetic",
         "qnn.Canonicalize",
     ),
+    _relay("RemoveStandaloneReshapes", 0, "kernels that only reshape become part of those that read them", whole=True),
     _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go", whole=True),
     _relay("SimplifyExpr", 0, "operators that change nothing go, several in a row become one"),
     _relay("SimplifyExprPostAlterOp", 0, "what a change of layouts left over goes"),

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from ..size_types import SizesAttr
 from . import (
     activation,
     annotation,
@@ -119,5 +120,5 @@ LANGUAGE = (
 Relay = Dialect(
     "relay",
     [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
-    [PoolAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
+    [PoolAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute
 from ...dialects.element_types import element_type
 from ...runtime.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
-from .context import Undecided
-from .limits import excess, expectation
+from ..importing.limits import excess, expectation
+from ..importing.tensor import Undecided
 from .load import Source
 from .tensors import dtype_of
 

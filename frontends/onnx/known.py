@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 
 from ...support.dtypes import Array
+from ..importing.converter import Converter
 from .context import Context
-from .converter import Converter
 
 
 def constant(ctx: Context) -> Array:

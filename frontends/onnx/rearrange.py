@@ -12,8 +12,9 @@ from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
 from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
 from ...support.dtypes import Array
-from .context import Context, shape_of
-from .converter import Converter
+from ..importing.converter import Converter
+from ..importing.tensor import shape_of
+from .context import Context
 from .shaping import axis_of
 
 

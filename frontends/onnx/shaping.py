@@ -20,8 +20,8 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
+from ..importing.converter import Converter
 from .context import Context
-from .converter import Converter
 
 
 def axis_of(ctx: Context, axis: int, rank: int) -> int:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from whence.dynamic import DynamicExecutable
-    from whence.frontends.onnx.load import Source
+    from whence.frontends.importing.importer import Model
 
 
 def load(
@@ -141,18 +141,18 @@ def compile(
 
 def _open(
     source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None
-) -> ModuleOp | Source:
+) -> ModuleOp | Model:
     """The relay module of a model; the model itself when it leaves open what only a call decides."""
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
     if isinstance(path, HoldsModule):
         path = path.module
     if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
         return load(path, shapes)
-    from whence.frontends.onnx.context import Undecided
-    from whence.frontends.onnx.graph import import_model
-    from whence.frontends.onnx.load import load as load_onnx
+    from whence.frontends.importing.importer import import_model
+    from whence.frontends.importing.tensor import Undecided
+    from whence.frontends.onnx.graph import open_model
 
-    model = load_onnx(path)
+    model = open_model(path)
     try:
         return import_model(model, input_shapes_of(shapes) if shapes is not None else {})
     except Undecided:

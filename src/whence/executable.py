@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
@@ -123,6 +125,17 @@ class Executable:
         from whence.explorer.compare import compare
 
         return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
+
+    def export_library(self, path: str | PathLike[str]) -> None:
+        """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all.
+
+        A .tar holds objects and needs no linker; the others are linked by the system's compiler (CC).
+        `whence.runtime.load_module` loads each of them, without the compiler. Raises PipelineError where it cannot be
+        written.
+        """
+        from whence.exporting import export_artifact
+
+        export_artifact(self.artifact, None, None, Path(path))
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.

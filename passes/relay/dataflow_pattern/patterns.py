@@ -36,7 +36,7 @@ from .expressions import (
 from .groups import Check, always
 from .matcher import Matcher, Pattern
 from .outlining import partition
-from .written import operator_named
+from .written import HoldsFunctions, operator_named
 from .written_groups import partition_written, rewrite_written
 
 _BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
@@ -102,19 +102,22 @@ class DFPattern(Pattern):
 
     def partition(
         self,
-        target: ModuleOp | FuncOp | relay.Expr,
+        target: ModuleOp | FuncOp | relay.Expr | HoldsFunctions,
         attrs: Mapping[str, object] | None = None,
         check: Check = always,
     ) -> Any:
         """A new module in which every match became a call of a function of its own; the one given stays as it is.
 
-        target: a module, or the one function of a module in which to look; an expression of `whence.relay` gives one.
+        target: a module, or the one function of a module in which to look; an expression of `whence.relay` gives one,
+        and so does its IRModule.
         attrs: of the functions, besides `PartitionedFromPattern`, the names of what they are made of.
         check: asked about the root of each match whether it is wanted.
         Locations: a function and its call get those of the match, root first; what is inside keeps its own.
         """
         if isinstance(target, relay.Expr):
             return partition_written(self, target, attrs or {}, check)
+        if isinstance(target, HoldsFunctions):
+            return target.map_functions(lambda func: partition_written(self, func, attrs or {}, check))
         return partition(self, target, attrs or {}, check)
 
     def rewrite(self, callback: Callable[..., relay.Expr], expr: relay.Expr) -> relay.Expr:

@@ -6,30 +6,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.api import compile as compile_model
-from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
+from whence.dialects.relay.core import FuncOp
 from whence.executable import Executable
 from whence.executors import bound_params, check_static
+from whence.exporting import BuildModule, export_artifact, node_schedule
 from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.graph import GraphPlan, graph_plan
 from whence.planning.loading import load_library
-from whence.provenance.span import layer_names
 from whence.relay.module import IRModule
 from whence.runtime.factory import GraphExecutorFactory, Origin
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
+from whence.te.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
-    from whence.explorer.samples import Samples
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.artifact import Artifact
 
@@ -74,11 +77,58 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
         """What the code is for."""
         return self.artifact.target
 
+    @property
+    def build_module(self) -> BuildModule:
+        """What made it, by TVM's name: `lib.build_module.get_node_schedule(17)`."""
+        return BuildModule(self.get_node_schedule)
+
+    def get_node_schedule(self, index: int) -> Schedule:
+        """The schedule of node number `index` of the graph, with its record, as it was lowered.
+
+        Raises PipelineError for a node that has none: an argument, or another view of a tensor.
+        """
+        return node_schedule(self.artifact, self.plan, index)
+
+    def export_library(
+        self,
+        file_name: str | PathLike[str],
+        fcompile: Callable[..., object] | None = None,
+        addons: Sequence[str | PathLike[str]] | None = None,
+        *,
+        options: Sequence[str] = (),
+    ) -> str:
+        """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all; returns the path.
+
+        A .tar holds objects and needs no linker; the others are linked by the system's compiler (CC), a .so by
+        `fcompile(path, objects, options)` if it is given. addons: more objects to link. `whence.runtime.load_module`
+        loads each of them. Raises PipelineError where it cannot be written.
+        """
+        export_artifact(
+            self.artifact,
+            self.plan,
+            self.origins,
+            Path(file_name),
+            name=self.libmod_name,
+            params=bool(self.params) or not self.plan.params,
+            link=fcompile,
+            addons=[Path(one) for one in addons or ()],
+            options=options,
+        )
+        return str(file_name)
+
+    def remove_params(self) -> GraphExecutorFactoryModule:
+        """The same without params, which are then loaded from elsewhere; exported, too, it has none."""
+        twin = copy(self)
+        twin.params = {}
+        return twin
+
     def get_executor_config(self) -> str:
         return self.graph_json
 
     @cached_property
     def _known_origins(self) -> dict[str, Origin]:
+        from whence.origins import origins
+
         return origins(self.artifact, self.plan)
 
     def sample(self, inputs: Mapping[str, Array], seconds: float = 1.0) -> None:
@@ -86,6 +136,8 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
 
         Errors as `Executable.sample`.
         """
+        from whence.origins import origins
+
         self._known_origins = origins(self.artifact, self.plan, self.executable.sample(inputs, seconds))
 
     @cached_property
@@ -154,37 +206,6 @@ def build(
 
 def _array(value: Any) -> Array:
     return value.numpy() if hasattr(value, "numpy") else value
-
-
-def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:
-    """Node -> the layers behind it: of a call with the part of its time that each is worth, by samples or estimated."""
-    from whence.explorer.compare import results
-    from whence.explorer.layers import owners
-    from whence.explorer.times import shares
-
-    owner, made = owners(artifact), results(artifact.calls)
-    found: dict[str, Origin] = {}
-    for name, place in plan.calls.items():
-        sampled = samples.shares(place, owner) if samples is not None else None
-        parts = sampled or shares(artifact, artifact.calls[place], owner)
-        names: dict[str, float] = {}
-        for layer, share in parts.items():
-            key = layer.name if layer is not None else ""
-            names[key] = names.get(key, 0.0) + share
-        gives = owner.get(made[place]) if place in made else None
-        result = gives.name if gives is not None else ""
-        found[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None)
-    graph = plan.graph
-    calls = [op for op in _fused(artifact)["main"].block.ops if isinstance(op, CallOp)]
-    for node in graph.nodes:
-        if node.is_argument:
-            continue
-        place = plan.calls[node.name]
-        for ref, value in zip(node.inputs, calls[place].arguments, strict=True):
-            if isinstance(value.owner, ConstantOp):
-                layers = layer_names(value.owner.location)
-                found.setdefault(graph.nodes[ref.node].name, Origin(layers, (1 / len(layers),) * len(layers)))
-    return found
 
 
 def _fused(artifact: Artifact) -> dict[str, FuncOp]:

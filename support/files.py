@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from whence.support.errors import PipelineError
+from .errors import PipelineError
 
 
 def _mode() -> int:
