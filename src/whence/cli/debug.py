@@ -133,7 +133,7 @@ def _watch(args: argparse.Namespace, module: GraphModuleDebug) -> None:
     if args.output is not None:
         import numpy as np
 
-        from whence.files import replacing
+        from whence.support.files import replacing
 
         save: Callable[..., None] = np.savez
         with replacing(args.output) as stream:
