@@ -17,6 +17,7 @@ from whence.runtime.tensors import Tensor, TensorSpec
 from whence.support.dtypes import Array
 
 if TYPE_CHECKING:
+    from whence.explorer.samples import Samples
     from whence.explorer.times import Times
     from whence.explorer.where import Where
     from whence.explorer.why import Why
@@ -90,14 +91,28 @@ class Executable:
         """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
         return self.runner.profile(inputs, self._pool, repeat)
 
-    def times(self, inputs: Mapping[str, Array], repeat: int = 10) -> Times:
-        """Median seconds of each kernel call, and of the layers in it: the call's, in proportion to estimated work."""
+    def times(self, inputs: Mapping[str, Array], repeat: int = 10, samples: Samples | None = None) -> Times:
+        """Median seconds of each kernel call, and of the layers in it.
+
+        A call's time is shared out by samples, where there are enough of it, else in proportion to estimated work.
+        """
         from statistics import median
 
         from whence.explorer.times import Times
 
         columns: list[list[float]] = self.profile(inputs, repeat).T.tolist()
-        return Times.of(self.artifact, [median(column) for column in columns])
+        return Times.of(self.artifact, [median(column) for column in columns], samples)
+
+    def sample(
+        self, inputs: Mapping[str, Array], seconds: float = 1.0, period: float = 2.5e-4, runs: int = 1
+    ) -> Samples:
+        """Where the program counter is while the model runs, for so many seconds and runs at least.
+
+        Raises PipelineError where the system has no sampler (see `lowering/llvm_to_native/sampler.py`).
+        """
+        from whence.explorer.samples import sample
+
+        return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
 
     def export_library(self, path: str | PathLike[str]) -> None:
         """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import run, tir, where, why
+from whence.cli import profile, run, tir, where, why
 from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
 
@@ -15,6 +15,7 @@ _EPILOG = """\
 examples:
   whence run light_resnet50
   whence run model.onnx --input x.npz --check expected.npz --profile
+  whence profile light_resnet50
   whence why light_resnet50 --kernel fused_nn_softmax --line 3
   whence where light_resnet50 --layer n0
   whence where light_resnet50 --all --times
@@ -35,7 +36,7 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (run, why, where, tir):
+    for command in (run, profile, why, where, tir):
         command.add(commands)
     return top
 
