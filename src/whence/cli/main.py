@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import profile, run, tir, where, why
+from whence.cli import bench, compile, completion, profile, run, tir, where, why
 from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
 
 _EPILOG = """\
 examples:
-  whence run light_resnet50
+  whence compile light_resnet50 -o resnet.tar
+  whence run resnet.tar
+  whence bench resnet.tar --threads 1
   whence run model.onnx --input x.npz --check expected.npz --profile
   whence profile light_resnet50
   whence why light_resnet50 --kernel fused_nn_softmax --line 3
@@ -36,7 +38,7 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (run, profile, why, where, tir):
+    for command in (compile, run, bench, profile, why, where, tir, completion):
         command.add(commands)
     return top
 
@@ -57,3 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
 
     return guarded("whence", body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -69,8 +69,8 @@ def _profile(args: argparse.Namespace) -> int:
 
 def _write(args: argparse.Namespace, executable: Executable, samples: Samples, times: Times) -> None:
     from whence.explorer.exports import chrome_trace, folded_stacks, node_data
-    from whence.files import write_text
     from whence.planning.graph import graph_plan
+    from whence.support.files import write_text
 
     if args.folded is not None:
         write_text(args.folded, folded_stacks(samples))
