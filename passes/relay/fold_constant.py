@@ -37,7 +37,7 @@ def _tells_shape(op: Operation) -> bool:
     return isinstance(op, OfShape) and not is_open(op.data.type)
 
 
-def foldable(module: ModuleOp) -> set[Operation]:
+def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:
     """The operators that depend on constants and known extents only, in regions, too.
 
     Primitive functions and stateful operators apart.
@@ -49,6 +49,8 @@ def foldable(module: ModuleOp) -> set[Operation]:
             if is_at_hand(op, module):
                 constant.add(op)
             elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
+                if not fold_qnn and op.name.startswith("relay.qnn."):
+                    continue
                 if _tells_shape(op) or all(resolved(operand).owner in constant for operand in op.operands):
                     constant.add(op)
                     found.add(op)
@@ -117,6 +119,8 @@ class FoldConstantPass(ModulePass):
     Locations: a constant gets those of the op and of all it was computed from, in pre-order; what a branch or clause
     gives gets its own, then that of the `if` or match.
 
+    fold_qnn: whether operators on quantised tensors fold, too; TVM's function of this name has them stay by default.
+
     ```mlir
     %0 = relay.constant dense<[1.0, 2.0]> : tensor<2xf32> loc("w")
     %1 = relay.negative %0 : (tensor<2xf32>) -> tensor<2xf32> loc("neg")
@@ -126,11 +130,20 @@ class FoldConstantPass(ModulePass):
     """
 
     name = "relay-fold-constant"
+    fold_qnn: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self._fold(op)
+        for let in [one for one in pre_order(op) if isinstance(one, LetOp)]:
+            for inner in let.block.ops:
+                if isinstance(inner, ConstantOp):
+                    # A name makes a binding of what is read where it is.
+                    inner.result.name_hint = None
+
+    def _fold(self, op: ModuleOp) -> None:
         decide = [IfOnConstant(op), MatchOnConstruct(), GetOfTuple()]
         while True:
-            if found := foldable(op):
+            if found := foldable(op, self.fold_qnn):
                 rewrite(op, [FoldConstant(op, found)], recursive=False)
             if not any(isinstance(one, IfOp | MatchOp | TupleGetItemOp | LetOp) for one in pre_order(op)):
                 return
