@@ -82,6 +82,7 @@ PASSES: tuple[Row, ...] = (
     _relay("Defunctionalization", 1, "functions are no values any more", whole=True),
     _relay("DefuseOps", 0, "calls of primitive functions become the operators of those", whole=True),
     _relay("DivToMul", 0, "divisions by a constant become multiplications by its reciprocal"),
+    _relay("DynamicToStatic", 2, "operators whose shapes turn out to be known have them as attributes", whole=True),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
     _relay("EtaExpand", 1, "functions of the module that are values become closures"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),
