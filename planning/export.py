@@ -25,6 +25,7 @@ from ..lowering.llvm_to_native.compile import compile_text
 from ..lowering.llvm_to_native.thread_pool import pool_object, system_of
 from ..provenance.diagnostics import message
 from ..runtime.elf import MACHINES, Elf
+from ..runtime.factory import Origin
 from ..runtime.package import SECTION, packed, param_places
 from ..runtime.saved_program import saved
 from ..runtime.sealed import seal
@@ -49,7 +50,7 @@ class Contents:
     plan: GraphPlan
     name: str
     """The module's, as `relay.build` got it."""
-    origins: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]]
+    origins: Mapping[str, Origin]
     """Node -> the layers behind it, and their parts of its work."""
     parts: Mapping[str, bytes]
     """What the package holds besides: provenance, schedules."""

@@ -22,6 +22,14 @@ class Origin(NamedTuple):
 
     layers: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
+    result: str = ""
+    """The layer whose value the node gives; "" where that is a step on the way to one."""
+    sampled: bool = False
+    """Whether samples tell the parts; else they are estimates, unless there is one layer."""
+
+    @property
+    def estimated(self) -> bool:
+        return len(self.layers) > 1 and not self.sampled
 
 
 class GraphExecutorFactory:

@@ -105,7 +105,7 @@ def _functions(package: Package, linked: _Linked, pool: ThreadPool) -> Library:
 
 def _origins(package: Package) -> dict[str, Origin]:
     data: dict[str, Any] = json.loads(bytes(package.part("origins")))
-    return {node: Origin(tuple(layers), tuple(shares)) for node, (layers, shares) in data.items()}
+    return {node: Origin(tuple(layers), tuple(parts), *rest) for node, (layers, parts, *rest) in data.items()}
 
 
 def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = None) -> LoadedModule:

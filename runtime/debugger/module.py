@@ -23,7 +23,7 @@ from ..timing import BenchmarkResult, Timing
 from .dump import GRAPH, LAYERS, TENSORS, TRACE, DumpFolder, graph_dump, layers_dump, tensors_dump, trace_dump
 from .report import Metric, Report
 from .step import Finding, Stepper, Stop
-from .table import Row, debug_table
+from .table import Row, debug_table, layer_table
 
 
 class GraphModuleDebug(GraphModule):
@@ -80,15 +80,22 @@ class GraphModuleDebug(GraphModule):
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
         )
-        seconds = self._individual(timing)
-        self.rows = self._run_kept(seconds)
+        self._measure_and_dump(timing)
+        print(self.debug_table(sort_by_time=sort_by_time))
+
+    def measured(self, number: int = 10, repeat: int = 1, *, times: bool = False, layers: bool = False) -> str:
+        """As `run`, but the table is what comes back, with the columns that are asked for."""
+        self._measure_and_dump(Timing(number, repeat, 1))
+        return self.debug_table(times=times, layers=layers)
+
+    def _measure_and_dump(self, timing: Timing) -> None:
+        self.rows = self._run_kept(self._individual(timing))
         graph = self.module.graph
         assert self._tensors is not None
         self.folder.write(TENSORS, tensors_dump(graph, self._tensors))
         self.folder.write(LAYERS, layers_dump(graph, {name: origin.layers for name, origin in self.origins.items()}))
         first = [row for row in self.rows if row.output == 1]
         self.folder.write(TRACE, trace_dump([(row.node, row.mean, row.layers) for row in first]))
-        print(self.debug_table(sort_by_time=sort_by_time))
 
     def debug_table(self, *, sort_by_time: bool = True, times: bool = False, layers: bool = False) -> str:
         """The table of the last `run`, with start and end of nodes, or with their layers, where asked for."""
@@ -105,6 +112,15 @@ class GraphModuleDebug(GraphModule):
                 for layer, share in self._shares(row.node):
                     found[layer] = found.get(layer, 0.0) + share * row.mean * 1e6
         return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def layer_table(self) -> str:
+        """The time of layers in the last `run`, and what part of it is an estimate."""
+        estimated: dict[str, float] = {}
+        for row in self.rows:
+            if row.output == 1 and self.origins.get(row.node, Origin()).estimated:
+                for layer, share in self._shares(row.node):
+                    estimated[layer] = estimated.get(layer, 0.0) + share * row.mean * 1e6
+        return layer_table(self.by_layer(), estimated)
 
     def _shares(self, node: str) -> tuple[tuple[str, float], ...]:
         origin = self.origins.get(node, Origin())
@@ -199,11 +215,12 @@ class GraphModuleDebug(GraphModule):
         return rows
 
     def debug_get_output(self, node: str | int, out: Tensor | None = None) -> NDArray:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The first output of a node of a name or number, or of the last node that serves a layer.
+        """The first output of a node of a name or number, or the value of a layer.
 
-        From the last `run`, else of a run up to there. Raises FrontendError for an unknown name.
+        From the last `run`, else of a run up to there. Raises FrontendError for an unknown name, and for a layer
+        that has no tensor, as a kernel computes it together with others.
         """
-        place = self.stepper.places(node)[-1]
+        place = self.stepper.value_of(node)
         if self._tensors is None:
             self._run_to(place)
             array = np.array(self.module.entries[self.module.graph.rows[place]])

@@ -90,6 +90,25 @@ class Stepper:
             raise FrontendError(f"Could not find a node named {shown(name)} in this graph, nor a layer")
         return found
 
+    def value_of(self, name: str | int) -> int:
+        """The node that gives the value of a name or number: a node, or a layer.
+
+        Raises FrontendError where there is none, as for a layer in the middle of a kernel.
+        """
+        found = self.places(name)
+        nodes = self.executor.graph.nodes
+        if isinstance(name, int) or nodes[found[0]].name == name:
+            return found[0]
+        for place in found:
+            if self.origins[nodes[place].name].result == name:
+                return place
+        last = nodes[found[-1]].name
+        beside = [layer for layer in self.layers(found[-1]) if layer != name]
+        expected = f"a tensor of layer '{shown(name)}'"
+        together = f"together with {', '.join(map(shown, beside))}" if beside else "as a step on the way"
+        got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
+        raise FrontendError(expectation("debugger", expected, got))
+
     def break_at(self, name: str | int) -> None:
         """Stop after the node of a name or number, or after every node that serves a layer."""
         self.breaks.update(self.places(name))
@@ -102,10 +121,10 @@ class Stepper:
     def inject(self, name: str | int, value: Array, output: int = 0) -> None:
         """Put a tensor in the place of what a node makes, in this run and later ones, until `clear`.
 
-        Of a layer, the last node that serves it. It has to have the shape and dtype of the node's output; raises
+        It has to have the shape and dtype of the node's output; raises
         FrontendError where it has not.
         """
-        place = self.places(name)[-1]
+        place = self.value_of(name)
         graph = self.executor.graph
         if not 0 <= output < graph.nodes[place].outputs:
             raise FrontendError(

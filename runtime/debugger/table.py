@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...support.names import shown
@@ -51,5 +51,23 @@ def debug_table(rows: Sequence[Row], *, sort_by_time: bool = True, times: bool =
         lines.append([*cells, *([shown(", ".join(row.layers))] if layers else [])])
     if sort_by_time:
         lines.append(["Total_time", "-", str(round(total * 1e6, 3)), *["-"] * (len(header) - 3)])
+    return _aligned(lines)
+
+
+def layer_table(times: Mapping[str, float], estimated: Mapping[str, float]) -> str:
+    """Microseconds of layers, and how many of them are an estimate; a last row has the sums."""
+    total = sum(times.values())
+    lines = [["Layer", "Time(us)", "Time(%)", "Estimated(us)"]]
+    lines.append(["-" * len(name) for name in lines[0]])
+    for layer, taken in times.items():
+        share = taken / total * 100 if total else 0.0
+        guess = estimated.get(layer, 0.0)
+        cells = [str(round(taken, 3)), str(round(share, 3)), str(round(guess, 3)) if guess else "-"]
+        lines.append([shown(layer) or "no known layer", *cells])
+    lines.append(["Total_time", str(round(total, 3)), "-", str(round(sum(estimated.values()), 3))])
+    return _aligned(lines)
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("".join(cell.ljust(width + 2) for cell, width in zip(line, widths, strict=True)) for line in lines)

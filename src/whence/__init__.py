@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from whence import transform as transform
     from whence.api import compile as compile
     from whence.api import load as load
+    from whence.bisection import bisect as bisect
     from whence.executable import Executable as Executable
     from whence.kernels import build as build
     from whence.kernels import build_prim_func as build_prim_func
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
 _HOMES = {
+    "bisect": "whence.bisection",
     "Device": "whence.runtime.device",
     "cpu": "whence.runtime.device",
     "device": "whence.runtime.device",

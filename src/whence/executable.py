@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from whence.runtime.tensors import Tensor, TensorSpec
 from whence.support.dtypes import Array
 
 if TYPE_CHECKING:
+    from whence.explorer.compare import Comparison
     from whence.explorer.samples import Samples
     from whence.explorer.times import Times
     from whence.explorer.where import Where
@@ -124,6 +125,17 @@ class Executable:
         from whence.exporting import export_artifact
 
         export_artifact(self.artifact, None, None, Path(path))
+
+    def compare(
+        self,
+        inputs: Mapping[str, Array],
+        reference: Mapping[str, Array],
+        tensors: Mapping[str, Sequence[str]] | None = None,
+    ) -> Comparison:
+        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
+        from whence.explorer.compare import compare
+
+        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whence.dialects.relay.core import CallOp, ConstantOp
+from whence.explorer.compare import results
 from whence.explorer.layers import functions, owners, snapshot
 from whence.explorer.times import shares
 from whence.planning.artifact import Artifact
@@ -10,18 +13,24 @@ from whence.planning.graph import GraphPlan
 from whence.provenance.span import layer_names
 from whence.runtime.factory import Origin
 
+if TYPE_CHECKING:
+    from whence.explorer.samples import Samples
 
-def origins(artifact: Artifact, plan: GraphPlan) -> dict[str, Origin]:
-    """Node -> the layers behind it: of a call with the part of its work that each is worth, as is estimated."""
-    owner = owners(artifact)
+
+def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:
+    """Node -> the layers behind it: of a call with the part of its time that each is worth, by samples or estimated."""
+    owner, made = owners(artifact), results(artifact.calls)
     found: dict[str, Origin] = {}
     for name, place in plan.calls.items():
-        parts = shares(artifact, artifact.calls[place], owner)
+        sampled = samples.shares(place, owner) if samples is not None else None
+        parts = sampled or shares(artifact, artifact.calls[place], owner)
         names: dict[str, float] = {}
         for layer, share in parts.items():
             key = layer.name if layer is not None else ""
             names[key] = names.get(key, 0.0) + share
-        found[name] = Origin(tuple(names), tuple(names.values()))
+        gives = owner.get(made[place]) if place in made else None
+        result = gives.name if gives is not None else ""
+        found[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None)
     graph = plan.graph
     calls = [op for op in functions(snapshot(artifact, "fused"))["main"].block.ops if isinstance(op, CallOp)]
     for node in graph.nodes:

@@ -26,10 +26,9 @@ def add(commands: Subparsers) -> None:
 
 
 def _completion(args: argparse.Namespace) -> int:
-    from whence.cli.main import parser
     from whence.models import shipped_models
 
-    print(script(args.shell, options(parser()), " ".join(shipped_models())))
+    print(script(args.shell, options(args.parser), " ".join(shipped_models())))
     return 0
 
 

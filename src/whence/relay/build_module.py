@@ -131,6 +131,15 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
 
         return origins(self.artifact, self.plan)
 
+    def sample(self, inputs: Mapping[str, Array], seconds: float = 1.0) -> None:
+        """Run the model under the sampler, so that debug modules share out nodes' times by what it saw.
+
+        Errors as `Executable.sample`.
+        """
+        from whence.origins import origins
+
+        self._known_origins = origins(self.artifact, self.plan, self.executable.sample(inputs, seconds))
+
     @cached_property
     def function_metadata(self) -> dict[str, FunctionInfo]:
         """What is known of each function, by name; `__tvm_main__` is the graph as a whole."""
