@@ -111,6 +111,11 @@ def tensor_of(element: Attribute, shape: Sequence[Size]) -> TensorType[Attribute
     return TensorType(element, plain, SizesAttr(ArrayAttr(texts)))
 
 
+def sizes_attr(sizes: Sequence[Size]) -> SizesAttr:
+    """Sizes as an attribute, numbers among them."""
+    return SizesAttr(ArrayAttr([StringAttr(str(size)) for size in sizes]))
+
+
 def is_symbolic(type_: Attribute) -> bool:
     """Whether a type is a tensor's with symbolic sizes, of which all are told."""
     return (

@@ -55,6 +55,9 @@ class SizeExpr:
     def __hash__(self) -> int:
         return hash(self._text)
 
+    def __index__(self) -> int:
+        raise UndecidedSize(f"expected a number, got the size {self}")
+
     def __add__(self, other: SupportsIndex | SizeExpr) -> Size:
         return _size(plus(self.terms, _terms(other)))
 

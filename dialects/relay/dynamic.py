@@ -15,6 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 
 from ...support.dtypes import Array
 from ..element_types import DTYPES, tensor_type
+from ..size_types import tensor_of
 from .attributes import Value, integer, optional_ints, required_string, string
 from .creation import ArangeOp, FullOp, OnesOp, ZerosOp
 from .evaluation import evaluate
@@ -50,7 +51,7 @@ class Dynamic(Operator):
             for type_ in sig.operand(name):
                 if not cls.STANDS_FOR.numbers.holds(type_.element_type):
                     sig.fail(f"{cls.STANDS_FOR.numbers.noun} {name}", str(type_))
-        return [TensorType(cls.element(sig), [DYNAMIC_INDEX] * cls.rank(sig))]
+        return [tensor_of(cls.element(sig), [DYNAMIC_INDEX] * cls.rank(sig))]
 
     @classmethod
     def inferred(cls, sig: Signature) -> Sequence[Tensor]:
