@@ -37,7 +37,7 @@ class Subparsers(Protocol):
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
-    about = "an .onnx, .mlir or .relay file, or the name of a shipped model such as light_resnet50"
+    about = "an .onnx, .tflite, .mlir or .relay file, or the name of a shipped model such as light_resnet50"
     parser.add_argument("model", help=about)
     parser.add_argument("--opt-level", type=int, default=3, choices=range(5), metavar="L", help="0 to 4 (default 3)")
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
