@@ -212,13 +212,9 @@ class Builder:
         bodies: dict[str, Region] = {}
         if kind:
             roles = {"If": ("then_branch", "else_branch"), "While": ("cond", "body")}[kind]
-            options = (
-                ("ThenSubgraphIndex", "ElseSubgraphIndex")
-                if kind == "If"
-                else ("CondSubgraphIndex", "BodySubgraphIndex")
-            )
+            options = {"If": ("Then", "Else"), "While": ("Cond", "Body")}[kind]
             for role, option in zip(roles, options, strict=True):
-                graph = self._called(node, option)
+                graph = self._called(node, f"{option}SubgraphIndex")
                 inner = Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index)
                 bodies[role] = self._region(inner, running)
                 self._agree(node, bodies[role], role)

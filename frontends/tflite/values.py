@@ -24,7 +24,6 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }
 """Element type -> what holds it; INT4 is held by whole bytes."""
 _PACKED = "INT4"
-_FORMATS = ("dense", "compressed")
 
 
 def dtype_of(info: TensorInfo) -> np.dtype[Any]:
@@ -120,11 +119,7 @@ def _dense(raw: Array, info: TensorInfo, dtype: np.dtype[Any], what: str) -> Arr
     return found
 
 
-_WIDTHS: dict[int, tuple[str, Any]] = {
-    1: ("Int32Vector", np.int32),
-    2: ("Uint16Vector", np.uint16),
-    3: ("Uint8Vector", np.uint8),
-}
+_WIDTHS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 
 
 def _vector(flat: Flat, name: str, what: str) -> Array:
@@ -134,7 +129,7 @@ def _vector(flat: Flat, name: str, what: str) -> Array:
     kind, table = getattr(flat, f"{name}Type")(), getattr(flat, name)()
     if kind not in _WIDTHS or table is None:
         raise FrontendError(f"{what}: expected a compressed level with {name}, got none")
-    vector: Flat = getattr(tflite, _WIDTHS[kind][0])()
+    vector: Flat = getattr(tflite, _WIDTHS[kind])()
     vector.Init(table.Bytes, table.Pos)
     found = vector.ValuesAsNumpy()
     return np.zeros(0, np.int64) if isinstance(found, int) else found.astype(np.int64)

@@ -73,9 +73,8 @@ def image_of(ctx: Context, index: int = 0, rank: int = 2) -> Sizes:
     """The spatial extents of input `index`, which is NHWC (or NDHWC)."""
     shape = ctx.shape(index)
     if len(shape) != rank + 2:
-        ctx.fail(
-            f"a {rank + 2}-d input (batch, {'depth, ' * (rank == 3)}height, width, channels)", f"shape {list(shape)}"
-        )
+        spatial = "depth, height, width" if rank == 3 else "height, width"
+        ctx.fail(f"a {rank + 2}-d input (batch, {spatial}, channels)", f"shape {list(shape)}")
     return shape[1:-1]
 
 

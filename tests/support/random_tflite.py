@@ -1,6 +1,6 @@
 """Random TFLite models of one operator, against LiteRT's reference kernels.
 
-    PYTHONPATH=src:tests/support python tests/support/random_tflite.py --cases 1000 [--seed 0] [--only CONV_2D] [--compile]
+    PYTHONPATH=src:tests/support python tests/support/random_tflite.py --cases 1000 [--seed 0] [--only CONV] [--compile]
 
 Floats may differ by 1e-5 of their range; integers are equal.
 """
@@ -27,7 +27,7 @@ Make = Callable[[np.random.Generator], bytes]
 CASES: Mapping[str, Make] = {**FLOAT}
 """Name -> what makes a random model of it."""
 DEFAULT_KERNELS = {"CEIL", "ELU", "ROUND", "LOCAL_RESPONSE_NORMALIZATION"}
-"""Held against the kernels that LiteRT runs by default: there are no others, or the reference leaves out a neighbour."""
+"""Held against the kernels that LiteRT runs by default: there are no others, or the reference lacks a neighbour."""
 
 
 @dataclass(frozen=True)
