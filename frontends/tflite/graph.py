@@ -18,7 +18,7 @@ from ..importing.converter import Converter
 from ..importing.limits import excess, expectation
 from ..importing.tensor import Tensor
 from .context import Context
-from .convert import CONVERTERS
+from .convert import converter_of
 from .load import Source, load
 from .model import TensorInfo
 from .program import Node
@@ -105,4 +105,4 @@ class Importer(importer.Importer):
         )
 
     def converter(self, step: Step) -> Converter[Context] | None:
-        return CONVERTERS.get(importer.node_of(step).op_type)
+        return converter_of(cast(Node, step.source))

@@ -9,13 +9,14 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.convolution_transpose import Conv2DTransposeOp, Conv3DTransposeOp
+from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.nn import BiasAddOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import AvgPool2DOp, MaxPool2DOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ...support.dtypes import Array
 from ..importing.converter import Converter
-from ..importing.tensor import shape_of
+from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, sqrt, term
 from .activations import fused
 from .context import Context
@@ -109,7 +110,7 @@ def conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SSAValue) ->
     return ctx.emit(
         op,
         data,
-        ordered(ctx, 1, 1, 2, 3, 0),
+        _as_wide(ctx, ordered(ctx, 1, 1, 2, 3, 0), data),
         *more,
         strides=found.strides,
         padding=found.padding,
@@ -136,7 +137,7 @@ def depthwise_conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SS
     return ctx.emit(
         op,
         data,
-        kernel,
+        _as_wide(ctx, kernel, data),
         *more,
         strides=found.strides,
         padding=found.padding,
@@ -147,6 +148,11 @@ def depthwise_conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SS
         data_layout="NHWC",
         kernel_layout="HWOI",
     )
+
+
+def _as_wide(ctx: Context, kernel: SSAValue, data: SSAValue) -> SSAValue:
+    """A kernel of bytes as the sums of int64 take it."""
+    return ctx.emit(CastOp, kernel, dtype="int64") if dtype_of(data) == np.int64 else kernel
 
 
 def conv_2d(ctx: Context) -> SSAValue:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from random_tflite_float import FLOAT
+from random_tflite_quantized import QUANTIZED
 from tflite_builder import Array, litert, random_inputs
 
 from whence.frontends.tflite import from_tflite
@@ -24,9 +25,9 @@ from whence.provenance.audit import check_located
 from whence.support.errors import FrontendError
 
 Make = Callable[[np.random.Generator], bytes]
-CASES: Mapping[str, Make] = {**FLOAT}
+CASES: Mapping[str, Make] = {**FLOAT, **{f"{name} quantized": make for name, make in QUANTIZED.items()}}
 """Name -> what makes a random model of it."""
-DEFAULT_KERNELS = {"CEIL", "ELU", "ROUND", "LOCAL_RESPONSE_NORMALIZATION"}
+DEFAULT_KERNELS = {"CEIL", "ELU", "ELU quantized", "ROUND", "SUM quantized", "LOCAL_RESPONSE_NORMALIZATION"}
 """Held against the kernels that LiteRT runs by default: there are no others, or the reference lacks a neighbour."""
 
 
