@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.external.kernel import ExternalKernel
@@ -42,6 +43,9 @@ from whence.support.garbage import fewer_collections
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""
 
+_ALTERED = 3
+"""The opt level from which on layouts are altered (relay-alter-op-layout)."""
+
 
 def _silent(what: str, done: int, total: int) -> None:
     """Progress that nobody watches."""
@@ -65,7 +69,8 @@ def build(
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     workspace_memory_pools: where intermediate tensors and workspaces may lie.
     external: the compilers that take what they can before, the first one first.
-    desired_layouts: of operators, as the pass `relay-convert-layout` has them.
+    desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
+    on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -78,7 +83,7 @@ def build(
         main = _main(module)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         shared = _partition_passes(external, opt_level)
-        passes = relay_pipeline(opt_level, target.hardware, desired_layouts)
+        passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
 
         def count(*_: object) -> None:
@@ -112,6 +117,18 @@ def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePa
     for name in external:
         external_codegen(name)
     return partition_pipeline(opt_level, external) if external else ()
+
+
+def _layouts(module: ModuleOp, opt_level: int) -> str:
+    """The layouts that operators of a module come to by themselves."""
+    if opt_level < _ALTERED:
+        return ""
+    last = {
+        op.name.removeprefix("relay.")
+        for op in module.walk()
+        if isinstance(op, Conv2D) and op.data_layout.data == "NHWC"
+    }
+    return ";".join(f"{name}:NCHW" for name in sorted(last & {"nn.conv2d", "qnn.conv2d"}))
 
 
 def _main(module: ModuleOp) -> FuncOp:
