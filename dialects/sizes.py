@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import SupportsIndex, TypeAlias
 
-from xdsl.utils.exceptions import VerifyException
-
+from ..provenance.undecided import UndecidedSize as UndecidedSize
 from . import size_bounds
 from .size_bounds import Range
 from .size_division import extreme, floordiv, joined, mod, substituted
@@ -31,15 +30,6 @@ RESERVED = frozenset({"floordiv", "ceildiv", "mod", "min", "max"})
 """Words that no symbol is called."""
 
 _known: ContextVar[Ranges | None] = ContextVar("known_ranges", default=None)
-
-
-class UndecidedSize(VerifyException):
-    """A comparison of sizes that some values of their symbols make true and others false."""
-
-    def __init__(self, text: str, equal: tuple[Size, Size] | None = None):
-        super().__init__(text)
-        self.equal = equal
-        """The sizes of which nobody knows whether they are equal, where that is the question."""
 
 
 class SizeExpr:
