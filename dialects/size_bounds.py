@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import gcd
 from typing import TypeAlias
 
 from .size_terms import Atom, Factors, Polynomial, common, constant, divided, number_of, plus, times
@@ -36,11 +37,17 @@ def _bounds(items: tuple[tuple[Factors, int], ...], ranges: Ranges, relaxed: int
         spans = [_bounds(tuple(sorted(choice.items())), ranges, relaxed - 1) for choice in each]
         low, high = _narrower((low, high), _extreme(kind, spans))
     if relaxed and (low is None or high is None or low < 0 <= high):
-        for below, above in _relaxations(terms):
-            if below is not None:
-                low = _greater(low, _bounds(tuple(sorted(below.items())), ranges, relaxed - 1)[0])
-            if above is not None:
-                high = _less(high, _bounds(tuple(sorted(above.items())), ranges, relaxed - 1)[1])
+        for below, above, multiple in _relaxations(terms):
+            if (
+                below is not None
+                and (least := _bounds(tuple(sorted(below.items())), ranges, relaxed - 1)[0]) is not None
+            ):
+                low = _greater(low, -(-least // multiple))
+            if (
+                above is not None
+                and (most := _bounds(tuple(sorted(above.items())), ranges, relaxed - 1)[1]) is not None
+            ):
+                high = _less(high, most // multiple)
     return low, high
 
 
@@ -190,9 +197,9 @@ def _quotient_high(high: int | None, least: int, most: int | None) -> int | None
     return -1 if most is None else high // most
 
 
-def _relaxations(terms: Polynomial) -> list[tuple[Polynomial | None, Polynomial | None]]:
-    """Polynomials that are nowhere above and nowhere below this one, where an atom gave way to what bounds it."""
-    found: list[tuple[Polynomial | None, Polynomial | None]] = []
+def _relaxations(terms: Polynomial) -> list[tuple[Polynomial | None, Polynomial | None, int]]:
+    """Polynomials nowhere above and nowhere below this one times a number, where an atom gave way to what bounds it."""
+    found: list[tuple[Polynomial | None, Polynomial | None, int]] = []
     for factors, coefficient in terms.items():
         if len(factors) != 1 or not (atom := factors[0]).kind:
             continue
@@ -200,8 +207,10 @@ def _relaxations(terms: Polynomial) -> list[tuple[Polynomial | None, Polynomial 
         if atom.kind in ("min", "max"):
             continue
         divisor = number_of(atom.args[1])
-        if atom.kind == "floordiv" and divisor is not None and divisor > 0 and coefficient % divisor == 0:
-            top = plus(rest, atom.args[0], coefficient // divisor)
-            bottom = plus(top, constant(1 - divisor), coefficient // divisor)
-            found.append((bottom, top) if coefficient > 0 else (top, bottom))
+        if atom.kind == "floordiv" and divisor is not None and divisor > 0:
+            whole = divisor // gcd(divisor, coefficient)
+            share = coefficient * whole // divisor
+            top = plus({other: c * whole for other, c in rest.items()}, atom.args[0], share)
+            bottom = plus(top, constant(1 - divisor), share)
+            found.append((bottom, top, whole) if coefficient > 0 else (top, bottom, whole))
     return found
