@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -28,50 +28,63 @@ from ...dialects.relay.creation import ArangeOp
 from ...dialects.relay.size_ranges import SIZES
 from ...dialects.relay.types import tuple_type
 from ...dialects.size_types import SizesAttr, extents_of, sizes_attr, tensor_of
-from ...dialects.sizes import Size, substitute
+from ...dialects.sizes import Size, SizeExpr, substitute
 from ...support.errors import PipelineError
 from .cloning import Retype, clone_op
 
 
 def bind_sizes(module: ModuleOp, values: Mapping[str, int]) -> None:
     """Put numbers in the place of symbols, in types and attributes; symbols that `values` lacks stay."""
+    block = module.body.block
+    for op in list(block.ops):
+        copy = resized(op, lambda size: substitute(size, values))
+        for inner in copy.walk():
+            if isinstance(inner, FuncOp):
+                _drop_ranges(inner, values)
+        block.insert_op_before(copy, op)
+        op.detach()
+
+
+def resized(op: Operation, change: Callable[[Size], Size]) -> Operation:
+    """A copy of an op and what is in it, with other sizes in types and attributes."""
     known: dict[Attribute, Attribute] = {}
 
     def bound(attribute: Attribute) -> Attribute:
         if attribute not in known:
-            known[attribute] = _bound(attribute, values, bound)
+            known[attribute] = _bound(attribute, change, bound)
         return known[attribute]
 
-    block = module.body.block
-    for op in list(block.ops):
-        copy = clone_op(op, {}, bound)
-        block.insert_op_before(copy, op)
-        op.detach()
-        for inner in copy.walk():
-            _bind_attributes(inner, values, bound)
+    copy = clone_op(op, {}, bound)
+    for inner in copy.walk():
+        _bind_attributes(inner, bound)
+    return copy
 
 
-def _bind_attributes(op: Operation, values: Mapping[str, int], bound: Retype) -> None:
+def _bind_attributes(op: Operation, bound: Retype) -> None:
     for name, attribute in op.properties.items():
         if (new := bound(attribute)) is not attribute:
             op.properties[name] = new
     if isinstance(op, ArangeOp) and isinstance(stop := op.properties.get("stop"), DenseArrayBase):
         (count,) = numbers_of(cast(Ints, stop))
         op.properties["stop"] = FloatAttr(float(count), f64)
-    if isinstance(op, FuncOp) and isinstance(ranges := op.attributes.get(SIZES), DictionaryAttr):
-        left = {name: range_ for name, range_ in ranges.data.items() if name not in values}
+
+
+def _drop_ranges(func: FuncOp, gone: Container[str]) -> None:
+    """Forget the ranges of symbols that are gone."""
+    if isinstance(ranges := func.attributes.get(SIZES), DictionaryAttr):
+        left = {name: range_ for name, range_ in ranges.data.items() if name not in gone}
         if left:
-            op.attributes[SIZES] = DictionaryAttr(left)
+            func.attributes[SIZES] = DictionaryAttr(left)
         else:
-            del op.attributes[SIZES]
+            del func.attributes[SIZES]
 
 
-def _bound(attribute: Attribute, values: Mapping[str, int], bound: Retype) -> Attribute:
+def _bound(attribute: Attribute, change: Callable[[Size], Size], bound: Retype) -> Attribute:
     match attribute:
         case TensorType(encoding=SizesAttr()):
-            return tensor_of(attribute.element_type, [substitute(size, values) for size in extents_of(attribute)])
+            return tensor_of(attribute.element_type, [_changed(size, change) for size in extents_of(attribute)])
         case SizesAttr():
-            sizes: list[Size] = [substitute(size, values) for size in attribute.sizes]
+            sizes = [_changed(size, change) for size in attribute.sizes]
             numbers = [size for size in sizes if isinstance(size, int)]
             return ints_attr(numbers) if len(numbers) == len(sizes) else sizes_attr(sizes)
         case TupleType():
@@ -84,6 +97,10 @@ def _bound(attribute: Attribute, values: Mapping[str, int], bound: Retype) -> At
             return attribute if all(a is b for a, b in zip(new, attribute, strict=True)) else ArrayAttr(new)
         case _:
             return attribute
+
+
+def _changed(size: Size, change: Callable[[Size], Size]) -> Size:
+    return change(size) if isinstance(size, SizeExpr) else size
 
 
 @dataclass(frozen=True)
