@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.external.kernel import ExternalKernel
@@ -20,6 +21,7 @@ from whence.lowering.external.registry import external_codegen
 from whence.lowering.kernel.draft import draft_kernel
 from whence.lowering.kernel.key import code_key, kernel_key
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.sizes import is_sized, with_kernel_sizes
 from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
@@ -41,6 +43,9 @@ from whence.support.garbage import fewer_collections
 
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""
+
+_ALTERED = 3
+"""The opt level from which on layouts are altered (relay-alter-op-layout)."""
 
 
 def _silent(what: str, done: int, total: int) -> None:
@@ -65,7 +70,8 @@ def build(
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     workspace_memory_pools: where intermediate tensors and workspaces may lie.
     external: the compilers that take what they can before, the first one first.
-    desired_layouts: of operators, as the pass `relay-convert-layout` has them.
+    desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
+    on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -78,7 +84,7 @@ def build(
         main = _main(module)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         shared = _partition_passes(external, opt_level)
-        passes = relay_pipeline(opt_level, target.hardware, desired_layouts)
+        passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
 
         def count(*_: object) -> None:
@@ -112,6 +118,18 @@ def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePa
     for name in external:
         external_codegen(name)
     return partition_pipeline(opt_level, external) if external else ()
+
+
+def _layouts(module: ModuleOp, opt_level: int) -> str:
+    """The layouts that operators of a module come to by themselves."""
+    if opt_level < _ALTERED:
+        return ""
+    last = {
+        op.name.removeprefix("relay.")
+        for op in module.walk()
+        if isinstance(op, Conv2D) and op.data_layout.data == "NHWC"
+    }
+    return ";".join(f"{name}:NCHW" for name in sorted(last & {"nn.conv2d", "qnn.conv2d"}))
 
 
 def _main(module: ModuleOp) -> FuncOp:
@@ -179,7 +197,7 @@ def _kernel(
         draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):
         # Once more, for an error that names layers instead of slots.
-        draft_kernel(original, target, key)
+        draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)
         raise
 
     def finish() -> Kernel:

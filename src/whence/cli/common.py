@@ -38,7 +38,7 @@ class Subparsers(Protocol):
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
-    about = "an .onnx, .mlir or .relay file, one that `whence compile` wrote (.tar, .so, .o), "
+    about = "an .onnx, .tflite, .mlir or .relay file, one that `whence compile` wrote (.tar, .so, .o), "
     about += "or the name of a shipped model such as light_resnet50"
     parser.add_argument("model", help=about)
     parser.add_argument(
