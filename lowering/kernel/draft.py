@@ -52,6 +52,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
     counts["llvm"] = _count(list(low.module.body.block.ops))
     return Draft(
         symbol=symbol,
+        sizes=tir_func.size_names,
         workspace=low.workspace,
         tir=tir_text,
         lines=line_table(tir_text, lines),

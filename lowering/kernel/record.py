@@ -17,6 +17,8 @@ class Draft:
     """A kernel before LLVM saw it: all that Python does; `finish` adds the machine code."""
 
     symbol: str
+    sizes: tuple[str, ...]
+    """The symbols that it takes as i64, behind its buffers, in order."""
     workspace: int
     """Bytes of scratch memory that a call needs."""
     tir: str
@@ -47,6 +49,6 @@ class Kernel(Draft):
     """Machine code of a primitive function and where each part of it came from."""
 
     object: bytes
-    """ELF object defining `void @symbol(ptr inputs.., ptr outputs.., ptr workspace, ptr pool)`."""
+    """ELF object defining `void @symbol(ptr inputs.., ptr outputs.., i64 sizes.., ptr workspace, ptr pool)`."""
     assembly: str
     """The machine code as text, with `.loc` directives that name lines of `tir`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -14,8 +14,9 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects import te
 from ...dialects.affine import substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
-from ...dialects.kernel_sizes import affine_map, at_least, lifted, negative
-from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min
+from ...dialects.kernel_sizes import affine_map, at_least, kernel_size, lifted, negative
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min, symbols_of
+from ...dialects.sizes import substitute as substitute_sizes
 from ...dialects.tir import CallExternOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
@@ -34,6 +35,7 @@ from .expr import (
     Read,
     Reinterpret,
     Select,
+    SizeNumber,
     Var,
     children,
     combines_axes,
@@ -79,10 +81,39 @@ def extent_number(extent: Extent, sizes: Mapping[str, float]) -> int:
     return value
 
 
-def _evaluate(extent: Extent | Size, sizes: Sizes) -> Size:
+class SymbolSizes(Mapping[str, SizeExpr]):
+    """The sizes of a function that is made, by the names of symbols, in the order in which they are asked for."""
+
+    def __init__(self, names: Iterable[str] = ()):
+        self._sizes = {name: kernel_size(number) for number, name in enumerate(dict.fromkeys(names))}
+
+    def __getitem__(self, name: str) -> SizeExpr:
+        return self._sizes.setdefault(name, kernel_size(len(self._sizes)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def of(self, size: SizeExpr) -> Size:
+        """A size over names as one of the function's."""
+        return substitute_sizes(size, {name: self[name] for name in symbols_of(size)})
+
+
+def size_in(size: SizeExpr, sizes: Sizes) -> Size:
+    """A size over names of a model, or one of the function's already, as one of the function's."""
+    return sizes.of(size) if isinstance(sizes, SymbolSizes) else size
+
+
+def _evaluate(extent: Extent, sizes: Sizes) -> Size:
     match extent:
-        case int() | SizeExpr():
+        case int():
             return extent
+        case SizeExpr():
+            return size_in(extent, sizes)
+        case SizeNumber():
+            return size_in(extent.value, sizes)
         case Const(value=value):
             return int(value)
         case Var():
@@ -190,6 +221,8 @@ class ScalarEmitter:
             case Var() if not is_float(expr.dtype) and expr not in self.scalars:
                 value = size_of(expr, self.sizes)
                 return lifted(value) if isinstance(value, SizeExpr) else AffineConstantExpr(int(value))
+            case SizeNumber() if not is_float(expr.dtype):
+                return lifted(size_in(expr.value, self.sizes))
             case Cast(a=a) if not is_float(expr.dtype) and not is_float(a.dtype) and bits(expr.dtype) >= bits(a.dtype):
                 return self.affine(a)
             case Binary(op=op) if not is_float(expr.dtype):
@@ -290,6 +323,8 @@ class ScalarEmitter:
                 if isinstance(value, SizeExpr):
                     return self._add(arith.IndexCastOp(self.index_value(lifted(value)), scalar_type(expr.dtype)))
                 return self.number(value, scalar_type(expr.dtype))
+            case SizeNumber():
+                return self._size_number(expr)
             case Axis() | Binary() if expr.over_axes:
                 return self._add(arith.IndexCastOp(self._index_number(expr), scalar_type(expr.dtype)))
             case Read():
@@ -327,6 +362,15 @@ class ScalarEmitter:
                 return self._add(CallExternOp(expr.callee, arguments, [scalar_type(expr.dtype)]))
             case _:
                 fail(f"te.compute '{self.stage}': expected an expression of numbers, got {type(expr).__name__}")
+
+    def _size_number(self, expr: SizeNumber) -> SSAValue:
+        """A size as a number of some dtype."""
+        if isinstance(size := size_in(expr.value, self.sizes), int):
+            return self.number(size, scalar_type(expr.dtype))
+        index = self.index_value(lifted(size))
+        if not is_float(expr.dtype):
+            return self._add(arith.IndexCastOp(index, scalar_type(expr.dtype)))
+        return self._cast(self._add(arith.IndexCastOp(index, scalar_type("int64"))), "int64", expr.dtype)
 
     def index_value(self, expr: AffineExpr) -> SSAValue:
         """An index as a number."""
