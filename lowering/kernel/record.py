@@ -18,7 +18,7 @@ class Draft:
 
     symbol: str
     sizes: tuple[str, ...]
-    """The symbols that it takes as i64, behind its buffers, in order."""
+    """The sizes that it takes as i64, behind its buffers, in order: symbols, or texts of a `min` or `max` of sizes."""
     workspace: int
     """Bytes of scratch memory that a call needs."""
     tir: str

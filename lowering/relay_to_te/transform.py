@@ -47,10 +47,10 @@ def transpose(op: Operator, x: Tensor) -> Tensor:
 
 
 def strided_slice(op: Operator, x: Tensor) -> Tensor:
-    ranges = relay.StridedSliceOp.ranges(op.signature)
+    spans = relay.StridedSliceOp.spans(op.signature)
 
     def element(*i: Expr) -> Expr:
-        return x(*(index * r.step + r.start for index, r in zip(i, ranges, strict=True)))
+        return x(*(index * step + start for index, (start, _, step) in zip(i, spans, strict=True)))
 
     return compute(shape_of(op.results[0]), element, label(op))
 

@@ -15,8 +15,8 @@ from ...dialects import te
 from ...dialects.affine import substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
 from ...dialects.kernel_sizes import affine_map, at_least, kernel_size, lifted, negative
-from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min, symbols_of
-from ...dialects.sizes import substitute as substitute_sizes
+from ...dialects.size_terms import Atom, Polynomial
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min
 from ...dialects.tir import CallExternOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
@@ -82,7 +82,10 @@ def extent_number(extent: Extent, sizes: Mapping[str, float]) -> int:
 
 
 class SymbolSizes(Mapping[str, SizeExpr]):
-    """The sizes of a function that is made, by the names of symbols, in the order in which they are asked for."""
+    """The sizes of a function that is made, by name, in the order in which they are asked for.
+
+    A name is that of a symbol, or the text of a `min` or `max` of sizes, of which a kernel gets the number.
+    """
 
     def __init__(self, names: Iterable[str] = ()):
         self._sizes = {name: kernel_size(number) for number, name in enumerate(dict.fromkeys(names))}
@@ -98,7 +101,22 @@ class SymbolSizes(Mapping[str, SizeExpr]):
 
     def of(self, size: SizeExpr) -> Size:
         """A size over names as one of the function's."""
-        return substitute_sizes(size, {name: self[name] for name in symbols_of(size)})
+        return self._of(size.terms)
+
+    def _of(self, terms: Polynomial) -> Size:
+        total: Size = 0
+        for factors, coefficient in terms.items():
+            term: Size = coefficient
+            for atom in factors:
+                term = term * self._part(atom)
+            total = total + term
+        return total
+
+    def _part(self, atom: Atom) -> Size:
+        if atom.kind not in ("floordiv", "mod"):
+            return self[atom.text]
+        first, second = map(self._of, atom.args)
+        return first // second if atom.kind == "floordiv" else first % second
 
 
 def size_in(size: SizeExpr, sizes: Sizes) -> Size:

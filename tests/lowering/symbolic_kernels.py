@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.dialects.size_text import parse_size
 from whence.dialects.size_types import extents_of, tensor_of
 from whence.dialects.sizes import Size, evaluate
 from whence.functions import Function
@@ -45,7 +46,6 @@ class SymbolicKernel:
         self.shapes = [extents_of(argument.type) for argument in func.block.args]  # pyright: ignore
         target = Target.native()
         self.te = lower_function(func)
-        self.te.verify()
         self.names = self.te.size_names
         schedule = schedule_function(self.te, target.hardware)
         self.sequence = str(schedule.sequence)
@@ -54,7 +54,7 @@ class SymbolicKernel:
         self.function = Function(self.loops, target, threads)
 
     def __call__(self, sizes: dict[str, int], *arrays: Any) -> Any:
-        return self.function.at(tuple(sizes[name] for name in self.names))(*arrays)
+        return self.function.at(tuple(evaluate(parse_size(name), sizes) for name in self.names))(*arrays)
 
 
 def inputs_of(shapes: Sequence[Sequence[Size]], sizes: dict[str, int]) -> list[Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ....dialects.affine import below
 from ....dialects.kernel_sizes import known
-from ....dialects.sizes import Size, same
+from ....dialects.sizes import same
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
-from .tiles import product_tile
+from .tiles import counted, product_tile
 
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
@@ -17,8 +17,6 @@ _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _LOADS = 1.5
 """What as many loads as products cost, in products."""
-_MANY = 5040
-"""Rows that a tile is chosen for where their number is open."""
 _OPEN = 2
 """Vectors of a row of a tile where the number of columns is open."""
 _VECTORS = 4
@@ -44,11 +42,11 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     elif not isinstance(columns.extent, int):
         panel = lanes * _OPEN if _along_columns(inner) else lanes
     elif columns.extent % lanes and _along_columns(inner):
-        panel = _ragged_panel(_count(rows.extent), columns.extent, lanes, work.machine)
+        panel = _ragged_panel(counted(rows.extent), columns.extent, lanes, work.machine)
     else:
         panel = _panel(columns.extent, lanes)
     whole = panel % lanes == 0
-    height, vectors = product_tile(_count(rows.extent), -(-panel // lanes), work.machine, whole)
+    height, vectors = product_tile(counted(rows.extent), -(-panel // lanes), work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
@@ -81,11 +79,6 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
             part.vectorize(v_inner)
         else:
             part.vectorize(axis)
-
-
-def _count(rows: Size) -> int:
-    """How many rows there are; as many as tiles of all heights divide where only a call knows it."""
-    return rows if isinstance(rows, int) else _MANY
 
 
 def _along_columns(stage: Stage) -> bool:
