@@ -73,6 +73,7 @@ def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering
             frame.places[argument] = Place(pointer, readonly=number < inputs)
         ctx.lower(func.block)
         ctx.place(func)
+        ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())
     if ctx.workspace:
         kernel.attributes[WORKSPACE] = IntegerAttr(ctx.workspace, i64)

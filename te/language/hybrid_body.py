@@ -358,7 +358,8 @@ class _Body:
     def _ends(self, call: ast.Call) -> tuple[Any, Any]:
         """Begin and end of what a loop runs over."""
         bounds = [static(self.script, argument, self.values) for argument in call.args]
-        if len(bounds) not in (1, 2) or any(not isinstance(bound, int | np.integer | Expr | SizeExpr) for bound in bounds):
+        kinds = (int, np.integer, Expr, SizeExpr)
+        if len(bounds) not in (1, 2) or any(not isinstance(bound, kinds) for bound in bounds):
             self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
         return (0, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
 

@@ -13,6 +13,8 @@ from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points, shape_
 _ACCUMULATORS = 8
 """Vectors that are summed independently, so that an addition need not wait for the one before: the latency of one
 times how many start per cycle, which half the registers of any machine hold."""
+_OPEN = 2
+"""Such vectors where only a call knows how long a row is: most of them may be empty in the last step."""
 _NARROW = 4
 """Narrower vectors are worse than whole ones of which the last is not full."""
 _UNROLLED = 16
@@ -68,7 +70,7 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
         width = lanes
     row = stage.fuse(*axes) if len(axes) > 1 else axes[0]
     whole = isinstance(extent, int) and extent % width == 0
-    vectors = largest_divisor(extent // width, _ACCUMULATORS) if whole else 1
+    vectors = largest_divisor(extent // width, _ACCUMULATORS) if whole else 1 if isinstance(extent, int) else _OPEN
     _, lane = stage.split(row, width * vectors)
     part = work.schedule.rfactor(stage, lane, -1)
     if not same(extent % width, 0):
