@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
@@ -15,7 +15,11 @@ from xdsl.ir import SSAValue
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, as_tensor
+from ...dialects.relay.operator import shape_of as extents
+from ...dialects.sizes import Size, SizeExpr, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...provenance.span import fuse
@@ -32,8 +36,10 @@ Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
 class Undecided(FrontendError):
     """Only values that are computed at run time decide what a step does."""
 
-    def __init__(self, text: str, tensor: Tensor | None):
+    def __init__(self, text: str, tensor: Tensor | None, equal: tuple[Size, Size] | None = None):
         super().__init__(text)
+        self.equal = equal
+        """Sizes of which nobody knows whether they are equal, where that is the question."""
         self.tensor = tensor
         """The one whose value is needed."""
 
@@ -69,17 +75,21 @@ class Tensor:
     def dtype(self) -> np.dtype[Any] | None:
         """Of a tensor; None of a sequence, or of nothing."""
         if self.array is not None:
-            return self.array.dtype
+            return np.dtype(np.int64) if self.symbolic else self.array.dtype
         return None if self.value is None else dtype_of(self.value)
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as int64."""
+        return self.array is not None and self.array.dtype == np.object_
 
     def type_proto(self) -> TypeProto:
         """Its ONNX type."""
-        if self.array is not None:
-            shape, dtype = self.array.shape, self.array.dtype
-        else:
-            assert self.value is not None
-            shape, dtype = shape_of(self.value), dtype_of(self.value)
-        return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(dtype), shape)
+        dtype = self.dtype
+        assert dtype is not None
+        shape = self.array.shape if self.array is not None else shape_of(cast(SSAValue, self.value))
+        dims = [str(extent) if isinstance(extent, SizeExpr) else extent for extent in cast("Sequence[Size]", shape)]
+        return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(dtype), dims)
 
     @property
     def location(self) -> LocationAttr:
@@ -103,7 +113,11 @@ class Tensor:
                     f"'{self.name}': expected a tensor, got {'nothing' if self.nothing else 'a sequence'}"
                 )
             with builder.located(self.location):
-                self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
+                if self.symbolic:
+                    flat: list[int] = self.array.reshape(-1).tolist()
+                    self.value = builder.add(SizesOp(values=flat, shape=self.array.shape, dtype="int64")).result
+                else:
+                    self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
             self.value.name_hint = value_name(self.name)
         return self.value
 
@@ -160,14 +174,15 @@ class Context:
 
     def dtype(self, index: int) -> np.dtype[np.generic]:
         tensor = self.tensor(index)
-        if tensor.array is not None:
-            return tensor.array.dtype
-        assert tensor.value is not None
-        return dtype_of(tensor.value)
+        found = tensor.dtype
+        assert found is not None
+        return found
 
     def known(self, index: int) -> Array | None:
-        """The values of input `index` if they are known at import."""
+        """The values of input `index` if they are known at import, as numbers."""
         tensor = self.tensor(index)
+        if tensor.symbolic:
+            return None
         if tensor.array is not None:
             self.read.append(tensor)
         return tensor.array
@@ -182,7 +197,10 @@ class Context:
         return array
 
     def known_ints(self, index: int, what: str) -> tuple[int, ...]:
-        """The integers in input `index`, called `what`, which must be known at import."""
+        """The integers in input `index`, called `what`, which must be known at import; symbolic sizes among them."""
+        if (tensor := self.tensor(index)).symbolic and tensor.array is not None and tensor.array.ndim < 2:
+            self.read.append(tensor)
+            return tuple(tensor.array.reshape(-1).tolist())
         array = self.array(index, what)
         if array.dtype.kind not in "iu" or array.ndim > 1:
             self.fail(f"{what} as a list of integers", f"{array.dtype}{list(array.shape)}")
@@ -252,7 +270,7 @@ class Context:
 
     def fits(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
         """Complain when a tensor is larger than the memory."""
-        if too_big := excess(shape, dtype.itemsize):
+        if not any(map(symbols_of, shape)) and (too_big := excess(shape, dtype.itemsize)):
             self.fail(expectation(), too_big)
 
     def emit(self, op: type[Operator], *operands: Operands, **attributes: Value) -> SSAValue:
@@ -262,6 +280,9 @@ class Context:
     def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
         """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
         made = op(*operands, location=None, **attributes)
+        if any(is_open(result.type) for result in made.results):
+            types = ", ".join(str(operand.type) for operand in made.operands)
+            raise Undecided(message(self.node.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
         for result in made.results:
             self.fits(shape_of(result), dtype_of(result))
         self.builder.add(made)
@@ -277,7 +298,7 @@ class Context:
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    return as_tensor(value).get_shape()
+    return extents(value)
 
 
 def dtype_of(value: SSAValue) -> np.dtype[np.generic]:

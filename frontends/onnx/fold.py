@@ -18,6 +18,7 @@ from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import Array
 from .context import Context, Tensor
 from .converter import Narrowed, Result
+from .symbolic import folded_sizes, is_symbolic
 
 FOLD_LIMIT = 1024
 """Only tensors of at most this many elements are evaluated at import; FoldConstant takes care of the others."""
@@ -27,6 +28,8 @@ _FLOAT_LIMIT = 8
 
 def folded(ctx: Context, convert: Callable[[Context], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
     """The outputs of a node whose inputs are known and few, evaluated; None where it is not for the import to do so."""
+    if (sizes := folded_sizes(ctx)) is not None:
+        return (sizes,)
     if not ctx.inputs or not all(tensor is None or _small(tensor.array) for tensor in ctx.inputs):
         return None
     scratch = ModuleOp([])
@@ -45,7 +48,7 @@ def folded(ctx: Context, convert: Callable[[Context], Result | tuple[Result, ...
 
 
 def _small(array: Array | None) -> bool:
-    if array is None:
+    if array is None or is_symbolic(array):
         return False
     return array.size <= (FOLD_LIMIT if array.dtype.kind in "iub" else _FLOAT_LIMIT)
 

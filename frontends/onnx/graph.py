@@ -14,6 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.size_ranges import main_of, set_ranges
+from ...dialects.sizes import Ranges, Size, UndecidedSize, common_range, known_ranges, range_for
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
@@ -30,7 +32,7 @@ from .convert import converter_of
 from .converter import Narrowed, Result
 from .expand import body_of, expanded
 from .fold import folded
-from .inputs import input_types
+from .inputs import input_types, symbolic_types
 from .load import Source
 from .names import value_name
 from .program import canonical, node_of
@@ -41,7 +43,34 @@ def import_model(source: Source, shapes: Mapping[str, Sequence[int]]) -> ModuleO
 
     Raises Undecided when only values decide what is computed.
     """
-    types = input_types(source, shapes)
+    return _imported(source, input_types(source, shapes))
+
+
+def import_symbolic(source: Source, shapes: Mapping[str, Sequence[Size]], ranges: Ranges) -> ModuleOp:
+    """As `import_model`, with symbolic sizes where inputs are open; `ranges` are those of symbols.
+
+    `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
+    does with a table of positions that ends, adds that to them. Raises Undecided when not all sizes follow from the
+    inputs'.
+    """
+    types, known = symbolic_types(source, shapes), dict(ranges)
+    while True:
+        try:
+            with known_ranges(known):
+                module = _imported(source, types)
+        except Undecided as undecided:
+            needed = range_for(*undecided.equal) if undecided.equal is not None else None
+            if needed is None or (common := common_range(known.get(needed[0], (0, None)), needed[1])) is None:
+                raise
+            if known.get(needed[0]) == common:
+                raise
+            known[needed[0]] = common
+        else:
+            set_ranges(main_of(module), known)
+            return module
+
+
+def _imported(source: Source, types: Mapping[str, TensorType[Attribute]]) -> ModuleOp:
     importer = _Importer(source, source.region)
     for name, type_ in types.items():
         importer.tensors[name] = importer.argument(name, type_, Argument(name))
@@ -311,6 +340,8 @@ class _Importer:
         try:
             with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
                 results = folded(context, converter.convert) or converter.convert(context)
+        except UndecidedSize as error:
+            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal) from error
         except VerifyException as error:
             raise FrontendError(f"{error} ({describe(node.leaf)})") from error
         except (ValueError, IndexError, ArithmeticError) as error:

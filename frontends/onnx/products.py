@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -11,8 +12,10 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, CastOp, MultiplyOp
 from ...dialects.relay.nn import BatchMatmulOp, BiasAddOp, DenseOp, MatmulOp
 from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
+from ...dialects.sizes import holds_zero, proves, same, same_shape
 from .context import Context, dtype_of, shape_of
 from .converter import Converter
+from .symbolic import broadcast_sizes
 
 _NEAR = 16
 """How many operators may stand between a weight and the constants that it is computed from."""
@@ -21,7 +24,11 @@ _FEW = 4
 
 
 def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return value if shape_of(value) == shape else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=1 * (0 in shape))
+    return (
+        value
+        if same_shape(shape_of(value), shape)
+        else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=int(holds_zero(shape)))
+    )
 
 
 def transposed(ctx: Context, value: SSAValue) -> SSAValue:
@@ -55,7 +62,7 @@ def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -
     """
     if is_constant(weight):
         return ctx.emit(DenseOp, data, weight if outputs_first else transposed(ctx, weight))
-    if outputs_first and shape_of(data)[0] <= _FEW:
+    if outputs_first and proves(shape_of(data)[0], "<=", _FEW):
         return ctx.emit(DenseOp, data, weight)
     return ctx.emit(MatmulOp, data, transposed(ctx, weight) if outputs_first else weight)
 
@@ -82,10 +89,10 @@ def _as(ctx: Context, value: SSAValue, dtype: np.dtype[np.generic]) -> SSAValue:
 
 def _with_bias(ctx: Context, result: SSAValue, bias: SSAValue) -> SSAValue:
     shape = shape_of(result)
-    if shape_of(bias) == shape[1:]:
+    if same_shape(shape_of(bias), shape[1:]):
         return ctx.emit(BiasAddOp, result, bias)
     total = ctx.emit(AddOp, result, bias)
-    if shape_of(total) != shape:
+    if not same_shape(shape_of(total), shape):
         ctx.fail(f"a third operand that broadcasts to {list(shape)}", f"shape {list(shape_of(bias))}")
     return total
 
@@ -118,10 +125,10 @@ def batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
     """nn.batch_matmul of `(.., m, k)` and `(.., k, n)`, flat unless a batch broadcasts in part."""
     (*left_batch, m, k), (*right_batch, _, n) = shape_of(left), shape_of(right)
     try:
-        batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
+        batch = cast("tuple[int, ...]", broadcast_sizes(left_batch, right_batch))
     except ValueError:
         ctx.fail("batch dimensions that broadcast", f"{left_batch} and {right_batch}")
-    if all(prod(own) == 1 or tuple(own) == batch for own in (left_batch, right_batch)):
+    if all(same(prod(own), 1) or same_shape(own, batch) for own in (left_batch, right_batch)):
         flat = (
             reshaped(ctx, left, (prod(left_batch), m, k)),
             reshaped(ctx, right, (prod(right_batch), *shape_of(right)[-2:])),

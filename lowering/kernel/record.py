@@ -17,8 +17,6 @@ class Draft:
     """A kernel before LLVM saw it: all that Python does; `finish` adds the machine code."""
 
     symbol: str
-    sizes: tuple[str, ...]
-    """The sizes that it takes as i64, behind its buffers, in order: symbols, or texts of a `min` or `max` of sizes."""
     workspace: int
     """Bytes of scratch memory that a call needs."""
     tir: str
@@ -39,6 +37,8 @@ class Draft:
     """Per slot the operations and bytes that its op is worth (see work.py)."""
     sites: tuple[tuple[str, tuple[int, ...]], ...]
     """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
+    sizes: int
+    """How many sizes it takes, as integers of 64 bits behind its buffers."""
 
     def finish(self, native: Native) -> Kernel:
         return Kernel(**vars(self), object=native.object, assembly=native.assembly)

@@ -147,9 +147,11 @@ def lower_function(func: FuncOp) -> TeFuncOp:
 
 
 def _symbols(values: Sequence[SSAValue]) -> list[str]:
-    """The symbols in the shapes of values, in order."""
+    """The symbols in the shapes of values, in order: those of a kernel in that of their numbers."""
     sizes = (size for value in values for size in shape_of(value) if isinstance(size, SizeExpr))
-    return [name for size in sizes for name in symbols_of(size)]
+    names = [name for size in sizes for name in symbols_of(size)]
+    numbers = [int(name[1:]) for name in names if name[0] == "s" and name[1:].isdigit()]
+    return names if len(numbers) < len(names) else [f"s{number}" for number in range(max(numbers, default=-1) + 1)]
 
 
 def _check_small(op: Operator) -> None:

@@ -15,6 +15,7 @@ from ...dialects.relay.binding import IfOp, LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.open_extents import knows_sizes
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.traits import Stateful
 from ...dialects.relay.tuples import TupleGetItemOp
@@ -36,7 +37,7 @@ def foldable(module: ModuleOp) -> set[Operation]:
         for op in pre_order(func) if func.primitive is None else ():
             if is_at_hand(op, module):
                 constant.add(op)
-            elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
+            elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful) and knows_sizes(op):
                 if all(resolved(operand).owner in constant for operand in op.operands):
                     constant.add(op)
                     found.add(op)

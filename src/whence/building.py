@@ -20,6 +20,7 @@ from whence.lowering.external.registry import external_codegen
 from whence.lowering.kernel.draft import draft_kernel
 from whence.lowering.kernel.key import code_key, kernel_key
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.sizes import is_sized, with_kernel_sizes
 from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
@@ -179,7 +180,7 @@ def _kernel(
         draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):
         # Once more, for an error that names layers instead of slots.
-        draft_kernel(original, target, key)
+        draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)
         raise
 
     def finish() -> Kernel:

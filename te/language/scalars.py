@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects import te
 from ...dialects.affine import substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
-from ...dialects.kernel_sizes import affine_map, at_least, kernel_size, lifted, negative
+from ...dialects.kernel_sizes import affine_map, at_least, is_derived, kernel_size, lifted, negative
 from ...dialects.size_terms import Atom, Polynomial
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min
 from ...dialects.tir import CallExternOp
@@ -84,7 +84,7 @@ def extent_number(extent: Extent, sizes: Mapping[str, float]) -> int:
 class SymbolSizes(Mapping[str, SizeExpr]):
     """The sizes of a function that is made, by name, in the order in which they are asked for.
 
-    A name is that of a symbol, or the text of a `min` or `max` of sizes, of which a kernel gets the number.
+    A name is that of a symbol, or the text of a `min` or `max` of the function's sizes, which it computes itself.
     """
 
     def __init__(self, names: Iterable[str] = ()):
@@ -113,10 +113,13 @@ class SymbolSizes(Mapping[str, SizeExpr]):
         return total
 
     def _part(self, atom: Atom) -> Size:
-        if atom.kind not in ("floordiv", "mod"):
+        if not atom.kind:
             return self[atom.text]
-        first, second = map(self._of, atom.args)
-        return first // second if atom.kind == "floordiv" else first % second
+        parts = [self._of(terms) for terms in atom.args]
+        if atom.kind in ("floordiv", "mod"):
+            return parts[0] // parts[1] if atom.kind == "floordiv" else parts[0] % parts[1]
+        found = size_min(*parts) if atom.kind == "min" else size_max(*parts)
+        return self[str(found)] if isinstance(found, SizeExpr) and is_derived(str(found)) else found
 
 
 def size_in(size: SizeExpr, sizes: Sizes) -> Size:

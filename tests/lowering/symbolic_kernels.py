@@ -46,7 +46,7 @@ class SymbolicKernel:
         self.shapes = [extents_of(argument.type) for argument in func.block.args]  # pyright: ignore
         target = Target.native()
         self.te = lower_function(func)
-        self.names = self.te.size_names
+        self.names = [n for n in self.te.size_names if not n.startswith(("min(", "max("))]
         schedule = schedule_function(self.te, target.hardware)
         self.sequence = str(schedule.sequence)
         self.loops = lower_schedule(schedule)
