@@ -17,7 +17,8 @@ from ..provenance.span import fuse
 from ..runtime.bounds import BoundErrors
 from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
-from ..runtime.program import ENTRY, PARALLEL_FOR
+from ..runtime.program import ENTRY, PARALLEL_FOR, SIZES_ENTRY
+from ..runtime.sized_executor import SizedRunner
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
 
@@ -42,9 +43,11 @@ def load(artifact: Artifact) -> Runner:
     elsewhere = externals.symbols if externals is not None else {}
     objects = [*(kernel.object for kernel in artifact.kernels if kernel.symbol not in elsewhere), artifact.main]
     symbols = [kernel.symbol for kernel in program.kernels if kernel.symbol not in elsewhere]
-    code = link(objects, [ENTRY, *symbols], imports | elsewhere)
+    entries = [ENTRY] if program.sizes is None else [ENTRY, SIZES_ENTRY]
+    code = link(objects, [*entries, *symbols], imports | elsewhere)
     code.addresses.update(elsewhere)
-    return Runner(program, artifact.params, code, bounds, externals)
+    kind = Runner if program.sizes is None else SizedRunner
+    return kind(program, artifact.params, code, bounds, externals)
 
 
 def _check_symbols(artifact: Artifact, imports: Container[str]) -> None:
