@@ -25,7 +25,7 @@ from whence.provenance.audit import check_located
 from whence.support.errors import FrontendError
 
 Make = Callable[[np.random.Generator], bytes]
-CASES: Mapping[str, Make] = {**FLOAT, **{f"{name} quantized": make for name, make in QUANTIZED.items()}}
+CASES: dict[str, Make] = {**FLOAT, **{f"{name} quantized": make for name, make in QUANTIZED.items()}}
 """Name -> what makes a random model of it."""
 DEFAULT_KERNELS = {"CEIL", "ELU", "ELU quantized", "ROUND", "SUM quantized", "LOCAL_RESPONSE_NORMALIZATION"}
 """Held against the kernels that LiteRT runs by default: there are no others, or the reference lacks a neighbour."""
