@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from random_tflite import CASES, run_case
-from random_tflite_float import one
+from random_tflite_parts import one
+from tflite_builder import Array
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -20,6 +21,14 @@ def test_few_cases_are_refused_by_litert():
 
 def test_a_wrong_result_is_noticed(monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(0)
-    monkeypatch.setitem(CASES, "wrong", lambda _: one("EXP", [("float32", [3])], options="ExpOptions"))
-    monkeypatch.setattr("random_tflite._found", lambda *_: [rng.random(3).astype(np.float32)])
+
+    def exponential(_: np.random.Generator) -> bytes:
+        return one("EXP", [("float32", [3])], options="ExpOptions")
+
+    monkeypatch.setitem(CASES, "wrong", exponential)
+
+    def wrong(*_: object) -> list[Array]:
+        return [rng.random(3).astype(np.float32)]
+
+    monkeypatch.setattr("random_tflite._found", wrong)
     assert "off by" in run_case("wrong", 0).problem
