@@ -137,6 +137,37 @@ class Runner:
             self._externals.check()
         return seconds
 
+    def repeat(
+        self,
+        inputs: Sequence[Array] | Mapping[str, object],
+        pool: ThreadPool,
+        mark: npt.NDArray[np.int64],
+        more: Callable[[int], bool],
+    ) -> int:
+        """Run call by call, `mark[0]` the number of the call while it runs and -1 between runs; how many runs it were.
+
+        Runs go on as long as `more`, of the runs so far, says so.
+        """
+        arrays, outputs = self._bind(inputs)
+        io, taken = [*arrays, *outputs], self._take_arena()
+        natives = [self._native(call, io, taken[0], pool.handle or None) for call in self.program.calls]
+        runs = 0
+        while more(runs):
+            for number, (function, arguments) in enumerate(natives):
+                mark[0] = number
+                function(*arguments)
+            mark[0] = -1
+            runs += 1
+        self._arenas.append(taken)
+        if self._externals is not None:
+            self._externals.check()
+        return runs
+
+    @property
+    def code(self) -> Code:
+        """The linked functions."""
+        return self._code
+
     def _bind(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[list[Array], list[Tensor]]:
         return self._checked(inputs), self._arguments.outputs()[0]
 

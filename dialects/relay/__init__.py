@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from ..size_types import SizesAttr
 from . import (
     activation,
     annotation,
@@ -13,6 +14,7 @@ from . import (
     dilation,
     division,
     dynamic,
+    dynamic_sizes,
     elementwise,
     fast_math,
     indexing,
@@ -95,7 +97,7 @@ OPERATORS = operators_of(
 )
 """All operators: the classes of these modules."""
 
-DYNAMIC = [op for op in operators_of(dynamic) if issubclass(op, dynamic.Dynamic)]
+DYNAMIC = [op for op in operators_of(dynamic, dynamic_sizes) if issubclass(op, dynamic.Dynamic)]
 """Operators of which operands decide the result's shape; none has a kernel of its own."""
 
 LANGUAGE = (
@@ -119,5 +121,5 @@ LANGUAGE = (
 Relay = Dialect(
     "relay",
     [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
-    [PoolAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
+    [PoolAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )

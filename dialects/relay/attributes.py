@@ -6,6 +6,7 @@ Declared in an op class with one of the definers below, which name TVM's type an
     groups = integer(1)
     data_layout = string("NCHW")
 
+A list of ints may have symbolic sizes among them; then it is spelled `#relay.sizes<batch, 12, past + 1>`.
 An attribute equal to its default is not printed.
 """
 
@@ -33,6 +34,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..int_lists import numbers_of
+from ..size_types import SizesAttr, sizes_attr
+from ..sizes import Size, SizeExpr
 
 Ints: TypeAlias = DenseArrayBase[IntegerType]
 Reals: TypeAlias = DenseArrayBase[Float64Type]
@@ -61,6 +64,8 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
             return FloatAttr(value, f64)
         case str():
             return StringAttr(value)
+        case _ if any(isinstance(v, SizeExpr) for v in value):
+            return sizes_attr(cast("Sequence[Size]", value))
         case _ if any(isinstance(v, float) for v in value):
             return reals_attr([float(v) for v in value])
         case _:
@@ -80,23 +85,25 @@ def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...
             return attribute.value.data
         case StringAttr():
             return attribute.data
+        case SizesAttr():
+            return cast("tuple[int, ...]", attribute.sizes)
         case _:
             raise TypeError(f"not an operator attribute: {attribute}")
 
 
 def ints(*default: int) -> Ints:
     """A list of ints with a default."""
-    return prop_def(Ints, default_value=ints_attr(default))
+    return cast(Ints, prop_def(Ints | SizesAttr, default_value=ints_attr(default)))
 
 
 def required_ints() -> Ints:
     """A list of ints that must be given."""
-    return prop_def(Ints)
+    return cast(Ints, prop_def(Ints | SizesAttr))
 
 
 def optional_ints() -> Ints | None:
     """A list of ints or None."""
-    return opt_prop_def(Ints)
+    return cast(Ints, opt_prop_def(Ints | SizesAttr))
 
 
 def optional_reals() -> Reals | None:
@@ -138,6 +145,9 @@ def required_string() -> StringAttr:
 
 
 def print_value(attribute: Attribute, printer: Printer) -> None:
+    if isinstance(attribute, SizesAttr):
+        printer.print_attribute(attribute)
+        return
     match value := to_python(attribute):
         case bool():
             printer.print_string("true" if value else "false")
@@ -161,5 +171,7 @@ def parse_value(parser: Parser) -> Attribute:
     negative = parser.parse_optional_punctuation("-") is not None
     if (special := parser.parse_optional_keyword_in(("inf", "nan"))) is not None:
         return FloatAttr(-float(special) if negative else float(special), f64)
-    number = parser.parse_number()
+    number = parser.parse_optional_number()
+    if number is None:
+        return parser.parse_attribute()
     return to_attribute(-number if negative else number)

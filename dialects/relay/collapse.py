@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import required_ints
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -36,7 +37,7 @@ class _Collapse(Operator):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         cls.axes(sig)
-        return [TensorType(sig.types[0].element_type, cls.wanted(sig))]
+        return [tensor_of(sig.types[0].element_type, cls.wanted(sig))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, *like: AnyArray) -> AnyArray:

@@ -10,6 +10,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
+from ..sizes import proves
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .layout import axes_of, layout_view, logical_shape
 from .numerics import AnyArray, strided, widened
@@ -38,7 +40,7 @@ def window_extent(
     none: whether it may be none at all, where less than a stride, or one, is missing: then the formula gives 0.
     """
     span = extent + pads - (dilation * (window - 1) + 1)
-    if stride < 1 or dilation < 1 or span < (-stride if none else 0):
+    if stride < 1 or dilation < 1 or proves(span, "<", -stride if none else 0):
         sig.fail(
             f"a window that fits the padded extent {extent + pads}, stride and dilation >= 1",
             f"window {window}, stride {stride}, dilation {dilation}",
@@ -80,7 +82,7 @@ class Conv(Operator):
             full[letter] = window_extent(sig, data[letter], window[i], strides[i], dilation[i], pads, False)
         block = {axis.letter: axis.factor for axis in out_axes if axis.factor}
         shape = [axis.factor or full[axis.letter] // block.get(axis.letter, 1) for axis in out_axes]
-        return [TensorType(sig.same_element(), shape)]
+        return [tensor_of(sig.same_element(), shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .convolution import expand_padding
 from .numerics import AnyArray, widened
@@ -54,7 +55,7 @@ class ConvTranspose(Operator):
             if min(s, d) < 1 or out < 1:
                 sig.fail("strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}")
             shape.append(out)
-        return [TensorType(sig.same_element(), shape)]
+        return [tensor_of(sig.same_element(), shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES
+from ..size_types import tensor_of
 from .attributes import boolean, optional_integer, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -42,7 +43,7 @@ class Cumulative(Operator):
             shape = (prod(shape),)
         else:
             sig.axis(axis, len(shape))
-        return [TensorType(DTYPES[dtype] if dtype else sig.types[0].element_type, shape)]
+        return [tensor_of(DTYPES[dtype] if dtype else sig.types[0].element_type, shape)]
 
     @classmethod
     def accumulate(cls, x: AnyArray, axis: int) -> AnyArray:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, numpy_dtype
+from ..size_types import tensor_of
 from .attributes import ints, real, required_ints, string
 from .convolution import expand_padding, window_extent
 from .numerics import AnyArray, strided
@@ -78,7 +79,7 @@ class Dilation2DOp(Operator):
         for at, axis in enumerate("HW"):
             around = pads[at] + pads[at + 2]
             data[axis] = window_extent(sig, data[axis], kernel[axis], strides[at], dilations[at], around, False)
-        return [TensorType(DTYPES[dtype] if dtype else sig.types[0].element_type, [data[axis] for axis in layout])]
+        return [tensor_of(DTYPES[dtype] if dtype else sig.types[0].element_type, [data[axis] for axis in layout])]
 
     @classmethod
     def kernel(cls, sig: Signature) -> dict[str, int]:

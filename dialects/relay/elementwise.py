@@ -15,6 +15,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, dtype_name, is_integer, numpy_dtype
+from ..size_types import tensor_of
+from ..sizes import same
 from .attributes import real, required_real, required_string, string
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor
@@ -47,7 +49,7 @@ class Unary(Operator):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         sig.of(cls.OPERAND)
-        return [sig.types[0] if cls.RESULT is None else TensorType(cls.RESULT, sig.shape(0))]
+        return [sig.types[0] if cls.RESULT is None else tensor_of(cls.RESULT, sig.shape(0))]
 
 
 def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
@@ -56,9 +58,9 @@ def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -
     padded = zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True)
     shape: list[int] = []
     for a, b in padded:
-        if a != b and a != 1 and b != 1:
+        if not same(a, 1) and not same(b, 1) and a != b:
             sig.fail("shapes that broadcast", f"{list(left)} and {list(right)}")
-        shape.append(b if a == 1 else a)
+        shape.append(b if same(a, 1) else a)
     return tuple(shape)
 
 
@@ -77,7 +79,7 @@ class Binary(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         element = sig.same_element()
         sig.of(cls.OPERANDS)
-        return [TensorType(cls.RESULT or element, broadcast_shape(sig, sig.shape(0), sig.shape(1)))]
+        return [tensor_of(cls.RESULT or element, broadcast_shape(sig, sig.shape(0), sig.shape(1)))]
 
 
 Function = Callable[..., AnyArray]
@@ -326,7 +328,7 @@ class CastOp(Unary):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         if (dtype := sig.str("dtype")) not in DTYPES:
             sig.fail(f"a dtype among {', '.join(DTYPES)}", repr(dtype))
-        return [TensorType(DTYPES[dtype], sig.shape(0))]
+        return [tensor_of(DTYPES[dtype], sig.shape(0))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -352,7 +354,7 @@ class ReinterpretOp(Unary):
         width, dtype = element_bits(dtype_name(sig.types[0].element_type)), sig.str("dtype")
         if dtype not in DTYPES or element_bits(dtype) != width:
             sig.fail(f"a dtype of {width} bits", repr(dtype))
-        return [TensorType(DTYPES[dtype], sig.shape(0))]
+        return [tensor_of(DTYPES[dtype], sig.shape(0))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -376,7 +378,7 @@ class CastLikeOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        return [TensorType(sig.types[1].element_type, sig.shape(0))]
+        return [tensor_of(sig.types[1].element_type, sig.shape(0))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, dtype_like: AnyArray) -> AnyArray:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ..element_types import DTYPES
+from ..size_types import tensor_of
 from .attributes import integer, optional_integer, real, string
 from .elementwise import broadcast_shape
 from .numerics import AnyArray
@@ -49,7 +50,7 @@ class GatherOp(Indexed):
             i > d for at, (i, d) in enumerate(zip(indices, data, strict=True)) if at != axis
         ):
             sig.fail(f"indices of {len(data)} dimensions inside of {sig.types[0]}", str(sig.types[1]))
-        return [TensorType(sig.types[0].element_type, indices)]
+        return [tensor_of(sig.types[0].element_type, indices)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, indices: AnyArray) -> AnyArray:
@@ -77,7 +78,7 @@ class GatherNdOp(Indexed):
             sig.fail(f"coordinates of {sig.types[0]} behind {batch} batch dimensions", str(sig.types[1]))
         if indices[1 : batch + 1] != data[:batch]:
             sig.fail(f"indices with batch dimensions {list(data[:batch])}", str(sig.types[1]))
-        return [TensorType(sig.types[0].element_type, (*indices[1:], *data[batch + indices[0] :]))]
+        return [tensor_of(sig.types[0].element_type, (*indices[1:], *data[batch + indices[0] :]))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, indices: AnyArray) -> AnyArray:
@@ -112,7 +113,7 @@ class OneHotOp(Operator):
         shape.insert(sig.axis(sig.int("axis"), len(shape) + 1), sig.int("depth"))
         if prod(sig.shape(1)) != 1 or prod(sig.shape(2)) != 1 or sig.int("depth") < 0:
             sig.fail("two scalars and a depth of at least 0", f"{sig.types[1]}, {sig.types[2]}, {sig.int('depth')}")
-        return [TensorType(DTYPES[sig.str("dtype")], shape)]
+        return [tensor_of(DTYPES[sig.str("dtype")], shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, indices: AnyArray, on: AnyArray, off: AnyArray) -> AnyArray:
@@ -139,7 +140,7 @@ class AdvIndexOp(Operator):
         for at in range(1, count + 1):
             sig.of(INTEGERS, at)
             shape = broadcast_shape(sig, shape, sig.shape(at))
-        return [TensorType(sig.types[0].element_type, (*shape, *sig.shape(0)[count:]))]
+        return [tensor_of(sig.types[0].element_type, (*shape, *sig.shape(0)[count:]))]
 
     @classmethod
     def evaluate(cls, sig: Signature, inputs: Sequence[AnyArray]) -> AnyArray:
@@ -163,7 +164,7 @@ class ArgwhereOp(Operator):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         shape = sig.shape(0)
-        return [TensorType(DTYPES["int64"], (prod(shape), len(shape))), TensorType(DTYPES["int64"], ())]
+        return [tensor_of(DTYPES["int64"], (prod(shape), len(shape))), tensor_of(DTYPES["int64"], ())]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
@@ -188,7 +189,7 @@ class UnravelIndexOp(Operator):
         sig.of(INTEGERS)
         sig.of(INTEGERS, 1)
         (rank,) = sig.rank(1, 1)
-        return [TensorType(sig.types[0].element_type, (rank, *sig.shape(0)))]
+        return [tensor_of(sig.types[0].element_type, (rank, *sig.shape(0)))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, shape: AnyArray) -> AnyArray:

@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
+from ..size_types import tensor_of
 from .attributes import boolean, required_string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -99,7 +100,7 @@ class EinsumOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        return [TensorType(sig.same_element(), cls.parsed(sig).shape)]
+        return [tensor_of(sig.same_element(), cls.parsed(sig).shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: tuple[AnyArray, ...]) -> AnyArray:
@@ -121,7 +122,7 @@ class DetOp(Operator):
         *batch, rows, columns = sig.shape(0) if len(sig.shape(0)) > 1 else (0, 1)
         if rows != columns:
             sig.fail("square matrices", str(sig.types[0]))
-        return [TensorType(sig.types[0].element_type, batch)]
+        return [tensor_of(sig.types[0].element_type, batch)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:

@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .elementwise import binary, broadcast_shape
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -48,7 +49,7 @@ class WhereOp(Operator):
         if sig.types[2].element_type != element:
             sig.fail(f"operand 2 of element type {element}", str(sig.types[2]))
         sides = broadcast_shape(sig, sig.shape(1), sig.shape(2))
-        return [TensorType(element, broadcast_shape(sig, sig.shape(0), sides))]
+        return [tensor_of(element, broadcast_shape(sig, sig.shape(0), sides))]
 
     @classmethod
     def evaluate(cls, sig: Signature, condition: AnyArray, x: AnyArray, y: AnyArray) -> AnyArray:

@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import integer, string
 from .numerics import AnyArray, along, widened
 from .operator import Operator, Signature, Tensor
@@ -42,7 +43,7 @@ class NLLLossOp(Operator):
             sig.fail(f"weights of {shape[1]} classes, as the predictions are", str(sig.types[2]))
         if (reduction := sig.str("reduction")) not in ("none", "sum", "mean"):
             sig.fail("reduction none, sum or mean", repr(reduction))
-        return [TensorType(sig.types[0].element_type, sig.shape(1) if reduction == "none" else ())]
+        return [tensor_of(sig.types[0].element_type, sig.shape(1) if reduction == "none" else ())]
 
     @classmethod
     def evaluate(cls, sig: Signature, predictions: AnyArray, targets: AnyArray, weights: AnyArray) -> AnyArray:
@@ -76,7 +77,7 @@ class _CrossEntropy(Operator):
         sig.of(FLOATS)
         if sig.rank(0, 2) != sig.rank(1, 2):
             sig.fail(f"targets of shape {list(sig.shape(0))}", str(sig.types[1]))
-        return [TensorType(sig.same_element(), ())]
+        return [tensor_of(sig.same_element(), ())]
 
     @classmethod
     def mean(cls, logarithms: AnyArray, targets: AnyArray) -> AnyArray:

@@ -8,7 +8,9 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_integer, string
+from .elementwise import broadcast_shape
 from .numerics import AnyArray, along, widened
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
@@ -34,7 +36,7 @@ class DenseOp(Operator):
             sig.fail(f"a weight of {k} columns", str(sig.types[1]))
         if (units := sig.get("units")) is not None and units != n:
             sig.fail(f"units = {n} as the weight has rows", str(units))
-        return [TensorType(sig.same_element(), (m, n))]
+        return [tensor_of(sig.same_element(), (m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
@@ -66,7 +68,7 @@ class ContribDensePackOp(Operator):
         units = sig.get("units") or panels * block
         if not (panels - 1) * block < units <= panels * block:
             sig.fail(f"units of {panels} panels of {block}", str(units))
-        return [TensorType(sig.same_element(), (m, units))]
+        return [tensor_of(sig.same_element(), (m, units))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
@@ -103,7 +105,7 @@ class MatmulOp(Operator):
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
         if (units := sig.get("units")) is not None and units != n:
             sig.fail(f"units = {n} as the second operand has", str(units))
-        return [TensorType(sig.same_element(), (*batch, m, n))]
+        return [tensor_of(sig.same_element(), (*batch, m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, a: AnyArray, b: AnyArray) -> AnyArray:
@@ -137,13 +139,10 @@ class BatchMatmulOp(Operator):
             m, k = k, m
         if sig.get("transpose_b"):
             depth, n = n, depth
-        try:
-            batch = np.broadcast_shapes(tuple(bx), tuple(by))
-        except ValueError:
-            batch = None
-        if depth != k or batch is None:
+        if depth != k:
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
-        return [TensorType(sig.same_element(), (*batch, m, n))]
+        batch = broadcast_shape(sig, bx, by)
+        return [tensor_of(sig.same_element(), (*batch, m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, y: AnyArray) -> AnyArray:

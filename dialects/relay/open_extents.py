@@ -1,7 +1,7 @@
 """Types with extents that only a run decides, `tensor<?x4xf32>`: what type rules say of them.
 
-Type rules know extents only. So a rule is asked several times, with one number in the place of every open extent; what
-it says the same of each time does not depend on them.
+Symbols take part in type rules as numbers do (`dialects/sizes.py`). Of an extent without a name a rule is asked several
+times, with one number in the place of every open extent; what it says the same of each time does not depend on them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from ..size_types import is_symbolic
+from ..sizes import UndecidedSize
 from .signature import Signature, Tensor
 
 _TRIED = (5040, 55440, 1)
@@ -20,14 +22,27 @@ _TRIED = (5040, 55440, 1)
 
 
 def is_open(type_: Attribute) -> bool:
-    """Whether a type is a tensor's with an extent that only a run decides."""
-    return isinstance(type_, TensorType) and DYNAMIC_INDEX in type_.get_shape()
+    """Whether a type is a tensor's with an extent that only a run decides and no symbol names."""
+    return not is_static(type_) and not is_symbolic(type_)
+
+
+def is_static(type_: Attribute) -> bool:
+    """Whether a type is no tensor's, or one's of which all extents are numbers."""
+    return not isinstance(type_, TensorType) or DYNAMIC_INDEX not in type_.get_shape()
 
 
 def closed(type_: Tensor, extent: int) -> Tensor:
     """A tensor type with `extent` in the place of every open one."""
     shape = [extent if n == DYNAMIC_INDEX else n for n in type_.get_shape()]
     return TensorType(type_.element_type, shape)
+
+
+def infer_symbolic(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) -> Sequence[Tensor]:
+    """What a type rule says of operands of which some have symbolic extents; open where these leave it undecided."""
+    try:
+        return infer(sig)
+    except UndecidedSize:
+        return infer_open(infer, sig)
 
 
 def infer_open(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) -> Sequence[Tensor]:

@@ -36,7 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...provenance.diagnostics import message
 from ..int_lists import numbers_of
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
-from .open_extents import infer_open, is_open
+from .open_extents import infer_open, infer_symbolic, is_open, is_static
 from .signature import Group, Signature, Tensor, as_tensor
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
@@ -165,7 +165,9 @@ class Operator(IRDLOperation):
     @classmethod
     def inferred(cls, sig: Signature) -> Sequence[Tensor]:
         """The result types for a signature of which extents may be open."""
-        return infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else cls.infer(sig)
+        if all(map(is_static, sig.types)):
+            return cls.infer(sig)
+        return infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
 
     def at_types(self, operands: Sequence[SSAValue]) -> Self:
         """This operator with other operands, of types whose extents may differ.

@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import boolean, ints, string
 from .convolution import expand_padding, window_extent
 from .layout import axes_of
@@ -43,7 +44,7 @@ class Pool(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         axes = cls.image_axes(sig)
         shape = [1 if i in axes else extent for i, extent in enumerate(sig.shape(0))]
-        return [TensorType(sig.types[0].element_type, shape)]
+        return [tensor_of(sig.types[0].element_type, shape)]
 
 
 class WindowedPool(Pool):
@@ -58,7 +59,7 @@ class WindowedPool(Pool):
         for i, axis in enumerate(cls.image_axes(sig)):
             around = pads[i] + pads[i + rank]
             shape[axis] = window_extent(sig, shape[axis], window[i], strides[i], dilation[i], around, ceil, none=True)
-        return [TensorType(sig.types[0].element_type, shape)]
+        return [tensor_of(sig.types[0].element_type, shape)]
 
     @classmethod
     def windows(cls, sig: Signature) -> list[Window]:
@@ -222,7 +223,7 @@ class AdaptivePool(Pool):
         shape = list(sig.shape(0))
         for axis, size in zip(cls.image_axes(sig), cls.sizes(sig), strict=True):
             shape[axis] = size
-        return [TensorType(sig.types[0].element_type, shape)]
+        return [tensor_of(sig.types[0].element_type, shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:

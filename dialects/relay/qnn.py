@@ -14,6 +14,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ...support.dtypes import GREATEST, SMALL, is_float, limits
 from ..element_types import DTYPES, dtype_name
+from ..size_types import tensor_of
 from .attributes import integer, string
 from .numerics import AnyArray, along
 from .operator import Operator, Signature, Tensor
@@ -64,7 +65,7 @@ class Rescaled(Operator):
         integers = ("int8", "uint8", "int16", "uint16", "int32")
         if dtype not in integers and (dtype not in SMALL or dtype == "float8_e8m0fnu"):
             sig.fail("an out_dtype of integers of at most 16 bits or small floats", repr(dtype))
-        return TensorType(DTYPES[dtype], sig.shape(0))
+        return tensor_of(DTYPES[dtype], sig.shape(0))
 
 
 @irdl_op_definition
@@ -111,7 +112,7 @@ class DequantizeOp(Operator):
             parameter(sig, index, sig.shape(0), sig.int("axis"))
         if (dtype := sig.str("out_dtype")) not in ("float32", "float16", "bfloat16"):
             sig.fail("an out_dtype float32, float16 or bfloat16", repr(dtype))
-        return [TensorType(DTYPES[dtype], sig.shape(0))]
+        return [tensor_of(DTYPES[dtype], sig.shape(0))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, scale: AnyArray, zero_point: AnyArray) -> AnyArray:

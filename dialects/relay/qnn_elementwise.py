@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ..element_types import dtype_name
+from ..size_types import tensor_of
 from . import elementwise, normalization, pooling
 from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray
@@ -22,7 +23,7 @@ from .traits import BROADCAST, ELEMWISE, INJECTIVE, OPAQUE
 
 
 def _result(sig: Signature, shape: Sequence[int]) -> Tensor:
-    return TensorType(sig.types[0].element_type, shape)
+    return tensor_of(sig.types[0].element_type, shape)
 
 
 class Binary(Operator):
@@ -228,6 +229,6 @@ class AvgPool2DOp(pooling.WindowedPool):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, *parameters: AnyArray) -> AnyArray:
-        real_sig = Signature(sig.op, (TensorType(f32, sig.shape(0)),), sig.attributes, sig.location, sig.groups)
+        real_sig = Signature(sig.op, (tensor_of(f32, sig.shape(0)),), sig.attributes, sig.location, sig.groups)
         number = dequantized(x, *(spread(p, -1, x.ndim) for p in parameters[:2]))
         return _quantized(sig, cls.REAL.evaluate(real_sig, number), *parameters[2:])

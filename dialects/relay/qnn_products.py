@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
 from ..element_types import dtype_name
+from ..size_types import tensor_of
 from . import matmul
 from .attributes import boolean, integer, ints, optional_integer, string, to_attribute
 from .convolution import Conv2D, expand_padding, window_extent
@@ -32,7 +33,7 @@ def _of_bytes(sig: Signature, *indices: int) -> None:
 
 def _words_signature(sig: Signature) -> Signature:
     """The same of int32 tensors, as what computes in those sees it."""
-    types = tuple(TensorType(i32, t.get_shape()) for t in sig.types[:2])
+    types = tuple(tensor_of(i32, t.get_shape()) for t in sig.types[:2])
     return replace(sig, types=types)
 
 
@@ -100,7 +101,7 @@ class DenseOp(Operator):
             sig.fail(f"a weight of {k} columns", str(sig.types[1]))
         for index in (2, 3):
             parameter(sig, index, (sig.shape(index - 2)[0], 1), 0)
-        return [TensorType(i32, (m, n))]
+        return [tensor_of(i32, (m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray, *parameters: AnyArray) -> AnyArray:
@@ -173,7 +174,7 @@ class PackWordsOp(Operator):
             sig.fail("2 or 4 parts", str(parts))
         axis = sig.axis(sig.int("axis"), len(shape))
         shape[axis] = -(-shape[axis] // parts)
-        return [TensorType(i32, shape)]
+        return [tensor_of(i32, shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, zero_point: AnyArray) -> AnyArray:
@@ -226,7 +227,7 @@ class Blocked(Operator):
         (kh, kw), (sh, sw), (dh, dw) = (sig.spatial(name, 2) for name in ("kernel_size", "strides", "dilation"))
         oh = window_extent(sig, height, kh, sh, dh, top + bottom, False)
         ow = window_extent(sig, width, kw, sw, dw, left + right, False)
-        return [TensorType(i32, (n, outputs, oh, ow, block))]
+        return [tensor_of(i32, (n, outputs, oh, ow, block))]
 
     @classmethod
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
@@ -242,7 +243,7 @@ class Blocked(Operator):
         # Zero points were not taken off the data: outside of the image they are what stands for 0.
         plain = Signature(
             sig.op,
-            tuple(TensorType(i32, a.shape) for a in (x, w)),
+            tuple(tensor_of(i32, a.shape) for a in (x, w)),
             {**sig.attributes, **_PLAIN},
             sig.location,
             sig.groups,
@@ -309,7 +310,7 @@ class ContribDensePackOp(Operator):
         panels, depth, block = sig.rank(1, 3)
         if depth != -(-k // sig.int("parts")):
             sig.fail(f"words of {k} rows", str(sig.types[1]))
-        return [TensorType(i32, (m, panels * block))]
+        return [tensor_of(i32, (m, panels * block))]
 
     @classmethod
     def evaluate(

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 
 from ..element_types import DTYPES
+from ..size_types import tensor_of
 from .attributes import integer, real, required_ints, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -64,7 +65,7 @@ class _Random(Operator):
             sig.fail(f"a dtype among {', '.join(MANTISSA)}", repr(dtype))
         if any(extent < 0 for extent in sig.ints("shape")):
             sig.fail("extents of at least 0", str(list(sig.ints("shape"))))
-        return [TensorType(DTYPES[dtype], sig.ints("shape"))]
+        return [tensor_of(DTYPES[dtype], sig.ints("shape"))]
 
 
 def fractions(seed: int, count: int, dtype: str) -> AnyArray:

@@ -18,6 +18,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 
+from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_ints, real, required_ints, string
 from .elementwise import broadcast_shape
 from .numerics import AnyArray
@@ -110,7 +111,7 @@ class StackOp(Operator):
             sig.fail("operands of one type", ", ".join(map(str, sig.types)) or "none")
         shape = list(sig.shape(0))
         shape.insert(sig.axis(sig.int("axis"), len(shape) + 1), len(sig.types))
-        return [TensorType(sig.types[0].element_type, shape)]
+        return [tensor_of(sig.types[0].element_type, shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, parts: Sequence[AnyArray]) -> AnyArray:
@@ -150,7 +151,7 @@ class SplitOp(Operator):
         old = sig.shape(0)
         axis = sig.axis(sig.int("axis"), len(old))
         element = sig.types[0].element_type
-        return [TensorType(element, (*old[:axis], len(r), *old[axis + 1 :])) for r in cls.bounds(sig)]
+        return [tensor_of(element, (*old[:axis], len(r), *old[axis + 1 :])) for r in cls.bounds(sig)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
@@ -175,7 +176,7 @@ class MeshgridOp(Operator):
         extents = [prod(sig.rank(at, 0, 1)) for at in range(len(sig.types))]
         if sig.str("indexing") == "xy":
             extents[:2] = reversed(extents[:2])
-        return [TensorType(element, extents)] * len(extents)
+        return [tensor_of(element, extents)] * len(extents)
 
     @classmethod
     def along(cls, sig: Signature, at: int) -> int:
@@ -212,7 +213,7 @@ class SliceLikeOp(Like):
             if axis >= len(like) or like[axis] > old[axis]:
                 sig.fail(f"a tensor to slice {sig.types[0]} like", str(sig.types[1]))
             old[axis] = like[axis]
-        return [TensorType(sig.types[0].element_type, old)]
+        return [tensor_of(sig.types[0].element_type, old)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, like: AnyArray) -> AnyArray:
@@ -239,7 +240,7 @@ class ReshapeLikeOp(Like):
         shape = (*old[:a], *like[c : d or len(like)], *old[b or len(old) :])
         if prod(shape) != prod(old):
             sig.fail(f"a shape of {prod(old)} elements", str(list(shape)))
-        return [TensorType(sig.types[0].element_type, shape)]
+        return [tensor_of(sig.types[0].element_type, shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, like: AnyArray) -> AnyArray:
@@ -255,7 +256,7 @@ class BroadcastToLikeOp(Like):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         if broadcast_shape(sig, sig.shape(0), sig.shape(1)) != sig.shape(1):
             sig.fail(f"a tensor that {sig.types[0]} broadcasts to", str(sig.types[1]))
-        return [TensorType(sig.types[0].element_type, sig.shape(1))]
+        return [tensor_of(sig.types[0].element_type, sig.shape(1))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, like: AnyArray) -> AnyArray:

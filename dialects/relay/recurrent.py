@@ -22,6 +22,7 @@ from xdsl.irdl import (
     traits_def,
 )
 
+from ..size_types import tensor_of
 from .attributes import boolean, real, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -121,7 +122,7 @@ class Recurrent(Operator):
         element = sig.types[0].element_type
         states = [*sig.operand("initial_h"), *(sig.operand("initial_c") if cls.STATES > 1 else ())]
         for state in states:
-            if state != TensorType(element, (batch, hidden)):
+            if state != tensor_of(element, (batch, hidden)):
                 sig.fail(f"states of shape [{batch}, {hidden}]", str(state))
         for lengths in sig.operand("lengths"):
             if not INTEGERS.holds(lengths.element_type) or lengths.get_shape() != (batch,):
@@ -132,7 +133,7 @@ class Recurrent(Operator):
             sig.fail(*str(error).split(", got "))
         if len(found) != cls.FUNCTIONS:
             sig.fail(f"{cls.FUNCTIONS} activations", sig.str("activations"))
-        return [TensorType(element, (time, batch, hidden)), *[TensorType(element, (batch, hidden))] * cls.STATES]
+        return [tensor_of(element, (time, batch, hidden)), *[tensor_of(element, (batch, hidden))] * cls.STATES]
 
     @classmethod
     def functions(cls, sig: Signature) -> list[Callable[[AnyArray], AnyArray]]:
@@ -201,7 +202,7 @@ class LSTMOp(Recurrent):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         hidden = sig.shape(1)[1] if len(sig.shape(1)) == 4 else 0
         for peephole in sig.operand("peephole"):
-            if peephole != TensorType(sig.types[0].element_type, (3, hidden)):
+            if peephole != tensor_of(sig.types[0].element_type, (3, hidden)):
                 sig.fail(f"a peephole of shape [3, {hidden}]", str(peephole))
         return super().infer(sig)
 
@@ -258,7 +259,7 @@ class GRUOp(Recurrent):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         results = super().infer(sig)
         (bias,) = sig.operand("hidden_bias")
-        if bias != TensorType(sig.types[0].element_type, (sig.shape(1)[1],)):
+        if bias != tensor_of(sig.types[0].element_type, (sig.shape(1)[1],)):
             sig.fail(f"a bias of {sig.shape(1)[1]} elements", str(bias))
         return results
 

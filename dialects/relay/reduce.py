@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import boolean, optional_ints
 from .numerics import AnyArray, divide, highest, is_float, lowest, widened
 from .operator import Operator, Signature, Tensor
@@ -47,7 +48,7 @@ class Reduce(Operator):
             shape = [1 if i in axes else extent for i, extent in enumerate(old)]
         else:
             shape = [extent for i, extent in enumerate(old) if i not in axes]
-        return [TensorType(cls.RESULT or sig.types[0].element_type, shape)]
+        return [tensor_of(cls.RESULT or sig.types[0].element_type, shape)]
 
 
 @irdl_op_definition

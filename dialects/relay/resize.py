@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, numpy_dtype
+from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_reals, real, required_ints, string
 from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, resized
 from .numerics import AnyArray, is_float
@@ -45,7 +46,7 @@ class Resized(Operator):
         for axis, one in zip(cls.axes(sig), cls.how(sig), strict=True):
             shape[axis] = one.size
         dtype = sig.get("out_dtype")
-        return [TensorType(DTYPES[dtype] if dtype else sig.types[0].element_type, shape)]
+        return [tensor_of(DTYPES[dtype] if dtype else sig.types[0].element_type, shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:

@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import boolean, real, required_ints, string
 from .interpolation import Resizing
 from .numerics import AnyArray, widened
@@ -53,7 +54,7 @@ class GridSampleOp(Operator):
         if sig.str("method") not in GRID_METHODS or sig.str("padding_mode") not in PADDINGS:
             wanted = f"method among {', '.join(GRID_METHODS)}, padding_mode among {', '.join(PADDINGS)}"
             sig.fail(wanted, f"{sig.str('method')!r}, {sig.str('padding_mode')!r}")
-        return [TensorType(sig.types[0].element_type, (*data[:2], *grid[2:]))]
+        return [tensor_of(sig.types[0].element_type, (*data[:2], *grid[2:]))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, grid: AnyArray) -> AnyArray:
@@ -116,7 +117,7 @@ class AffineGridOp(Operator):
         sig.of(FLOATS)
         if sig.shape(0)[1:] not in ((2, 3), (3, 4)) or len(sig.ints("target_shape")) != rank:
             sig.fail("matrices (n, 2, 3) or (n, 3, 4), and as many extents", f"{sig.types[0]}")
-        return [TensorType(sig.types[0].element_type, (n, rank, *sig.ints("target_shape")))]
+        return [tensor_of(sig.types[0].element_type, (n, rank, *sig.ints("target_shape")))]
 
     @classmethod
     def steps(cls, sig: Signature, extent: int) -> tuple[float, float]:
@@ -162,7 +163,7 @@ class CropAndResizeOp(Operator):
             sig.fail("method bilinear or nearest_neighbor", repr(sig.str("method")))
         channels = shape[layout.index("C")]
         new = (*count, h, w, channels) if layout == "NHWC" else (*count, channels, h, w)
-        return [TensorType(sig.types[0].element_type, new)]
+        return [tensor_of(sig.types[0].element_type, new)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, boxes: AnyArray, indices: AnyArray) -> AnyArray:

@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ...support.dtypes import NAMES
 from ..element_types import DTYPES
+from ..size_types import tensor_of
 from .attributes import required_ints, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -31,7 +32,7 @@ class OfShape(Operator):
     def made(cls, sig: Signature, shape: Sequence[int]) -> list[Tensor]:
         if sig.str("dtype") not in NAMES:
             sig.fail(f"a dtype among {', '.join(NAMES)}", repr(sig.str("dtype")))
-        return [TensorType(DTYPES[sig.str("dtype")], shape)]
+        return [tensor_of(DTYPES[sig.str("dtype")], shape)]
 
 
 @irdl_op_definition

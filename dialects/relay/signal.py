@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import boolean, integer
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -80,7 +81,7 @@ class StftOp(Operator):
         if not 1 <= win <= n_fft <= length or sig.int("hop_length") < 1 or sig.shape(1) != (win,):
             sig.fail(f"1 <= win_length <= n_fft <= {length}, and a window of that", f"{win}, {n_fft}, {sig.types[1]}")
         sig.same_element()
-        return [TensorType(sig.types[0].element_type, (batch, cls.frequencies(sig), cls.frames(sig), 2))]
+        return [tensor_of(sig.types[0].element_type, (batch, cls.frequencies(sig), cls.frames(sig), 2))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, window: AnyArray) -> AnyArray:

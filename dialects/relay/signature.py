@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
+from ..size_types import extents_of
 from .attributes import to_python
 from .traits import Kind
 
@@ -19,8 +20,11 @@ T = TypeVar("T")
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
-    """The shape of a tensor value or type; xDSL's DYNAMIC_INDEX stands for a dimension that only a run decides."""
-    return as_tensor(value).get_shape()
+    """The shape of a tensor value or type; xDSL's DYNAMIC_INDEX stands for a dimension that nothing tells.
+
+    An extent with symbols is a SizeExpr, which takes part in arithmetic of integers as one does.
+    """
+    return cast("tuple[int, ...]", extents_of(as_tensor(value)))
 
 
 def element_of(value: SSAValue | Attribute) -> Attribute:
@@ -78,7 +82,8 @@ class Signature:
         raise KeyError(name)
 
     def shape(self, index: int) -> tuple[int, ...]:
-        return self.types[index].get_shape()
+        """The shape of operand `index`, as `shape_of` gives it."""
+        return cast("tuple[int, ...]", extents_of(self.types[index]))
 
     def get(self, name: str) -> Any:
         """The Python value of an attribute; None when it is absent."""

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_result_def
 
 from ..element_types import DTYPES, numpy_dtype
+from ..size_types import tensor_of
 from .attributes import boolean, integer, string
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
@@ -54,7 +55,7 @@ class ArgsortOp(Sorting):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         cls.along(sig)
-        return [TensorType(index_type(sig), sig.shape(0))]
+        return [tensor_of(index_type(sig), sig.shape(0))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -116,7 +117,7 @@ class TopKOp(Operator):
         shape = list(sig.shape(0))
         k = cls.count(sig)
         shape[sig.axis(sig.int("axis"), len(shape))] = k
-        values, indices = TensorType(sig.types[0].element_type, shape), TensorType(index_type(sig), shape)
+        values, indices = tensor_of(sig.types[0].element_type, shape), tensor_of(index_type(sig), shape)
         kinds = {"both": [values, indices], "values": [values], "indices": [indices]}
         if sig.str("ret_type") not in kinds:
             sig.fail("ret_type both, values or indices", repr(sig.str("ret_type")))
@@ -151,7 +152,7 @@ class SearchSortedOp(Operator):
         sig.same_element()
         if not rows or (len(rows) > 1 and rows[:-1] != values[:-1]):
             sig.fail("sequences for each row of the values", f"{sig.types[0]} and {sig.types[1]}")
-        return [TensorType(index_type(sig), values)]
+        return [tensor_of(index_type(sig), values)]
 
     @classmethod
     def evaluate(cls, sig: Signature, rows: AnyArray, values: AnyArray) -> AnyArray:
@@ -184,8 +185,8 @@ class UniqueOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        whole = TensorType(DTYPES["int64"], sig.rank(0, 1, 2)[:1])
-        return [sig.types[0], whole, whole, whole, TensorType(DTYPES["int64"], ())]
+        whole = tensor_of(DTYPES["int64"], sig.rank(0, 1, 2)[:1])
+        return [sig.types[0], whole, whole, whole, tensor_of(DTYPES["int64"], ())]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import required_integer, required_ints
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -38,7 +39,7 @@ class SegmentSumOp(Operator):
             sig.fail("rows of numbers, and a segment of each", f"{sig.types[0]} and {sig.types[1]}")
         if count < 0:
             sig.fail("num_segments of at least 0", str(count))
-        return [TensorType(sig.types[0].element_type, (count, *data[1:]))]
+        return [tensor_of(sig.types[0].element_type, (count, *data[1:]))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, ids: AnyArray) -> AnyArray:
@@ -77,7 +78,7 @@ class SparseToDenseOp(Operator):
         for default in sig.operand("default_value"):
             if default.element_type != sig.types[1].element_type or prod(default.get_shape()) != 1:
                 sig.fail(f"one number of {sig.types[1].element_type} as default", str(default))
-        return [TensorType(sig.types[1].element_type, shape)]
+        return [tensor_of(sig.types[1].element_type, shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, indices: AnyArray, values: AnyArray, default: AnyArray | None) -> AnyArray:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ...runtime.tensors import aligned_empty
+from ..size_types import tensor_of
+from ..sizes import Size, UndecidedSize, ceil_div, proves, same, size_max, size_min, symbols_of
 from .attributes import integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
 from .numerics import AnyArray
@@ -35,7 +37,7 @@ class Injective(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        return [TensorType(sig.types[0].element_type, tuple(cls.shape(sig)))]
+        return [tensor_of(sig.types[0].element_type, tuple(cls.shape(sig)))]
 
     @classmethod
     def leaves_as_is(cls, sig: Signature) -> bool:
@@ -62,17 +64,18 @@ class ReshapeOp(Reshaping):
     def shape(cls, sig: Signature) -> Sequence[int]:
         old, new = sig.shape(0), list(sig.ints("newshape"))
         for i, extent in enumerate(new):
-            if extent == 0 and not sig.int("allowzero"):
+            if same(extent, 0) and not sig.int("allowzero"):
                 if i >= len(old):
                     sig.fail(f"0 in newshape only below rank {len(old)}", str(new))
                 new[i] = old[i]
-        if new.count(-1) > 1 or any(extent < -1 for extent in new):
+        left = [i for i, extent in enumerate(new) if same(extent, -1)]
+        if len(left) > 1 or any(proves(extent, "<", -1) for extent in new):
             sig.fail("a newshape of sizes with at most one -1", str(new))
-        if -1 in new:
+        if left:
             rest = -prod(new)
-            if rest == 0 or prod(old) % rest:
+            if same(rest, 0) or not same(prod(old) % rest, 0):
                 sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
-            new[new.index(-1)] = prod(old) // rest
+            new[left[0]] = prod(old) // rest
         if prod(new) != prod(old):
             sig.fail(f"a newshape of {prod(old)} elements", str(new))
         return new
@@ -119,7 +122,7 @@ class SqueezeOp(Reshaping):
     def shape(cls, sig: Signature) -> Sequence[int]:
         old, axes = sig.shape(0), sig.get("axis")
         gone = {i for i, e in enumerate(old) if e == 1} if axes is None else {sig.axis(a, len(old)) for a in axes}
-        if any(old[i] != 1 for i in gone):
+        if any(proves(old[i], "!=", 1) for i in gone):
             sig.fail("axes of extent 1", f"axis {sorted(gone)} of {sig.types[0]}")
         return [extent for i, extent in enumerate(old) if i not in gone]
 
@@ -159,11 +162,26 @@ class ConcatenateOp(Operator):
             if len(shape) != len(first) or shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
                 sig.fail(f"operands that agree but for axis {axis}", ", ".join(map(str, sig.types)))
         total = sum(sig.shape(index)[axis] for index in range(len(sig.types)))
-        return [TensorType(sig.same_element(), (*first[:axis], total, *first[axis + 1 :]))]
+        return [tensor_of(sig.same_element(), (*first[:axis], total, *first[axis + 1 :]))]
 
     @classmethod
     def evaluate(cls, sig: Signature, parts: Sequence[AnyArray]) -> AnyArray:
         return np.concatenate(parts, axis=sig.int("axis"))
+
+
+def _clamped(bound: Size, extent: Size) -> Size:
+    """A bound of a slice that goes forwards, between 0 and the extent; a negative one counts from the end."""
+    if proves(bound, "<", 0):
+        return size_max(bound + extent, 0)
+    if proves(bound, ">=", _ENDLESS):
+        return extent
+    if not proves(bound, ">=", 0):
+        raise UndecidedSize(f"whether {bound} counts from the end depends on the values of sizes")
+    return bound if proves(bound, "<=", extent) else extent if proves(extent, "<=", bound) else size_min(bound, extent)
+
+
+_ENDLESS = 1 << 62
+"""No extent is as large."""
 
 
 @irdl_op_definition
@@ -178,7 +196,34 @@ class StridedSliceOp(Injective):
 
     @classmethod
     def ranges(cls, sig: Signature) -> list[range]:
-        """The indices taken, per axis of the input."""
+        """The indices taken, per axis of the input, of which all extents are numbers."""
+        taken = [range(extent) for extent in sig.shape(0)]
+        for axis, begin, end, stride in cls.asked(sig):
+            taken[axis] = taken[axis][begin:end:stride]
+        return taken
+
+    @classmethod
+    def spans(cls, sig: Signature) -> list[tuple[Size, Size, int]]:
+        """The first index, the number of indices and their stride, per axis of the input.
+
+        Raises UndecidedSize for a symbolic axis that is walked backwards.
+        """
+        taken: list[tuple[Size, Size, int]] = [(0, extent, 1) for extent in sig.shape(0)]
+        for axis, begin, end, stride in cls.asked(sig):
+            extent = sig.shape(0)[axis]
+            if not any(map(symbols_of, (extent, begin, end))):
+                indices = range(extent)[begin:end:stride]
+                taken[axis] = indices.start, len(indices), indices.step
+            elif stride < 0:
+                raise UndecidedSize(f"{sig.op}: a stride of {stride} along an axis of {extent}")
+            else:
+                first, stop = _clamped(begin, extent), _clamped(end, extent)
+                taken[axis] = first, ceil_div(size_max(stop - first, 0), stride), stride
+        return taken
+
+    @classmethod
+    def asked(cls, sig: Signature) -> list[tuple[int, int, int, int]]:
+        """Axis, begin, end and stride, as the attributes have them."""
         old = sig.shape(0)
         begin, end = sig.ints("begin"), sig.ints("end")
         axes = sig.get("axes") or tuple(range(len(begin)))
@@ -188,15 +233,12 @@ class StridedSliceOp(Injective):
             sig.fail(f"begin, end, strides and axes of one length, at most {len(old)}", given)
         if 0 in strides:
             sig.fail("strides other than 0", str(list(strides)))
-        taken = [range(extent) for extent in old]
-        for a, b, e, s in zip(axes, begin, end, strides, strict=True):
-            axis = sig.axis(a, len(old), "axes")
-            taken[axis] = range(old[axis])[b:e:s]
-        return taken
+        places = [sig.axis(a, len(old), "axes") for a in axes]
+        return list(zip(places, begin, end, strides, strict=True))
 
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:
-        return [len(indices) for indices in cls.ranges(sig)]
+        return [cast("int", count) for _, count, _ in cls.spans(sig)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -209,7 +251,8 @@ class StridedSliceOp(Injective):
 
     @classmethod
     def leaves_as_is(cls, sig: Signature) -> bool:
-        return all(r == range(n) for r, n in zip(cls.ranges(sig), sig.shape(0), strict=True))
+        spans = zip(cls.spans(sig), sig.shape(0), strict=True)
+        return all(same(begin, 0) and same(count, n) and stride == 1 for (begin, count, stride), n in spans)
 
 
 @irdl_op_definition
@@ -232,7 +275,7 @@ class TakeOp(Operator):
             sig.fail("integer indices", str(sig.types[1]))
         if sig.str("mode") not in ("clip", "wrap", "fast"):
             sig.fail("mode clip, wrap or fast", repr(sig.str("mode")))
-        return [TensorType(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
+        return [tensor_of(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, indices: AnyArray) -> AnyArray:
@@ -250,7 +293,7 @@ class BroadcastToOp(Injective):
     def shape(cls, sig: Signature) -> Sequence[int]:
         old, new = sig.shape(0), sig.ints("new_shape")
         tail = new[len(new) - len(old) :] if len(new) >= len(old) else ()
-        if len(tail) != len(old) or any(o not in (1, n) for o, n in zip(old, tail, strict=True)):
+        if len(tail) != len(old) or any(not same(o, 1) and o != n for o, n in zip(old, tail, strict=True)):
             sig.fail(f"a shape that {sig.types[0]} broadcasts to", str(list(new)))
         return new
 

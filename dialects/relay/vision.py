@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES
+from ..size_types import tensor_of
 from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -35,7 +36,7 @@ class Pooled(Operator):
         if rois[1] != 5 or sig.str("layout") != "NCHW" or min(sig.spatial("pooled_size", 2)) < 1:
             sig.fail("regions (r, 5), layout NCHW and a pooled size", f"{sig.types[1]}, {sig.str('layout')}")
         sig.same_element()
-        return [TensorType(sig.types[0].element_type, (rois[0], shape[1], *sig.spatial("pooled_size", 2)))]
+        return [tensor_of(sig.types[0].element_type, (rois[0], shape[1], *sig.spatial("pooled_size", 2)))]
 
 
 @irdl_op_definition
@@ -163,7 +164,7 @@ class AllClassNonMaxSuppressionOp(Operator):
         if boxes[2] != 4 or scores[0] != boxes[0] or scores[2] != boxes[1] or sig.str("output_format") != "onnx":
             sig.fail("boxes (b, n, 4), scores (b, c, n), output_format onnx", f"{sig.types[0]}, {sig.types[1]}")
         whole = scores[0] * scores[1] * cls.bound(sig)
-        return [TensorType(DTYPES["int64"], (whole, 3)), TensorType(DTYPES["int64"], ())]
+        return [tensor_of(DTYPES["int64"], (whole, 3)), tensor_of(DTYPES["int64"], ())]
 
     @classmethod
     def evaluate(
@@ -225,7 +226,7 @@ class GetValidCountsOp(Operator):
         if not 0 <= sig.int("score_index") < width or sig.int("id_index") >= width:
             sig.fail(f"indices of {width} numbers", f"{sig.int('id_index')} and {sig.int('score_index')}")
         int32 = DTYPES["int32"]
-        return [TensorType(int32, (batch,)), sig.types[0], TensorType(int32, (batch, boxes))]
+        return [tensor_of(int32, (batch,)), sig.types[0], tensor_of(int32, (batch, boxes))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:

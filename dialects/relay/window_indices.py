@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
+from ..size_types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, required_ints, string
 from .convolution import expand_padding, window_extent
 from .numerics import AnyArray, lowest, widened
@@ -41,7 +42,7 @@ class MaxPoolWithArgmaxOp(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         windows = cls.windows(sig)
         shape = (*sig.shape(0)[:2], *(w.count for w in windows))
-        return [TensorType(sig.types[0].element_type, shape), TensorType(i64, shape)]
+        return [tensor_of(sig.types[0].element_type, shape), tensor_of(i64, shape)]
 
     @classmethod
     def windows(cls, sig: Signature) -> list[Window]:
@@ -135,7 +136,7 @@ class DeformableConv2DOp(Operator):
             for given in sig.operand(name):
                 if given.get_shape() != (n, rows, *out):
                     sig.fail(f"{name} of shape {[n, rows, *out]}", str(given))
-        return [TensorType(sig.same_element(), (n, o, *out))]
+        return [tensor_of(sig.same_element(), (n, o, *out))]
 
     @classmethod
     def evaluate(

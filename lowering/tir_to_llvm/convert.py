@@ -37,7 +37,7 @@ class LLVMKernel:
 
 
 def convert(func: PrimFuncOp, lines: Mapping[Operation, int]) -> LLVMKernel:
-    """Lower a prim_func to `llvm.func @name(ptr.. buffers, ptr workspace, ptr pool)`.
+    """Lower a prim_func to `llvm.func @name(ptr.. buffers, i64.. sizes, ptr workspace, ptr pool)`.
 
     `lines` is the line of each tir op, as far as known. Expects vectorized loops gone; keeps `func` as it is. Raises
     VerifyException for an op without a lowering.
@@ -56,13 +56,18 @@ def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering
     arguments = func.block.args
     inputs = len(arguments) - func.outputs.value.data
     attributes = [buffer_attributes(readonly=number < inputs) for number in range(len(arguments))]
+    names = func.size_names
     kernel = ctx.function(
         func.sym_name.data,
-        [PTR] * (len(arguments) + 2),
-        parameter_attributes=(*attributes, NO_FLAGS, NO_FLAGS),
+        [*[PTR] * len(arguments), *[i64] * len(names), PTR, PTR],
+        parameter_attributes=(*attributes, *[NO_FLAGS] * len(names), NO_FLAGS, NO_FLAGS),
     )
     with ctx.inside(kernel) as frame:
-        *pointers, _, ctx.pool = frame.entry.args
+        pointers = frame.entry.args[: len(arguments)]
+        frame.sizes = tuple(frame.entry.args[len(arguments) : -2])
+        ctx.pool = frame.entry.args[-1]
+        for size, name in zip(frame.sizes, names, strict=True):
+            size.name_hint = name if size.is_valid_name(name) else None
         for number, (argument, pointer) in enumerate(zip(arguments, pointers, strict=True)):
             pointer.name_hint = argument.name_hint
             frame.places[argument] = Place(pointer, readonly=number < inputs)

@@ -81,7 +81,7 @@ def build(
         elif spans_enabled():
             mark_lost(module, "import")
         main = _main(module)
-        inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
+        inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         shared = _partition_passes(external, opt_level)
         passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
@@ -143,7 +143,7 @@ def _called(module: ModuleOp) -> set[str]:
     return {op.callee.string_value() for op in _main(module).block.ops if isinstance(op, CallOp)}
 
 
-def _names(main: FuncOp, attribute: str) -> tuple[str, ...]:
+def names_of(main: FuncOp, attribute: str) -> tuple[str, ...]:
     names = main.attributes.get(attribute)
     if not isinstance(names, ArrayAttr):
         return ()

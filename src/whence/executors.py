@@ -41,10 +41,10 @@ class Executor:
 
     def __init__(self, kind: str, module: ModuleOp, target: str | Target, params: Mapping[str, Array]):
         self.kind = kind
-        self.module = _bound(module, params) if params else module
+        self.module = bound_params(module, params) if params else module
         self.target = target
         if kind in ("aot", "graph"):
-            _check_static(self.module, kind)
+            check_static(self.module, kind)
 
     @cached_property
     def executable(self) -> Executable:
@@ -104,7 +104,7 @@ def create_executor(
     return Executor(kind, mod, "native" if target == "llvm" else target, dict(params or {}))
 
 
-def _bound(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
+def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
     """A copy of a module in which arguments of `@main` are constants.
 
     Raises PipelineError for names that no argument has, values of other types, and a `@main` that others call.
@@ -149,7 +149,7 @@ def compiled_invoke(executable: Executable) -> Invoke:
     return invoke
 
 
-def _check_static(module: ModuleOp, kind: str) -> None:
+def check_static(module: ModuleOp, kind: str) -> None:
     """Complain, in the name of the layer, about the first op that only a run decides."""
     waiting: dict[str, set[str]] = {}
     for func in module.ops:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeGuar
 
 import numpy as np
 
+from ...dialects.sizes import Size
 from ...support.dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote, python_number
 from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 
@@ -117,7 +118,7 @@ class Range(NamedTuple):
     """What an iteration variable runs over, as TVM says it."""
 
     min: Extent
-    extent: Extent
+    extent: Extent | Size
 
 
 class Axis(Expr):

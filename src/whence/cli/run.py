@@ -13,9 +13,7 @@ from whence.models import model_path
 if TYPE_CHECKING:
     from whence.cli.checks import Check
     from whence.executable import Executable
-    from whence.explorer.times import Times
     from whence.interpreted import InterpretedExecutable
-    from whence.planning.artifact import Artifact
     from whence.support.dtypes import Array
 
 _TOP = 10
@@ -40,7 +38,7 @@ def _run(args: argparse.Namespace) -> int:
 
     from whence.cli.arrays import default_inputs, named, random_inputs, read_arrays
     from whence.cli.checks import check, reference
-    from whence.cli.timing import call_times, run_times
+    from whence.cli.timing import run_times
     from whence.explorer.report import count, seconds
     from whence.interpreted import InterpretedExecutable
     from whence.lowering.external.registry import split_target
@@ -81,7 +79,7 @@ def _run(args: argparse.Namespace) -> int:
     print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
     _print_checks(checks)
     if artifact.calls:
-        print(f"\n{_times(artifact, call_times(compiled, inputs, median(times)), args.profile)}")
+        print(f"\n{_times(compiled, inputs, median(times), args.profile)}")
     return 0 if all(one.right for one in checks) else 1
 
 
@@ -148,30 +146,25 @@ def _levels(compiled: Executable) -> str:
     return table(shown, ("level", "", "", "know their layers"), indent="")
 
 
-def _times(artifact: Artifact, times: Times, everything: bool) -> str:
-    from whence.explorer.report import count, percent, some, table
+def _times(compiled: Executable, inputs: Mapping[str, Array], run: float, everything: bool) -> str:
+    """What layers take; with `everything`, sampled, every kernel call and the hottest lines, too."""
+    from whence.cli.timing import call_times
+    from whence.explorer.hot import hot_table
+    from whence.explorer.layer_table import layer_times
+    from whence.explorer.report import percent, some, table
+    from whence.lowering.llvm_to_native.sampler import can_sample
     from whence.provenance.span import layer_names
 
-    ranked = times.ranked(artifact)
-    rows = [
-        (
-            f"{1e3 * one.seconds:.3f}",
-            percent(one.seconds / times.total),
-            one.layer.name if one.layer is not None else "no known layer",
-            one.layer.type if one.layer is not None else "",
-            some(one.calls, 1),
-        )
-        for one in ranked
-    ]
-    rest = f"; {count(len(rows) - _TOP, 'more layer')}" if len(rows) > _TOP else ""
-    parts = [
-        table(rows[:_TOP], ("ms", "share", "layer", "type", "kernel"), indent=""),
-        f"a kernel's time is measured, that of each layer in it estimated from work{rest}",
-    ]
+    artifact = compiled.artifact
+    samples = compiled.sample(inputs) if everything and can_sample() else None
+    times = call_times(compiled, inputs, run, samples)
+    parts = [layer_times(artifact, times, _TOP)]
     if everything:
         per_call = [
             (f"{1e3 * taken:.3f}", percent(taken / times.total), call.name, some(layer_names(call.location), 3))
             for call, taken in zip(artifact.calls, times.calls, strict=True)
         ]
-        parts += ["", table(per_call, ("ms", "share", "kernel call", "layers"), indent="")]
-    return "\n".join(parts)
+        parts.append(table(per_call, ("ms", "share", "kernel call", "layers"), indent=""))
+    if samples is not None:
+        parts.append(hot_table(samples, _TOP))
+    return "\n\n".join(parts)

@@ -1,0 +1,260 @@
+"""Sizes that only a call decides, `past + 1`, `2*batch*seq`: integers and expressions of named symbols.
+
+A `Size` is a plain int wherever it is known; so static programs compute with ints only. A `SizeExpr` takes part in
+integer arithmetic as an int does, and is normal: a polynomial with integer coefficients over atoms, which are symbols
+and what `//`, `%`, `size_min` and `size_max` leave. Equal sizes have one form (as far as this arithmetic sees):
+`(past + 1) * 4 - 4 == 4 * past`. A symbol is a size, so it is never negative; what else is known of symbols,
+`known_ranges` says for a while. A comparison is decided for all values that symbols may take, or raises
+`UndecidedSize`: nothing is guessed. `same` compares forms, and `proves` asks without raising.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import SupportsIndex, TypeAlias
+
+from xdsl.utils.exceptions import VerifyException
+
+from . import size_bounds
+from .size_bounds import Range
+from .size_division import extreme, floordiv, joined, mod, substituted
+from .size_terms import Atom, Polynomial, atomic, constant, number_of, plus, spell, times
+
+Size: TypeAlias = "int | SizeExpr"
+Ranges: TypeAlias = Mapping[str, Range]
+"""Between which values symbols lie."""
+
+RESERVED = frozenset({"floordiv", "ceildiv", "mod", "min", "max"})
+"""Words that no symbol is called."""
+
+_known: ContextVar[Ranges | None] = ContextVar("known_ranges", default=None)
+
+
+class UndecidedSize(VerifyException):
+    """A comparison of sizes that some values of their symbols make true and others false."""
+
+
+class SizeExpr:
+    """A size with symbols in it. Arithmetic with ints and others gives sizes, an int where the symbols cancel."""
+
+    __slots__ = ("_text", "terms")
+    __array_ufunc__ = None  # so numpy's integers leave arithmetic with sizes to sizes
+
+    def __init__(self, terms: Polynomial):
+        self.terms, self._text = terms, spell(terms)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Size({self._text})"
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __index__(self) -> int:
+        raise UndecidedSize(f"expected a number, got the size {self}")
+
+    def __add__(self, other: SupportsIndex | SizeExpr) -> Size:
+        return _size(plus(self.terms, _terms(other)))
+
+    def __sub__(self, other: SupportsIndex | SizeExpr) -> Size:
+        return _size(plus(self.terms, _terms(other), -1))
+
+    def __rsub__(self, other: SupportsIndex) -> Size:
+        return _size(plus(_terms(other), self.terms, -1))
+
+    def __neg__(self) -> Size:
+        return _size(plus({}, self.terms, -1))
+
+    def __pos__(self) -> Size:
+        return self
+
+    def __mul__(self, other: SupportsIndex | SizeExpr) -> Size:
+        return _size(times(self.terms, _terms(other)))
+
+    def __floordiv__(self, other: SupportsIndex | SizeExpr) -> Size:
+        return _size(floordiv(self.terms, _terms(other)))
+
+    def __rfloordiv__(self, other: SupportsIndex) -> Size:
+        return _size(floordiv(_terms(other), self.terms))
+
+    def __mod__(self, other: SupportsIndex | SizeExpr) -> Size:
+        return _size(mod(self.terms, _terms(other)))
+
+    def __rmod__(self, other: SupportsIndex) -> Size:
+        return _size(mod(_terms(other), self.terms))
+
+    def __divmod__(self, other: SupportsIndex | SizeExpr) -> tuple[Size, Size]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: SupportsIndex) -> tuple[Size, Size]:
+        return other // self, other % self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SizeExpr | SupportsIndex):
+            return NotImplemented
+        return _decided(self, "==", other, str(self), str(other))
+
+    def __ne__(self, other: object) -> bool:
+        if not isinstance(other, SizeExpr | SupportsIndex):
+            return NotImplemented
+        return not _decided(self, "==", other, str(self), str(other))
+
+    def __le__(self, other: SupportsIndex | SizeExpr) -> bool:
+        return _decided(self, "<=", other, str(self), str(other))
+
+    def __ge__(self, other: SupportsIndex | SizeExpr) -> bool:
+        return _decided(other, "<=", self, str(other), str(self))
+
+    def __lt__(self, other: SupportsIndex | SizeExpr) -> bool:
+        return not self >= other
+
+    def __gt__(self, other: SupportsIndex | SizeExpr) -> bool:
+        return not self <= other
+
+    def __bool__(self) -> bool:
+        return not _decided(self, "==", 0, str(self), "0")
+
+
+def symbol(name: str) -> SizeExpr:
+    """The size called `name`, an identifier.
+
+    Raises ValueError for another text, or a word of the language of sizes.
+    """
+    if not name.isidentifier() or name in RESERVED:
+        raise ValueError(f"expected an identifier for a size, got {name!r}")
+    return SizeExpr(atomic(Atom(name)))
+
+
+def ceil_div(size: Size, divisor: Size) -> Size:
+    """`size / divisor` rounded up, for a divisor above 0."""
+    return (size + divisor - 1) // divisor
+
+
+def size_min(first: Size, *rest: Size) -> Size:
+    return _size(extreme("min", [_terms(size) for size in (first, *rest)]))
+
+
+def size_max(first: Size, *rest: Size) -> Size:
+    return _size(extreme("max", [_terms(size) for size in (first, *rest)]))
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    found: Size = 1
+    for size in sizes:
+        found = found * size
+    return found
+
+
+def same(a: Size, b: Size) -> bool:
+    """Whether two sizes have one normal form."""
+    if isinstance(a, SizeExpr) and isinstance(b, SizeExpr):
+        return str(a) == str(b)
+    return not isinstance(a, SizeExpr) and not isinstance(b, SizeExpr) and a == b
+
+
+def decide(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr) -> bool | None:
+    """Whether `a == b` or `a <= b`; None where values of symbols within `known_ranges` make it true and false."""
+    difference = joined(plus(_terms(b), _terms(a), -1))
+    low, high = size_bounds.bounds(difference, _ranges(None))
+    if relation == "<=":
+        return True if low is not None and low >= 0 else False if high is not None and high < 0 else None
+    if low == high == 0:
+        return True
+    return False if (low is not None and low > 0) or (high is not None and high < 0) else None
+
+
+def proves(a: Size, relation: str, b: Size) -> bool:
+    """Whether `a relation b` holds for all values of symbols within `known_ranges`; False also where nothing tells.
+
+    `relation` is one of `==`, `!=`, `<`, `<=`, `>`, `>=`.
+    """
+    match relation:
+        case "==" | "<=":
+            return decide(a, relation, b) is True
+        case "!=":
+            return decide(a, "==", b) is False
+        case "<":
+            return decide(b, "<=", a) is False
+        case ">":
+            return decide(a, "<=", b) is False
+        case ">=":
+            return decide(b, "<=", a) is True
+        case _:
+            raise ValueError(f"expected a relation, got {relation!r}")
+
+
+@contextmanager
+def known_ranges(ranges: Ranges) -> Generator[None]:
+    """What values symbols may take, for comparisons and `bounds` inside; a symbol not told of is 0 or more."""
+    before = _known.set({**(_known.get() or {}), **ranges})
+    try:
+        yield
+    finally:
+        _known.reset(before)
+
+
+def bounds(size: Size, ranges: Ranges | None = None) -> Range:
+    """Values between which a size lies when each symbol lies in its range: of `known_ranges` where `ranges` is None."""
+    if isinstance(size, int):
+        return size, size
+    return size_bounds.bounds(size.terms, _ranges(ranges))
+
+
+def symbols_of(size: Size) -> tuple[str, ...]:
+    """The names of a size's symbols, in order."""
+    found: set[str] = set()
+    stack = [_terms(size)]
+    while stack:
+        for factors in stack.pop():
+            for atom in factors:
+                stack += atom.args
+                if not atom.kind:
+                    found.add(atom.text)
+    return tuple(sorted(found))
+
+
+def substitute(size: Size, values: Mapping[str, Size]) -> Size:
+    """A size with other sizes in the place of symbols; what `values` lacks stays."""
+    if isinstance(size, int):
+        return size
+    return _size(substituted(size.terms, {name: _terms(value) for name, value in values.items()}))
+
+
+def evaluate(size: Size, values: Mapping[str, int]) -> int:
+    """The number that a size is, for a value of each of its symbols.
+
+    Raises KeyError for a symbol that `values` lacks, ZeroDivisionError as Python does.
+    """
+    found = substitute(size, values)
+    if isinstance(found, int):
+        return found
+    raise KeyError(", ".join(symbols_of(found)))
+
+
+def _ranges(ranges: Ranges | None) -> size_bounds.Ranges:
+    known = _known.get() if ranges is None else ranges
+    return tuple(sorted(known.items())) if known else ()
+
+
+def _size(terms: Polynomial) -> Size:
+    terms = joined(terms)
+    number = number_of(terms)
+    return SizeExpr(terms) if number is None else number
+
+
+def _terms(value: SupportsIndex | SizeExpr) -> Polynomial:
+    return value.terms if isinstance(value, SizeExpr) else constant(operator.index(value))
+
+
+def _decided(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr, left: str, right: str) -> bool:
+    if (found := decide(a, relation, b)) is not None:
+        return found
+    raise UndecidedSize(f"whether {left} {relation} {right} depends on the values of sizes")

@@ -1,0 +1,132 @@
+"""Type rules on symbolic extents: for any numbers in the place of symbols they say what they say of these numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, f32, i64
+from xdsl.ir import Block
+from xdsl.parser import Parser
+
+from whence.dialects.relay import OPERATORS, Relay
+from whence.dialects.relay.core import FuncOp
+from whence.dialects.relay.operator import Operator, shape_of
+from whence.dialects.size_types import extents_of, tensor_of
+from whence.dialects.sizes import Size, evaluate, same, symbol
+
+BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+
+Shapes = list[tuple[Size, ...]]
+Case = Callable[[Size, Size], tuple[Shapes, dict[str, object]]]
+
+CASES: dict[str, list[Case]] = {
+    "add": [
+        lambda b, s: ([(b, s, 8), (s, 8)], {}),
+        lambda b, s: ([(b, 1, s, 1), (12, s, s)], {}),
+        lambda b, s: ([(b, s), ()], {}),
+    ],
+    "exp": [lambda b, s: ([(b, s)], {})],
+    "cast": [lambda b, s: ([(b, s)], {"dtype": "int64"})],
+    "less": [lambda b, s: ([(b, s), (b, 1)], {})],
+    "reshape": [
+        lambda b, s: ([(b, s, 96)], {"newshape": (0, 0, 12, 8)}),
+        lambda b, s: ([(b, s, 96)], {"newshape": (-1, 96)}),
+        lambda b, s: ([(b * s, 96)], {"newshape": (b, s, 12, 8)}),
+        lambda b, s: ([(b, 12, s, 8)], {"newshape": (b, -1, 96)}),
+        lambda b, s: ([(b, 1, s)], {"newshape": (-1,)}),
+    ],
+    "transpose": [lambda b, s: ([(b, s, 12, 8)], {"axes": (0, 2, 1, 3)}), lambda b, s: ([(b, s)], {})],
+    "squeeze": [lambda b, s: ([(b, 1, s)], {"axis": (1,)})],
+    "expand_dims": [lambda b, s: ([(b, s)], {"axis": 1, "num_newaxis": 2})],
+    "concatenate": [lambda b, s: ([(b, s, 8), (b, 1, 8), (b, s + 3, 8)], {"axis": 1})],
+    "broadcast_to": [lambda b, s: ([(1, s)], {"new_shape": (b, 1, s)})],
+    "strided_slice": [
+        lambda b, s: ([(b, s, 8)], {"begin": (0,), "end": (1,), "strides": (1,), "axes": (1,)}),
+        lambda b, s: ([(b, s, 8)], {"begin": (-1,), "end": ((1 << 63) - 1,), "strides": (1,), "axes": (1,)}),
+        lambda b, s: ([(b, s)], {"begin": (1, 2), "end": (-1, -2)}),
+        lambda b, s: ([(1, 512)], {"begin": (0,), "end": (s,), "axes": (1,)}),
+        lambda b, s: ([(b, 512)], {"begin": (s,), "end": (s + b,), "strides": (3,), "axes": (1,)}),
+    ],
+    "take": [lambda b, s: ([(1000, 16), (b, s)], {"axis": 0}), lambda b, s: ([(b, s, 16), ()], {"axis": 1})],
+    "nn.pad": [lambda b, s: ([(b, s), ()], {"pad_width": (0, 0, 2, 3)})],
+    "nn.batch_flatten": [lambda b, s: ([(b, s, 8)], {})],
+    "nn.dense": [lambda b, s: ([(b * s, 16), (24, 16)], {"units": 24})],
+    "nn.matmul": [lambda b, s: ([(b, s, 16), (16, 24)], {})],
+    "nn.batch_matmul": [
+        lambda b, s: ([(b, 12, s, 16), (b, 12, s + 1, 16)], {}),
+        lambda b, s: ([(b, 12, s, 16), (1, 12, 16, s)], {"transpose_b": False}),
+    ],
+    "nn.bias_add": [lambda b, s: ([(b, s, 16), (16,)], {"axis": -1})],
+    "nn.softmax": [lambda b, s: ([(b, 12, s, s)], {"axis": -1})],
+    "nn.layer_norm": [lambda b, s: ([(b, s, 16), (16,), (16,)], {"axis": -1})],
+    "sum": [lambda b, s: ([(b, s, 8)], {"axis": (1,)}), lambda b, s: ([(b, s, 8)], {"axis": (1,), "keepdims": True})],
+    "mean": [lambda b, s: ([(b, s, 8)], {"axis": (-1,), "keepdims": True})],
+    "argmax": [lambda b, s: ([(b, s, 8)], {"axis": (1,)})],
+    "nn.conv2d": [
+        lambda b, s: ([(b, 3, s + 5, 2 * s + 7), (16, 3, 3, 3)], {"strides": (2, 2), "padding": (1, 1)}),
+        lambda b, s: ([(b, 4, s + 5, s + 5), (4, 1, 5, 5)], {"groups": 4}),
+    ],
+    "nn.conv1d": [lambda b, s: ([(b, 3, s + 5), (16, 3, 3)], {"dilation": (2,)})],
+    "nn.conv2d_transpose": [lambda b, s: ([(b, 3, s + 5, 9), (3, 4, 2, 2)], {"strides": (2, 2)})],
+    "nn.max_pool2d": [
+        lambda b, s: ([(b, 3, s + 5, 9)], {"pool_size": (3, 3), "strides": (2, 2), "ceil_mode": True}),
+    ],
+    "nn.global_avg_pool2d": [lambda b, s: ([(b, 3, s, s)], {})],
+    "nn.adaptive_avg_pool2d": [lambda b, s: ([(b, 3, s, s)], {"output_size": (1, 1)})],
+    "layout_transform": [lambda b, s: ([(b, 32, s, s)], {"src_layout": "NCHW", "dst_layout": "NCHW16c"})],
+    "zeros": [lambda b, s: ([], {"shape": (b, s), "dtype": "float32"})],
+    "tile": [lambda b, s: ([(b, s)], {"reps": (2, 3)})],
+    "stack": [lambda b, s: ([(b, s), (b, s)], {"axis": 1})],
+    "cumsum": [lambda b, s: ([(b, s)], {"axis": 1})],
+    "one_hot": [lambda b, s: ([(b, s), (), ()], {"depth": 7, "axis": -1, "dtype": "float32"})],
+    "gather": [lambda b, s: ([(b, s, 8), (b, s, 8)], {"axis": 1})],
+}
+INTEGERS = {"take": (1,), "gather": (1,), "one_hot": (0,)}
+PAIRS = [(name, index) for name, cases in CASES.items() for index in range(len(cases))]
+
+
+def _made(name: str, shapes: Shapes, attributes: dict[str, object]) -> Operator:
+    whole = INTEGERS.get(name, ())
+    types = [tensor_of(i64 if i in whole else f32, shape) for i, shape in enumerate(shapes)]
+    return BY_NAME[name](*Block(arg_types=types).args, **attributes)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(("name", "index"), PAIRS, ids=[f"{name}-{index}" for name, index in PAIRS])
+def test_a_rule_says_of_symbols_what_it_says_of_numbers(name: str, index: int):
+    case = CASES[name][index]
+    general = _made(name, *case(symbol("b"), symbol("s")))
+    general.verify()
+    for b, s in itertools.product((1, 2, 3, 16), (1, 2, 5, 40)):
+        special = _made(name, *case(b, s))
+        for wide, narrow in zip(general.results, special.results, strict=True):
+            found = tuple(evaluate(size, {"b": b, "s": s}) for size in extents_of(wide.type))  # pyright: ignore
+            assert found == shape_of(narrow), f"{general} at b = {b}, s = {s}"
+
+
+def test_attributes_with_sizes_are_text():
+    flat, parted = "tensor<?x8xf32, #relay.sizes<b*s>>", "tensor<?x?x2x4xf32, #relay.sizes<b, s>>"
+    text = f"""
+relay.func @main(%x: {flat}) -> ({parted}) {{
+  %0 = relay.reshape %x {{newshape = #relay.sizes<b, s, 2, 4>}} : ({flat}) -> {parted}
+  relay.return %0 : {parted}
+}}"""
+    ctx = Context()
+    ctx.load_dialect(Builtin)
+    ctx.load_dialect(Relay)
+    module = Parser(ctx, text).parse_module()
+    module.verify()
+    again = Parser(ctx, str(module)).parse_module()
+    assert str(again) == str(module)
+    (func,) = again.ops
+    assert isinstance(func, FuncOp)
+    reshape = func.body.block.first_op
+    assert isinstance(reshape, Operator)
+    assert all(map(same, reshape.signature.ints("newshape"), (symbol("b"), symbol("s"), 2, 4)))
+
+
+def test_what_symbols_leave_undecided_is_open():
+    block = Block(arg_types=[tensor_of(f32, [symbol("a"), 4]), tensor_of(f32, [symbol("b"), 4])])
+    assert str(BY_NAME["add"](*block.args).results[0].type) == "tensor<?x4xf32>"
