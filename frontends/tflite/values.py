@@ -87,7 +87,7 @@ def _dense(raw: AnyArray, info: TensorInfo, dtype: np.dtype[Any], what: str) -> 
             if extent < 1 or extent * len(places) > max(prod(info.shape), 1):
                 raise FrontendError(f"{what}: expected sparse levels no larger than the tensor, got {extent} entries")
             counts, inside = np.full(len(places), extent), np.tile(np.arange(extent), len(places))
-            segment = np.repeat(segment * extent, extent) + inside
+            segment = cast(AnyArray, np.repeat(segment * extent, extent) + inside)
         else:
             starts, indices = _vector(flat, "ArraySegments", what), _vector(flat, "ArrayIndices", what)
             if len(starts) <= segment.max(initial=-1) + 1:
@@ -99,7 +99,7 @@ def _dense(raw: AnyArray, info: TensorInfo, dtype: np.dtype[Any], what: str) -> 
             if counts.sum() > prod(info.shape):
                 raise FrontendError(f"{what}: expected sparse levels no larger than the tensor, got {counts.sum()}")
             before = np.cumsum(counts) - counts
-            segment = np.repeat(begin - before, counts) + np.arange(counts.sum())
+            segment = cast(AnyArray, np.repeat(begin - before, counts) + np.arange(counts.sum()))
             inside = indices[segment]
         places = np.repeat(places, counts, axis=0)
         places[:, level] = inside

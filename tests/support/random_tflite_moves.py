@@ -110,7 +110,7 @@ def pad(op: str) -> Make:
 
 
 def mirror_pad(rng: Rng) -> bytes:
-    shape, mode = [int(n) for n in rng.integers(2, 5, 2)], pick(rng, 0, 1)
+    shape, mode = [int(n) for n in rng.integers(2, 5, 2)], int(rng.integers(2))
     width = np.array([[int(rng.integers(0, n - (mode == 0) + 1)) for _ in range(2)] for n in shape], np.int32)
     return one("MIRROR_PAD", [("float32", shape), width], options="MirrorPadOptions", mode=mode)
 
