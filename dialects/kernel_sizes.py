@@ -75,7 +75,7 @@ def _atom(atom: Atom) -> AffineExpr:
     if not atom.kind:
         return AffineSymExpr(number_of(atom.text))
     if atom.kind not in _KINDS:
-        raise VerifyException(f"expected a size of sums, products and quotients in a kernel, got {atom.text}")
+        raise UndecidedSize(f"expected a size of sums, products and quotients in a kernel, got {atom.text}")
     return AffineBinaryOpExpr(_KINDS[atom.kind], *map(_polynomial, atom.args))
 
 
@@ -170,6 +170,11 @@ def sizes_in(map: AffineMapAttr) -> tuple[Size, ...]:
 def names_of(sizes: ArrayAttr[StringAttr] | None) -> tuple[str, ...]:
     """What a function's sizes are called where it is used, in order."""
     return tuple(name.data for name in sizes) if sizes is not None else ()
+
+
+def is_derived(name: str) -> bool:
+    """Whether a function computes a size of its own, which is called by what it is: `min(s0, 512)`."""
+    return name.startswith(("min(", "max("))
 
 
 def beyond(sizes: Iterable[Size], count: int) -> str | None:

@@ -11,10 +11,10 @@ and what `//`, `%`, `size_min` and `size_max` leave. Equal sizes have one form (
 from __future__ import annotations
 
 import operator
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 from ..provenance.undecided import UndecidedSize as UndecidedSize
 from . import size_bounds
@@ -116,6 +116,19 @@ class SizeExpr:
 
     def __bool__(self) -> bool:
         return not _decided(self, "==", 0, str(self), "0")
+
+
+def _of_sizes(operation: Callable[[SizeExpr, Any], Any]) -> Callable[[SizeExpr, Any], Any]:
+    """An operation on a size and a number; what is neither may know what to do with a size."""
+
+    def operate(self: SizeExpr, other: Any) -> Any:
+        return operation(self, other) if hasattr(other, "__index__") else NotImplemented
+
+    return operate
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod", "lt", "le", "gt", "ge"):
+    setattr(SizeExpr, f"__{_name}__", _of_sizes(getattr(SizeExpr, f"__{_name}__")))
 
 
 def symbol(name: str) -> SizeExpr:

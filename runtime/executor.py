@@ -225,6 +225,7 @@ class Runner:
         self, call: Call, io: Sequence[Array], arena: Array, handle: int | None
     ) -> tuple[Callable[..., None], list[int | None]]:
         arguments: list[int | None] = [self._address(slot, io, arena) for slot in (*call.inputs, *call.outputs)]
+        arguments += call.sizes
         arguments.append(self._address(call.workspace, io, arena) if call.workspace is not None else None)
         arguments.append(handle)
         symbol = self.program.kernels[call.kernel].symbol

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
+
 from ..importing.converter import Converter
 from . import (
     activations,
@@ -70,5 +72,5 @@ def converter_of(node: Node) -> Converter[Context] | None:
     return CONVERTERS.get(node.op_type)
 
 
-def _unknown(ctx: Context) -> None:
+def _unknown(ctx: Context) -> SSAValue:
     ctx.fail("data that are not quantised", ctx.info(_DATA.get(ctx.op_type, 0)).type.lower())

@@ -9,15 +9,21 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.logic import RightShiftOp
+from ...dialects.relay.numerics import AnyArray
 from ...dialects.relay.qnn import FixedPointMultiplyPerAxisOp
-from ...support.dtypes import Array, limits
+from ...support.dtypes import limits
+from ..importing import context
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from .activations import NONE, RELU, RELU6, RELU_N1_TO_1
 from .context import Context
 from .model import Quantization
 
-_BOUNDS = {RELU: (0.0, None), RELU6: (0.0, 6.0), RELU_N1_TO_1: (-1.0, 1.0)}
+_BOUNDS: dict[int, tuple[float, float | None]] = {
+    RELU: (0.0, None),
+    RELU6: (0.0, 6.0),
+    RELU_N1_TO_1: (-1.0, 1.0),
+}
 
 
 def away_from_zero(x: float) -> int:
@@ -36,7 +42,7 @@ def factor(real: float) -> tuple[int, int]:
     return (0, 0) if shift < -31 else (multiplier, shift)
 
 
-def multiplied(ctx: Context, x: SSAValue, real: float | Array) -> SSAValue:
+def multiplied(ctx: context.Context, x: SSAValue, real: float | AnyArray) -> SSAValue:
     """Numbers of int32 times a factor, or one per index of the last axis, rounded as the reference kernels do."""
     factors = [factor(one) for one in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
     shape = () if len(factors) == 1 else (*[1] * (len(shape_of(x)) - 1), len(factors))
@@ -45,7 +51,7 @@ def multiplied(ctx: Context, x: SSAValue, real: float | Array) -> SSAValue:
     return ctx.emit(FixedPointMultiplyPerAxisOp, x, multiplier, shift, rounding="DOUBLE")
 
 
-def multiplied_wide(ctx: Context, x: SSAValue, real: float | Array) -> SSAValue:
+def multiplied_wide(ctx: context.Context, x: SSAValue, real: float | AnyArray) -> SSAValue:
     """Sums of int64 times a factor of 16 bits, rounded once; the result is int32."""
     found = [factor(one) for one in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
     small = [(m + (1 << 15)) >> 16 if m < 0x7FFF0000 else 0x7FFF for m, _ in found]
@@ -75,8 +81,7 @@ def activation_range(ctx: Context, quantization: Quantization, dtype: str) -> tu
         ctx.fail("a fused activation NONE, RELU, RELU_N1_TO_1 or RELU6 on integers", f"number {kind}")
     scale, zero_point = float(quantization.scale[0]), int(quantization.zero_point[0])
     least, most = _BOUNDS[kind]
-    if least is not None:
-        low = max(low, quantized_number(least, scale, zero_point))
+    low = max(low, quantized_number(least, scale, zero_point))
     if most is not None:
         high = min(high, quantized_number(most, scale, zero_point))
     return low, high

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import LocationAttr, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import element_type
 from ...runtime.flow import Region, Step
@@ -51,6 +52,11 @@ class Model(importer.Model):
     def open_outputs(self) -> tuple[OpenSpec, ...]:
         return tuple(_spec(name, self._info(name), None) for name in self.region.outputs)
 
+    @property
+    def constants(self) -> set[str]:
+        """The names of the tensors that have values in the file."""
+        return set(self.region.constants)
+
     def _info(self, name: str) -> TensorInfo:
         return self.source.builder.infos[name]
 
@@ -92,6 +98,14 @@ class Importer(importer.Importer):
         """The leaf of an input or constant: its own name, at its first consumer."""
         users = self.users(region)
         return self.leaf(name, importer.node_of(users[name]).index if name in users else 0)
+
+    def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
+        module = super().finish(values)
+        if (names := self.main.attributes.get("output_names")) is not None:
+            given = [name.data for name in cast("ArrayAttr[StringAttr]", names)]
+            sanitised = [StringAttr(re.sub(r"\W", "_", name)) for name in given]
+            self.main.attributes["output_tensor_names"] = ArrayAttr(sanitised)
+        return module
 
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
         node = cast(Node, step.source)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ...runtime.flow import Region
 from ...support.errors import FrontendError
@@ -33,11 +34,11 @@ def load(model: bytes | str | os.PathLike[str] | Any, signature: str | None = No
     signature: which of the model's, by its key; without, its first subgraph is what runs.
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
-    if isinstance(model, bytes | bytearray | memoryview):
-        return _checked(ModelFile(bytes(model), "<memory>"), signature)
+    if isinstance(model, bytes):
+        return _checked(ModelFile(model, "<memory>"), signature)
     if not isinstance(model, str | os.PathLike):
         return _checked(ModelFile(_bytes(model), "<memory>"), signature)
-    path = Path(model)
+    path = Path(fspath(cast("str | os.PathLike[str]", model)))
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
-import tflite
+import tflite as _tflite
 
-from ...support.dtypes import Array
+from ...dialects.relay.numerics import AnyArray
 from ...support.errors import FrontendError
 from .verify import verify
 
@@ -19,10 +19,11 @@ _MOST_PER_BYTE = 16
 
 Flat: TypeAlias = Any
 """A table of the schema's classes, which state no types."""
+tflite: Any = _tflite
 
 
 def _names(enum: Flat) -> dict[int, str]:
-    return {value: name for name, value in vars(enum).items() if isinstance(value, int)}
+    return {value: name for name, value in cast("dict[str, object]", vars(enum)).items() if isinstance(value, int)}
 
 
 OPERATORS = _names(tflite.BuiltinOperator)
@@ -39,9 +40,9 @@ TYPES = _names(tflite.TensorType)
 class Quantization:
     """Numbers stand for `scale * (number - zero_point)`, one of each, or one per index of `axis`."""
 
-    scale: Array
+    scale: AnyArray
     """float32, 1-d."""
-    zero_point: Array
+    zero_point: AnyArray
     """int64, as many."""
     axis: int
 
@@ -199,8 +200,8 @@ class ModelFile:
         if flat is None or not flat.ScaleLength():
             return None
         self._spend(flat.ScaleLength() + flat.ZeroPointLength())
-        scale: Array = flat.ScaleAsNumpy().astype(np.float32)
-        zero_point: Array = np.zeros(len(scale), np.int64)
+        scale: AnyArray = flat.ScaleAsNumpy().astype(np.float32)
+        zero_point: AnyArray = np.zeros(len(scale), np.int64)
         if flat.ZeroPointLength():
             zero_point = flat.ZeroPointAsNumpy().astype(np.int64)
         axis = flat.QuantizedDimension()
@@ -218,7 +219,8 @@ class ModelFile:
         self._spend(1)
         if not 0 <= flat.OpcodeIndex() < len(self._codes):
             raise self.fail(f"an operator code among {len(self._codes)}", str(flat.OpcodeIndex()))
-        op, version = self._codes[flat.OpcodeIndex()]
+        place: int = flat.OpcodeIndex()
+        op, version = self._codes[place]
         return OperatorInfo(
             index,
             op,
@@ -230,7 +232,7 @@ class ModelFile:
             flat.CustomOptionsAsNumpy().tobytes() if flat.CustomOptionsLength() else b"",
         )
 
-    def raw(self, index: int) -> Array | None:
+    def raw(self, index: int) -> AnyArray | None:
         """The bytes of a buffer, uint8; None when it has none."""
         if not self._flat.BuffersLength() or not index:
             return None

@@ -129,7 +129,8 @@ class Builder:
         region.constants = constants
         known = set(region.inputs)
         inside = set(running)
-        stack = [(instance, iter(instance.graph.operators), None)]
+        stack: list[tuple[Instance, Iterator[OperatorInfo], list[Step] | None]] = []
+        stack.append((instance, iter(instance.graph.operators), None))
         self._constants(instance, constants, known)
         while stack:
             current, operators, renamed = stack[-1]

@@ -8,18 +8,19 @@ from math import erf
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...dialects.relay.numerics import AnyArray
 from ...dialects.relay.transform import TakeOp
-from ...support.dtypes import Array, limits
+from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.terms import term
 from .context import Context
-from .fixed_point import factor, out_scale, scale_of
+from .fixed_point import away_from_zero, factor, out_scale, scale_of
 
-Function = Callable[[Context, Array], Array]
+Function = Callable[[Context, AnyArray], AnyArray]
 """float32 to float32."""
 
 
-def numbers_of(ctx: Context, index: int = 0) -> Array:
+def numbers_of(ctx: Context, index: int = 0) -> AnyArray:
     """All numbers that input `index` may hold, int64; it has 8 bits."""
     dtype = ctx.info(index).type.lower()
     if dtype not in ("int8", "uint8"):
@@ -28,7 +29,7 @@ def numbers_of(ctx: Context, index: int = 0) -> Array:
     return np.arange(low, high + 1)
 
 
-def looked_up(ctx: Context, results: Array) -> SSAValue:
+def looked_up(ctx: Context, results: AnyArray) -> SSAValue:
     """The result for each number of input 0, of the output's type."""
     dtype = ctx.out().type.lower()
     table = np.clip(results, *limits(dtype)).astype(dtype)
@@ -36,7 +37,7 @@ def looked_up(ctx: Context, results: Array) -> SSAValue:
     return ctx.emit(TakeOp, ctx.constant(table, "table"), index.value, axis=0)
 
 
-def rounded(x: Array) -> Array:
+def rounded(x: AnyArray) -> AnyArray:
     """To the nearest integer, halves away from 0."""
     return np.where(x < 0, -np.floor(np.abs(x) + 0.5), np.floor(np.abs(x) + 0.5))
 
@@ -52,15 +53,18 @@ def quantized_function(ctx: Context, function: Function) -> SSAValue:
     return looked_up(ctx, np.nan_to_num(steps, posinf=1e9, neginf=-1e9))
 
 
-def _table(function: Callable[[Array], Array]) -> Converter[Context]:
-    return Converter(lambda ctx: quantized_function(ctx, lambda _, x: function(x)))
+def _table(function: Callable[[AnyArray], AnyArray]) -> Converter[Context]:
+    def convert(ctx: Context) -> SSAValue:
+        return quantized_function(ctx, lambda _, x: function(x))
+
+    return Converter(convert)
 
 
-def _logistic(x: Array) -> Array:
+def _logistic(x: AnyArray) -> AnyArray:
     return np.float32(1) / (np.float32(1) + np.exp(-x))
 
 
-def _gelu(ctx: Context, x: Array) -> Array:
+def _gelu(ctx: Context, x: AnyArray) -> AnyArray:
     if ctx.option("Approximate", False):
         inner = np.float32(0.7978845608028654) * (x + np.float32(0.044715) * x * x * x)
         return np.float32(0.5) * x * (np.float32(1) + np.tanh(inner))
@@ -68,22 +72,26 @@ def _gelu(ctx: Context, x: Array) -> Array:
     return 0.5 * wide * (1 + np.array([erf(value / 2**0.5) for value in wide.tolist()]))
 
 
-def high_product(a: Array, b: Array) -> Array:
+def gelu(ctx: Context) -> SSAValue:
+    return quantized_function(ctx, _gelu)
+
+
+def high_product(a: AnyArray, b: int) -> AnyArray:
     """The upper half of a product of int32, doubled, rounded upward."""
     return (a.astype(np.int64) * b + (1 << 30)) >> 31
 
 
-def shifted(x: Array, right: int) -> Array:
+def shifted(x: AnyArray, right: int) -> AnyArray:
     """Divided by a power of two, halves away from 0."""
     if right <= 0:
         return x
     return (x + (np.int64(1) << (right - 1)) - (x < 0)) >> right
 
 
-def scaled(x: Array, real: float) -> Array:
+def scaled(x: AnyArray, real: float) -> AnyArray:
     """Numbers times a factor, as `fixed_point.multiplied`."""
     multiplier, shift = factor(real)
-    return shifted(high_product(x.astype(np.int64) << max(shift, 0), np.int64(multiplier)), max(-shift, 0))
+    return shifted(high_product(x.astype(np.int64) << max(shift, 0), multiplier), max(-shift, 0))
 
 
 def leaky_relu(ctx: Context) -> SSAValue:
@@ -105,7 +113,7 @@ def relu(low: float | None, high: float | None) -> Converter[Context]:
         found = scaled(steps, float(np.float32(scale_of(ctx, 0)) / np.float32(out_scale(ctx)))) + zero
         for bound, cut in ((low, np.maximum), (high, np.minimum)):
             if bound is not None:
-                found = cut(found, zero + rounded(np.float32(bound) / np.float32(out_scale(ctx))))
+                found = cut(found, zero + away_from_zero(float(np.float32(bound) / np.float32(out_scale(ctx)))))
         return looked_up(ctx, found)
 
     return Converter(convert)
@@ -124,11 +132,11 @@ def hard_swish(ctx: Context) -> SSAValue:
     relu_multiplier, relu_shift = factor(float(fine_scale / relu_scale))
     out_multiplier, relu_multiplier = _to_16_bits(out_multiplier), _to_16_bits(relu_multiplier)
 
-    def high(a: Array, b: Array | int) -> Array:
+    def high(a: AnyArray, b: AnyArray | int) -> AnyArray:
         """The upper half of a product of int16, doubled, rounded upward."""
         return np.clip((a * b + (1 << 14)) >> 15, -(1 << 15), (1 << 15) - 1)
 
-    def bounded(x: Array) -> Array:
+    def bounded(x: AnyArray) -> AnyArray:
         return np.clip(x, -(1 << 15), (1 << 15) - 1)
 
     fine = bounded(steps * 128)
@@ -150,7 +158,7 @@ def hard_swish(ctx: Context) -> SSAValue:
 TABLE = {
     "ELU": _table(lambda x: np.where(x < 0, np.expm1(x), x)),
     "EXP": _table(np.exp),
-    "GELU": Converter(lambda ctx: quantized_function(ctx, _gelu)),
+    "GELU": Converter(gelu),
     "HARD_SWISH": Converter(hard_swish),
     "LEAKY_RELU": Converter(leaky_relu),
     "LOG": _table(np.log),

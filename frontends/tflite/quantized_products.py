@@ -9,11 +9,11 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.nn import BatchMatmulOp, BiasAddOp, Conv2DOp, DenseOp
+from ...dialects.relay.numerics import AnyArray
 from ...dialects.relay.qnn_products import BatchMatmulOp as QnnBatchMatmulOp
 from ...dialects.relay.qnn_products import Conv2DOp as QnnConv2DOp
 from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
 from ...dialects.relay.transform import BroadcastToOp
-from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.products import reshaped, transposed
 from ..importing.tensor import dtype_of, shape_of
@@ -40,20 +40,20 @@ def parameters(ctx: Context, data: int = 0, weight: int = 1) -> list[SSAValue]:
     return found
 
 
-def per_output(ctx: Context, data: int = 0, weight: int = 1) -> Array:
+def per_output(ctx: Context, data: int = 0, weight: int = 1) -> AnyArray:
     """The real factors of sums, one per output channel, or one."""
     scales = ctx.quantization(weight).scale.astype(np.float64)
     return scale_of(ctx, data) * scales / out_scale(ctx)
 
 
-def per_tensor(ctx: Context, data: int = 0, weight: int = 1) -> Array:
+def per_tensor(ctx: Context, data: int = 0, weight: int = 1) -> AnyArray:
     """The same of kernels for one scale, which multiply in 32 bits first."""
     scales = ctx.quantization(weight).scale
     product = np.float32(scale_of(ctx, data)) * scales.astype(np.float32)
     return product.astype(np.float64) / out_scale(ctx)
 
 
-def finished(ctx: Context, total: SSAValue, bias: int, factors: Array, *, narrow: bool = False) -> SSAValue:
+def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, narrow: bool = False) -> SSAValue:
     """Sums with their bias, in the numbers of the output.
 
     narrow: whether sums of int64 are those of int32 before they are multiplied.
@@ -76,7 +76,7 @@ def _small(ctx: Context, *indices: int) -> bool:
     return all(ctx.dtype(index) in _BYTES for index in indices)
 
 
-def _factors(ctx: Context) -> Array:
+def _factors(ctx: Context) -> AnyArray:
     single = ctx.info(0).type == "UINT8" and len(ctx.quantization(1).scale) == 1
     return per_tensor(ctx) if single else per_output(ctx)
 

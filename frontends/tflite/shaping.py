@@ -175,9 +175,10 @@ def strided_slice(ctx: Context) -> SSAValue:
 
 def _pad_width(ctx: Context) -> list[int]:
     table = ctx.array(1, "pad widths")
-    if table.shape != (len(ctx.shape(0)), 2) or table.dtype.kind not in "iu" or (table < 0).any():
+    width = [int(number) for number in table.reshape(-1).tolist()]
+    if table.shape != (len(ctx.shape(0)), 2) or min(width, default=0) < 0:
         ctx.fail(f"pad widths of shape [{len(ctx.shape(0))}, 2], none negative", f"{table.dtype}{list(table.shape)}")
-    return [int(number) for number in table.reshape(-1).tolist()]
+    return width
 
 
 def pad(ctx: Context) -> SSAValue:
@@ -230,12 +231,13 @@ def fill(ctx: Context) -> SSAValue:
 
 
 def range_(ctx: Context) -> Array:
-    start, limit, delta = (ctx.array(k, what).reshape(()) for k, what in enumerate(("a start", "a limit", "a step")))
+    numbers = [ctx.array(k, what).reshape(()) for k, what in enumerate(("a start", "a limit", "a step"))]
+    start, limit, delta = (number.astype(np.float64).item() for number in numbers)
     if not delta:
         ctx.fail("a step other than 0", "0")
-    count = max(int(np.ceil((limit.astype(np.float64) - start) / delta)), 0)
-    ctx.fits((count,), start.dtype)
-    return (start + np.arange(count) * delta).astype(start.dtype)
+    count = max(int(np.ceil((limit - start) / delta)), 0)
+    ctx.fits((count,), numbers[0].dtype)
+    return (start + np.arange(count) * delta).astype(numbers[0].dtype)
 
 
 def reverse(ctx: Context) -> SSAValue:

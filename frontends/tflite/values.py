@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 
-from ...support.dtypes import Array
+from ...dialects.relay.numerics import AnyArray
 from ...support.errors import FrontendError
 from ..importing.limits import excess, expectation
 from .model import Flat, ModelFile, TensorInfo
@@ -35,7 +35,7 @@ def dtype_of(info: TensorInfo) -> np.dtype[Any]:
     return DTYPES[info.type]
 
 
-def constant(model: ModelFile, info: TensorInfo) -> Array | None:
+def constant(model: ModelFile, info: TensorInfo) -> AnyArray | None:
     """The values of a tensor that has them in the file; None of one that operators make."""
     what = f"{model.file}: tensor '{info.name}'"
     raw = model.raw(info.buffer)
@@ -56,7 +56,7 @@ def constant(model: ModelFile, info: TensorInfo) -> Array | None:
     return np.frombuffer(raw[:needed].tobytes(), dtype).reshape(info.shape)
 
 
-def _nibbles(raw: Array, count: int) -> Array:
+def _nibbles(raw: AnyArray, count: int) -> AnyArray:
     """Signed halves of bytes, the lower one first."""
     halves = np.empty(2 * len(raw), np.int8)
     halves[0::2] = (raw << 4).view(np.int8) >> 4
@@ -64,7 +64,7 @@ def _nibbles(raw: Array, count: int) -> Array:
     return halves[:count]
 
 
-def _dense(raw: Array, info: TensorInfo, dtype: np.dtype[Any], what: str) -> Array:
+def _dense(raw: AnyArray, info: TensorInfo, dtype: np.dtype[Any], what: str) -> AnyArray:
     """A sparse tensor with its zeros: levels of dimensions, each dense or compressed, in an order of their own.
 
     Beyond the rank of the tensor, levels are blocks of some of its axes.
@@ -80,14 +80,14 @@ def _dense(raw: Array, info: TensorInfo, dtype: np.dtype[Any], what: str) -> Arr
         raise FrontendError(f"{what}: expected blocks of axes below {rank}, got {blocks}")
     places = np.zeros((1, len(order)), np.int64)
     """For each entry so far its index along every level."""
-    segment = np.zeros(1, np.int64)
+    segment = cast(AnyArray, np.zeros(1, np.int64))
     for level, flat in zip(order, levels, strict=True):
         if flat.Format() == 0:
             extent = int(flat.DenseSize())
             if extent < 1 or extent * len(places) > max(prod(info.shape), 1):
                 raise FrontendError(f"{what}: expected sparse levels no larger than the tensor, got {extent} entries")
             counts, inside = np.full(len(places), extent), np.tile(np.arange(extent), len(places))
-            segment = np.repeat(segment * extent, extent) + inside
+            segment = cast(AnyArray, np.repeat(segment * extent, extent) + inside)
         else:
             starts, indices = _vector(flat, "ArraySegments", what), _vector(flat, "ArrayIndices", what)
             if len(starts) <= segment.max(initial=-1) + 1:
@@ -99,7 +99,7 @@ def _dense(raw: Array, info: TensorInfo, dtype: np.dtype[Any], what: str) -> Arr
             if counts.sum() > prod(info.shape):
                 raise FrontendError(f"{what}: expected sparse levels no larger than the tensor, got {counts.sum()}")
             before = np.cumsum(counts) - counts
-            segment = np.repeat(begin - before, counts) + np.arange(counts.sum())
+            segment = cast(AnyArray, np.repeat(begin - before, counts) + np.arange(counts.sum()))
             inside = indices[segment]
         places = np.repeat(places, counts, axis=0)
         places[:, level] = inside
@@ -122,9 +122,9 @@ def _dense(raw: Array, info: TensorInfo, dtype: np.dtype[Any], what: str) -> Arr
 _WIDTHS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 
 
-def _vector(flat: Flat, name: str, what: str) -> Array:
+def _vector(flat: Flat, name: str, what: str) -> AnyArray:
     """A vector of a level, of whichever width."""
-    import tflite
+    from .model import tflite
 
     kind, table = getattr(flat, f"{name}Type")(), getattr(flat, name)()
     if kind not in _WIDTHS or table is None:

@@ -15,6 +15,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.size_ranges import ranges_of, symbols_in
+from whence.dialects.sizes import known_ranges
 from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.external.kernel import ExternalKernel
 from whence.lowering.external.registry import external_codegen
@@ -30,6 +32,7 @@ from whence.passes.functions import COMPILER, text_of
 from whence.passes.pipelines import partition_pipeline, relay_pipeline, run_passes
 from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
+from whence.planning.assemble_sized import assemble_sized
 from whence.planning.main_program import main_program
 from whence.planning.pools import Pools
 from whence.planning.usmp import PoolInfo
@@ -75,7 +78,7 @@ def build(
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
-    with fewer_collections():
+    with fewer_collections(), known_ranges(ranges_of(_main(module))):
         snapshots = [Snapshot("relay", module.clone())]
         if audit:
             check_input(module)
@@ -101,8 +104,13 @@ def build(
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
-        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
-        native = _compile_main(main_program(assembly), target, cache)
+        if symbols_in(main):
+            sized = assemble_sized(module, kernels, kernel_of, inputs, outputs)
+            assembly, program = sized.assembly, main_program(sized.assembly, sized.formulas)
+        else:
+            assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+            program = main_program(assembly)
+        native = _compile_main(program, target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
 
 

@@ -11,6 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.kernel_sizes import is_derived
+from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
@@ -59,7 +61,9 @@ class Function:
         arguments = func.block.args
         self._shapes = [buffer_of(a).get_shape() for a in arguments]
         self._dtypes = [numpy_dtype(buffer_of(a).element_type) for a in arguments]
-        self.sizes = func.size_names
+        names = func.size_names
+        self.sizes = tuple(name for name in names if not is_derived(name))
+        self._derived = {f"s{number}": parse_size(name) for number, name in enumerate(names) if is_derived(name)}
         self._names = [(argument.name_hint or f"p{i}", argument.location) for i, argument in enumerate(arguments)]
         self._order = None if order is None or list(order) == sorted(order) else list(order)
         self._count = len(arguments) - func.outputs.value.data
@@ -91,6 +95,8 @@ class Function:
     def _fix(self, values: tuple[int, ...]) -> None:
         """Take arrays of the shapes that these sizes give from now on."""
         by_name = {f"s{number}": value for number, value in enumerate(values)}
+        for name, size in self._derived.items():
+            by_name[name] = evaluate(size, by_name)
         shapes = [tuple([evaluate(extent, by_name) for extent in shape]) for shape in self._shapes]
         specs = list(zip(shapes, self._dtypes, strict=True))
         self._values, self._specs, self._inputs = values, specs, specs[: self._count]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from random_tflite_float import FLOAT
+from random_tflite_moves import MOVES
 from random_tflite_quantized import QUANTIZED
 from tflite_builder import Array, litert, random_inputs
 
@@ -25,7 +26,7 @@ from whence.provenance.audit import check_located
 from whence.support.errors import FrontendError
 
 Make = Callable[[np.random.Generator], bytes]
-CASES: Mapping[str, Make] = {**FLOAT, **{f"{name} quantized": make for name, make in QUANTIZED.items()}}
+CASES: dict[str, Make] = {**FLOAT, **MOVES, **{f"{name} quantized": make for name, make in QUANTIZED.items()}}
 """Name -> what makes a random model of it."""
 DEFAULT_KERNELS = {"CEIL", "ELU", "ELU quantized", "ROUND", "SUM quantized", "LOCAL_RESPONSE_NORMALIZATION"}
 """Held against the kernels that LiteRT runs by default: there are no others, or the reference lacks a neighbour."""
@@ -78,10 +79,9 @@ def run_case(name: str, seed: int, compiled: bool = False) -> Outcome:
 def _found(data: bytes, inputs: Mapping[str, Array], compiled: bool) -> list[Array]:
     if compiled:
         import whence
-        from whence.frontends.tflite.graph import open_model
 
-        result = whence.compile(open_model(data), threads=1)(*inputs.values())
-        return [np.asarray(one) for one in (result if isinstance(result, tuple) else (result,))]
+        exe = whence.compile(data, threads=1)
+        return [np.asarray(value) for value in exe.run(inputs).values()]
     module = from_tflite(data)
     module.verify()
     check_located(module, "from_tflite")

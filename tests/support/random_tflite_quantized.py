@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from random_tflite_float import broadcasting, image, pick, sizes
+from random_tflite_parts import broadcasting, image, pick, sizes
 from tflite_builder import Array, Net, Quant, random_array
 
 Rng = np.random.Generator
@@ -72,7 +72,7 @@ def weights(one: One, shape: Sequence[int], axis: int, data: str, kind: str, cha
 
 
 def bias(one: One, count: int, x: Quant, w: Quant, wide: bool) -> None:
-    scales = np.atleast_1d(np.float32(x.scale) * np.asarray(w.scale, np.float32))
+    scales = np.atleast_1d(np.asarray(x.scale, np.float32) * np.asarray(w.scale, np.float32))
     data = one.rng.integers(-1000, 1000, count).astype(np.int64 if wide else np.int32)
     one.const(data, Quant(scales.tolist(), [0] * len(scales), 0))
 
@@ -97,7 +97,7 @@ def conv(rng: Rng) -> bytes:
     w = weights(one, (outputs, *kernel, depth), 0, data, kind, channels)
     bias(one, outputs, x, w, data == "int16")
     strides = sizes(rng, 2, 2)
-    fields = {
+    fields: dict[str, Any] = {
         "strideH": strides[0],
         "strideW": strides[1],
         "padding": pick(rng, 0, 1),
@@ -116,7 +116,12 @@ def depthwise(rng: Rng) -> bytes:
     w = weights(one, (1, *kernel, depth * times), 3, data, kind, channels)
     bias(one, depth * times, x, w, data == "int16")
     stride = pick(rng, 1, 2)
-    fields = {"strideH": stride, "strideW": stride, "padding": pick(rng, 0, 1), "depthMultiplier": times}
+    fields: dict[str, Any] = {
+        "strideH": stride,
+        "strideW": stride,
+        "padding": pick(rng, 0, 1),
+        "depthMultiplier": times,
+    }
     return one.end(
         "DEPTHWISE_CONV_2D",
         data,
@@ -156,7 +161,7 @@ def transpose_conv(rng: Rng) -> bytes:
     w = weights(one, (outputs, *kernel, depth), 0, data, kind, channels)
     one.input(shape, data, x)
     bias(one, outputs, x, w, data == "int16")
-    fields = {"strideH": strides[0], "strideW": strides[1], "padding": 0}
+    fields: dict[str, Any] = {"strideH": strides[0], "strideW": strides[1], "padding": 0}
     return one.end("TRANSPOSE_CONV", data, result(rng, data), "TransposeConvOptions", 3, **fields)
 
 
@@ -236,7 +241,12 @@ def pool(op: str) -> Make:
         dtype, kernel, strides = pick(rng, "int8", "uint8", "int16"), sizes(rng, 2, 3), sizes(rng, 2, 3)
         one = One(rng)
         q = one.input(image(rng, 3), dtype)
-        fields = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": strides[0], "strideW": strides[1]}
+        fields: dict[str, Any] = {
+            "filterHeight": kernel[0],
+            "filterWidth": kernel[1],
+            "strideH": strides[0],
+            "strideW": strides[1],
+        }
         return one.end(
             op, dtype, q, "Pool2DOptions", 3, padding=pick(rng, 0, 1), fusedActivationFunction=fused(rng), **fields
         )

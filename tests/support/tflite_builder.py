@@ -188,7 +188,7 @@ def random_inputs(data: bytes, rng: np.random.Generator, low: float = -3, high: 
     found: dict[str, Array] = {}
     for place in range(graph.InputsLength()):
         tensor = graph.Tensors(graph.Inputs(place))
-        shape = [int(n) for n in (tensor.ShapeAsNumpy() if tensor.ShapeLength() else [])]
+        shape = [tensor.Shape(axis) for axis in range(tensor.ShapeLength())]
         found[tensor.Name().decode()] = random_array(rng, shape, names[tensor.Type()], low, high)
     return found
 
