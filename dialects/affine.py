@@ -1,7 +1,9 @@
 """Arithmetic on affine index expressions: linear form, simplification and bounds under known ranges of the dims.
 
 Index arithmetic is an attribute at every level (reads, loads, stores hold an affine map); this module is the one place
-that knows how such expressions behave. Division and modulo are floored and by positive constants.
+that knows how such expressions behave. Division and modulo are floored and by positive constants, or by sizes.
+
+Coefficients, constants and bounds are sizes: ints, or expressions of the symbols of the kernel (`kernel_sizes.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -21,8 +23,15 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-Range: TypeAlias = tuple[int, int]
+from .kernel_sizes import kernel_size, lifted, size_of
+from .sizes import Size, SizeExpr, proves, same
+from .sizes import bounds as size_bounds
+
+Range: TypeAlias = tuple[Size, Size]
 """Smallest and largest value, both included."""
+
+FAR = 1 << 62
+"""Further than any index is from 0."""
 
 ZERO = AffineExpr.constant(0)
 
@@ -31,38 +40,43 @@ ZERO = AffineExpr.constant(0)
 class Linear:
     """`constant + sum(coefficient * atom)`; an atom is a dim, or a floordiv or mod by a constant."""
 
-    terms: tuple[tuple[AffineExpr, int], ...]
-    constant: int
+    terms: tuple[tuple[AffineExpr, Size], ...]
+    constant: Size
 
     @staticmethod
-    def of(terms: Mapping[AffineExpr, int], constant: int) -> Linear:
-        return Linear(tuple((atom, c) for atom, c in terms.items() if c), constant)
+    def of(terms: Mapping[AffineExpr, Size], constant: Size) -> Linear:
+        return Linear(tuple((atom, c) for atom, c in terms.items() if c.__class__ is SizeExpr or c), constant)
 
     @property
     def expr(self) -> AffineExpr:
         """The expression, terms in order, constant last."""
         total: AffineExpr | None = None
         for atom, coefficient in self.terms:
-            term = atom if coefficient == 1 else _binary(AffineBinaryOpKind.Mul, atom, coefficient)
+            term = atom if same(coefficient, 1) else _binary(AffineBinaryOpKind.Mul, atom, coefficient)
             total = term if total is None else AffineBinaryOpExpr(AffineBinaryOpKind.Add, total, term)
         if total is None:
-            return AffineConstantExpr(self.constant)
-        return _binary(AffineBinaryOpKind.Add, total, self.constant) if self.constant else total
+            return lifted(self.constant)
+        return total if same(self.constant, 0) else _binary(AffineBinaryOpKind.Add, total, self.constant)
 
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
+    def plus(self, other: Linear, factor: Size = 1) -> Linear:
         terms = dict(self.terms)
         for atom, coefficient in other.terms:
             terms[atom] = terms.get(atom, 0) + factor * coefficient
         return Linear.of(terms, self.constant + factor * other.constant)
 
-    def times(self, factor: int) -> Linear:
-        if not factor:
+    def times(self, factor: Size) -> Linear:
+        if same(factor, 0):
             return Linear((), 0)
         return Linear(tuple((atom, c * factor) for atom, c in self.terms), self.constant * factor)
 
-    def coefficient(self, dim: int) -> int | None:
+    @property
+    def plain(self) -> bool:
+        """Whether all numbers in it are known."""
+        return self.constant.__class__ is not SizeExpr and all(c.__class__ is not SizeExpr for _, c in self.terms)
+
+    def coefficient(self, dim: int) -> Size | None:
         """The coefficient of a dim; None when the dim also occurs inside a floordiv or mod."""
-        found = 0
+        found: Size = 0
         for atom, c in self.terms:
             if isinstance(atom, AffineDimExpr):
                 found += c if atom.position == dim else 0
@@ -71,8 +85,8 @@ class Linear:
         return found
 
 
-def _binary(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: int) -> AffineExpr:
-    return AffineBinaryOpExpr(kind, lhs, AffineConstantExpr(rhs))
+def _binary(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: Size) -> AffineExpr:
+    return AffineBinaryOpExpr(kind, lhs, lifted(rhs))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -89,7 +103,7 @@ def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
             return Linear((), expr.value)
         case AffineDimExpr():
             low, high = ranges[expr.position]
-            return Linear((), low) if low == high else Linear(((expr, 1),), 0)
+            return Linear((), low) if same(low, high) else Linear(((expr, 1),), 0)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
             return _recombine(linear(expr.lhs, ranges).plus(linear(expr.rhs, ranges)), ranges)
         case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=factor)):
@@ -107,21 +121,72 @@ def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
                     return _floordiv(inner.plus(Linear((), factor - 1)), factor, ranges)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=AffineConstantExpr(value=factor)):
             return linear(expr.rhs, ranges).times(factor)
+        case AffineSymExpr():
+            return Linear((), kernel_size(expr.position))
+        case AffineBinaryOpExpr():
+            return _semi_affine(expr, ranges)
         case _:
             raise ValueError(f"expected an affine expression of dims and constants, got {expr}")
 
 
-def _split(inner: Linear, factor: int) -> tuple[Linear, Linear]:
-    """`inner = factor * quotient + rest`, the rest's constant in [0, factor)."""
-    quotient: dict[AffineExpr, int] = {}
-    rest: dict[AffineExpr, int] = {}
+def _semi_affine(expr: AffineBinaryOpExpr, ranges: tuple[Range, ...]) -> Linear:
+    """A product with, or a quotient by, an expression of sizes."""
+    inner, other = linear(expr.lhs, ranges), linear(expr.rhs, ranges)
+    if expr.kind is AffineBinaryOpKind.Mul and other.terms:
+        inner, other = other, inner
+    if other.terms:
+        raise ValueError(f"expected a factor or divisor that is a number or a size, got {expr}")
+    factor = other.constant
+    match expr.kind:
+        case AffineBinaryOpKind.Mul:
+            return inner.times(factor)
+        case AffineBinaryOpKind.FloorDiv:
+            return _floordiv(inner, factor, ranges)
+        case AffineBinaryOpKind.Mod:
+            return _mod(inner, factor, ranges)
+        case _:
+            return _floordiv(inner.plus(Linear((), factor - 1)), factor, ranges)
+
+
+def _split(inner: Linear, factor: Size) -> tuple[Linear, Linear]:
+    """`inner = factor * quotient + rest`, the rest's constant in [0, factor) where both are known."""
+    quotient: dict[AffineExpr, Size] = {}
+    rest: dict[AffineExpr, Size] = {}
     for atom, c in inner.terms:
-        # 9 i is 8 i + i; a negative coefficient stays as it is.
-        whole, left = divmod(c, factor) if c > 0 or c % factor == 0 else (0, c)
+        if isinstance(c, int) and isinstance(factor, int):
+            # 9 i is 8 i + i; a negative coefficient stays as it is.
+            whole, left = divmod(c, factor) if c > 0 or c % factor == 0 else (0, c)
+        else:
+            whole, left = _multiples(c, factor)
         quotient[atom] = whole
         rest[atom] = left
-    q, r = divmod(inner.constant, factor)
+    if isinstance(inner.constant, int) and isinstance(factor, int):
+        q, r = divmod(inner.constant, factor)
+    else:
+        q, r = _multiples(inner.constant, factor)
     return Linear.of(quotient, q), Linear.of(rest, r)
+
+
+def _multiples(size: Size, factor: Size) -> tuple[Size, Size]:
+    """`(whole, rest)`: `size = whole * factor + rest`, the terms in `whole` that are multiples of `factor`."""
+    whole: Size = 0
+    rest: Size = 0
+    terms = [SizeExpr({f: c}) if f else c for f, c in size.terms.items()] if isinstance(size, SizeExpr) else [size]
+    for term in terms:
+        quotient = term // factor
+        if same(quotient * factor, term):
+            whole = whole + quotient
+        else:
+            rest = rest + term
+    return whole, rest
+
+
+def _quotient_of(low: Size, high: Size, factor: Size) -> Size | None:
+    """What all numbers of a range give, divided by `factor`; None if they differ, or may."""
+    if isinstance(low, int) and isinstance(high, int) and isinstance(factor, int):
+        first = low // factor
+        return first if first == high // factor else None
+    return 0 if proves(low, ">=", 0) and proves(high, "<", factor) else None
 
 
 def _scaled(rest: Linear, factor: int, ranges: tuple[Range, ...]) -> tuple[int, Linear, Linear] | None:
@@ -132,35 +197,37 @@ def _scaled(rest: Linear, factor: int, ranges: tuple[Range, ...]) -> tuple[int, 
     """
     scales = {factor}
     for _, c in rest.terms:
-        scales |= {gcd(scale, c) for scale in scales}
+        scales |= {gcd(scale, cast(int, c)) for scale in scales}
     for scale in sorted(scales - {1, factor}, reverse=True):
         big, small = _split(rest, scale)
         if not big.terms:
             continue
-        low, high = linear_bounds(small, ranges)
-        if (shift := low // scale) == high // scale:
+        if (shift := _quotient_of(*linear_bounds(small, ranges), scale)) is not None:
             return scale, big.plus(Linear((), shift)), small.plus(Linear((), -shift * scale))
     return None
 
 
-def _floordiv(inner: Linear, factor: int, ranges: tuple[Range, ...]) -> Linear:
-    if factor == 1:
+def _floordiv(inner: Linear, factor: Size, ranges: tuple[Range, ...]) -> Linear:
+    if same(factor, 1):
         return inner
     quotient, rest = _split(inner, factor)
-    low, high = linear_bounds(rest, ranges)
-    if low // factor == high // factor:
-        return quotient.plus(Linear((), low // factor))
+    if (number := _quotient_of(*linear_bounds(rest, ranges), factor)) is not None:
+        return quotient.plus(Linear((), number))
+    if not rest.terms:
+        return quotient.plus(Linear((), rest.constant // factor))
+    if not isinstance(factor, int) or not rest.plain:
+        return quotient.plus(Linear(((_binary(AffineBinaryOpKind.FloorDiv, rest.expr, factor), 1),), 0))
     if (scaled := _scaled(rest, factor, ranges)) is not None:
         scale, big, _ = scaled
         return quotient.plus(_floordiv(big, factor // scale, ranges))
-    if len(rest.terms) == 1 and rest.terms[0][1] == 1:
+    if len(rest.terms) == 1 and same(rest.terms[0][1], 1):
         match rest.terms[0][0]:
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, lhs=lhs, rhs=AffineConstantExpr(value=first)):
                 # floor((floor(x / a) + b) / c) = floor((x + a b) / (a c))
                 whole = linear(lhs, ranges).plus(Linear((), rest.constant * first))
                 return quotient.plus(_floordiv(whole, first * factor, ranges))
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=first)) if (
-                first % factor == 0 and rest.constant == 0
+                first % factor == 0 and same(rest.constant, 0)
             ):
                 # floor((x mod (a b)) / b) = floor(x / b) mod a
                 whole = _floordiv(linear(lhs, ranges), factor, ranges)
@@ -170,20 +237,23 @@ def _floordiv(inner: Linear, factor: int, ranges: tuple[Range, ...]) -> Linear:
     return quotient.plus(Linear(((_binary(AffineBinaryOpKind.FloorDiv, rest.expr, factor), 1),), 0))
 
 
-def _mod(inner: Linear, factor: int, ranges: tuple[Range, ...]) -> Linear:
-    if factor == 1:
+def _mod(inner: Linear, factor: Size, ranges: tuple[Range, ...]) -> Linear:
+    if same(factor, 1):
         return Linear((), 0)
     _, rest = _split(inner, factor)
-    low, high = linear_bounds(rest, ranges)
-    if low // factor == high // factor:
-        return rest.plus(Linear((), -(low // factor) * factor))
+    if (number := _quotient_of(*linear_bounds(rest, ranges), factor)) is not None:
+        return rest.plus(Linear((), -number * factor))
+    if not rest.terms:
+        return Linear((), rest.constant % factor)
+    if not isinstance(factor, int) or not rest.plain:
+        return Linear(((_binary(AffineBinaryOpKind.Mod, rest.expr, factor), 1),), 0)
     if (scaled := _scaled(rest, factor, ranges)) is not None:
         scale, big, small = scaled
         return _mod(big, factor // scale, ranges).times(scale).plus(small)
     for atom, c in rest.terms:
         match atom:
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=first)) if (
-                c * first % factor == 0
+                cast(int, c) * first % factor == 0
             ):
                 # x mod a differs from x by a multiple of a.
                 whole = rest.plus(Linear(((atom, -c),), 0)).plus(linear(lhs, ranges), c)
@@ -198,12 +268,13 @@ def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
     terms = dict(form.terms)
     for atom, k in form.terms:
         match atom:
-            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=factor)):
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=rhs):
+                factor = size_of(rhs)
                 whole = linear(lhs, ranges)
                 quotient = _floordiv(whole, factor, ranges)
-                if len(quotient.terms) == 1 and quotient.terms[0][1] == 1:
+                if len(quotient.terms) == 1 and same(quotient.terms[0][1], 1):
                     partner = quotient.terms[0][0]
-                    if terms.get(partner) == k * factor:
+                    if partner in terms and same(terms[partner], k * factor):
                         shift = Linear(((atom, -k), (partner, -k * factor)), -quotient.constant * k * factor)
                         return _recombine(form.plus(shift).plus(whole, k), ranges)
             case _:
@@ -216,21 +287,33 @@ def linear_bounds(form: Linear, ranges: tuple[Range, ...]) -> Range:
     low = high = form.constant
     for atom, c in form.terms:
         a, b = _atom_bounds(atom, ranges)
-        low += min(c * a, c * b)
-        high += max(c * a, c * b)
+        if (ends := scaled(c, a, b)) is None:
+            return -FAR, FAR
+        low, high = low + ends[0], high + ends[1]
     return low, high
+
+
+def scaled(factor: Size, low: Size, high: Size) -> Range | None:
+    """The least and the most of `factor` times what lies from `low` to `high`; None where the sign depends on sizes."""
+    one, other = factor * low, factor * high
+    if isinstance(one, int) and isinstance(other, int):
+        return min(one, other), max(one, other)
+    if proves(factor, ">=", 0):
+        return one, other
+    return (other, one) if proves(factor, "<=", 0) else None
 
 
 def _atom_bounds(atom: AffineExpr, ranges: tuple[Range, ...]) -> Range:
     match atom:
         case AffineDimExpr():
             return ranges[atom.position]
-        case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=factor)):
+        case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
+            factor = rhs.value if isinstance(rhs, AffineConstantExpr) else size_of(rhs)
             low, high = bounds(lhs, ranges)
             if kind is AffineBinaryOpKind.FloorDiv:
                 return low // factor, high // factor
-            if low // factor == high // factor:
-                return low % factor, high % factor
+            if (number := _quotient_of(low, high, factor)) is not None:
+                return low - number * factor, high - number * factor
             return 0, factor - 1
         case _:
             raise ValueError(f"not an atom: {atom}")
@@ -247,26 +330,37 @@ def simplify(expr: AffineExpr, ranges: Sequence[Range]) -> AffineExpr:
     return linear(expr, tuple(ranges)).expr
 
 
-def flatten(exprs: Sequence[AffineExpr], strides: Sequence[int]) -> AffineExpr:
+def flatten(exprs: Sequence[AffineExpr], strides: Sequence[Size]) -> AffineExpr:
     """The one index of a row-major array, `strides` elements between neighbours along each dimension."""
     total: AffineExpr = ZERO
     for expr, stride in zip(exprs, strides, strict=True):
-        total = total + expr * stride
+        total = total + expr * (stride if isinstance(stride, int) else lifted(stride))
     return total
 
 
+def hull(ends: Range) -> tuple[int, int]:
+    """Numbers between which a range lies, whatever the sizes."""
+    low, high = (end if isinstance(end, int) else size_bounds(end)[side] for side, end in enumerate(ends))
+    return -FAR if low is None else low, FAR if high is None else high
+
+
+def below(a: Size, b: Size) -> bool:
+    """Whether `a < b`, for sure."""
+    return a < b if isinstance(a, int) and isinstance(b, int) else proves(a, "<", b)
+
+
 def malformed(expr: AffineExpr) -> str | None:
-    """What in `expr` this module cannot work with (a symbol, a divisor below 1, a product of dims), or None."""
+    """What in `expr` this module cannot work with (a divisor below 1 or of dims, a product of dims), or None."""
     for part in expr.dfs():
         match part:
-            case AffineSymExpr():
-                return f"the symbol {part}"
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
                 pass
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=lhs, rhs=rhs):
-                if not isinstance(lhs, AffineConstantExpr) and not isinstance(rhs, AffineConstantExpr):
+                if lhs.used_dims() and rhs.used_dims():
                     return f"the product {part}"
             case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=divisor)) if divisor > 0:
+                pass
+            case AffineBinaryOpExpr(rhs=rhs) if not isinstance(rhs, AffineConstantExpr) and not rhs.used_dims():
                 pass
             case AffineBinaryOpExpr():
                 return f"the divisor {part.rhs} in {part}"
@@ -280,18 +374,15 @@ def substitute(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
     return expr.replace_dims_and_symbols(dims, ())
 
 
-def symbols_to_dims(expr: AffineExpr, count: int) -> AffineExpr:
-    """`expr` with symbol i made dim i (what xDSL parses from `[%i + %j]` counts values as symbols)."""
-    return expr.replace_dims_and_symbols((), [AffineExpr.dimension(i) for i in range(count)])
-
-
 def spell(expr: AffineExpr, names: Sequence[str]) -> str:
     """The text of `expr`, dim i spelled `names[i]`; what xDSL's affine parser reads back."""
     match expr:
         case AffineConstantExpr():
             return str(expr.value)
-        case AffineDimExpr() | AffineSymExpr():
+        case AffineDimExpr():
             return names[expr.position]
+        case AffineSymExpr():
+            return str(expr)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, lhs=lhs, rhs=AffineConstantExpr(value=value)):
             return f"{spell(lhs, names)} {'-' if value < 0 else '+'} {abs(value)}"
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
@@ -300,6 +391,9 @@ def spell(expr: AffineExpr, names: Sequence[str]) -> str:
             left = spell(expr.lhs, names)
             if isinstance(expr.lhs, AffineBinaryOpExpr):
                 left = f"({left})"
-            return f"{left} {expr.kind.get_token()} {spell(expr.rhs, names)}"
+            right = spell(expr.rhs, names)
+            if isinstance(expr.rhs, AffineBinaryOpExpr):
+                right = f"({right})"
+            return f"{left} {expr.kind.get_token()} {right}"
         case _:
             raise ValueError(f"not an affine expression: {expr}")

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
 from ..provenance.diagnostics import fail
 from .affine import flatten, malformed, simplify
+from .sizes import Size
 
 
 def plural(count: int, word: str) -> str:
@@ -20,7 +21,9 @@ def plural(count: int, word: str) -> str:
 
 
 def check_map(op: Operation, map: AffineMap, operands: int, results: int | None = None, what: str = "index") -> None:
-    """Fail unless `map` takes as many dims as there are index operands, gives `results`, and is affine in the dims.
+    """Fail unless `map` takes as many dims as there are index operands, gives `results`, and is affine in them.
+
+    Factors and divisors may be sizes of the kernel, its symbols.
 
     what: the noun for one result. results: how many there should be; any number when None.
     """
@@ -28,8 +31,6 @@ def check_map(op: Operation, map: AffineMap, operands: int, results: int | None 
         fail(op, plural(results, what), f"{len(map.results)}: {map}")
     if map.num_dims != operands:
         fail(op, f"a map over {plural(operands, 'index')}, as many as there are operands", str(map))
-    if map.num_symbols:
-        fail(op, "a map over dims only", str(map))
     for expr in map.results:
         if (problem := malformed(expr)) is not None:
             fail(op, "sums of indices times constants, divided by positive constants", problem)
@@ -52,7 +53,7 @@ def check_value(op: Operation, type: Attribute, element: Attribute, stride: int)
 
 
 def check_bounds(
-    op: Operation, map: AffineMap, shape: Sequence[int], strides: Sequence[int], lanes: int, stride: int
+    op: Operation, map: AffineMap, shape: Sequence[Size], strides: Sequence[Size], lanes: int, stride: int
 ) -> None:
     """Fail when a constant index, or the last lane of a vector at constant indices, lies outside of the buffer."""
     exprs = [simplify(expr, ()) for expr in map.results if not expr.used_dims()]
@@ -61,12 +62,14 @@ def check_bounds(
         if expr.used_dims():
             continue
         index = next(found)
-        if isinstance(index, AffineConstantExpr) and not 0 <= index.value < extent:
+        if isinstance(index, AffineConstantExpr) and isinstance(extent, int) and not 0 <= index.value < extent:
             fail(op, f"an index in [0, {extent}) of dimension {dim}", str(index.value))
     if not lanes or len(exprs) != len(shape):
         return
     first = simplify(flatten(exprs, strides), ())
     size = shape[0] * strides[0] if shape else 1
+    if not isinstance(size, int):
+        return
     if isinstance(first, AffineConstantExpr) and not 0 <= (last := first.value + stride * (lanes - 1)) < size:
         fail(op, f"all {lanes} lanes inside the {size} elements of the buffer", f"the last lane at element {last}")
 

@@ -6,13 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IndexType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
+from xdsl.parser.affine_parser import AffineParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from .affine import spell, symbols_to_dims
+from .affine import spell
+from .kernel_sizes import affine_map, number_of, size_of
+from .sizes import Size
 
 
 def name_hint(name: str) -> str | None:
@@ -61,11 +67,48 @@ def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]
     printer.print_string(f"[{', '.join(spell(expr, names) for expr in map.results)}]")
 
 
+class _IndexParser(AffineParser):
+    """Reads affine expressions of SSA values, which are dims in order of first use, and sizes `s0`, `s1`, .."""
+
+    def __init__(self, parser: AttrParser):
+        super().__init__(parser._parser_state)  # pyright: ignore[reportPrivateUsage]
+        self.spans: dict[str, Span] = {}
+
+    def _leaf(self) -> AffineExpr | None:
+        token = self._parse_optional_token_in([MLIRTokenKind.PERCENT_IDENT, MLIRTokenKind.BARE_IDENT])
+        if token is None:
+            return None
+        text = token.span.text
+        if token.kind is MLIRTokenKind.BARE_IDENT:
+            try:
+                return AffineExpr.symbol(number_of(text))
+            except VerifyException as error:
+                raise ParseError(token.span, str(error)) from error
+        self.spans.setdefault(text, token.span)
+        return AffineExpr.dimension(list(self.spans).index(text))
+
+    def expression(self) -> AffineExpr:
+        return self._parse_affine_expr(self._leaf)
+
+    def list(self) -> list[AffineExpr]:
+        return self.parse_comma_separated_list(self.Delimiter.SQUARE, self.expression)
+
+
 def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
     """The map over dims, and the index operands that stand for them in order of first use."""
-    map, operands = parser.parse_affine_map_of_ssa_ids()
-    results = tuple(symbols_to_dims(expr, len(operands)) for expr in map.results)
-    return AffineMapAttr(AffineMap(len(operands), 0, results)), list(operands)
+    reader = _IndexParser(parser)
+    results = tuple(reader.list())
+    operands = [parser.resolve_operand(UnresolvedOperand(span, 0), IndexType()) for span in reader.spans.values()]
+    return AffineMapAttr(affine_map(len(operands), results)), list[SSAValue](operands)
+
+
+def parse_size(parser: AttrParser) -> Size:
+    """A number, or an expression of sizes `s0`, `s1`, ..: what `str` of a kernel's size is."""
+    at = parser.pos
+    try:
+        return size_of(_IndexParser(parser).expression())
+    except VerifyException as error:
+        parser.raise_error(str(error), at)
 
 
 def join_indices(
@@ -77,8 +120,8 @@ def join_indices(
     dims = [AffineExpr.dimension(position[value]) for value in guarded]
     moved = tuple(expr.replace_dims_and_symbols(dims, ()) for expr in guard.data.results)
     return (
-        AffineMapAttr(AffineMap(len(joined), 0, map.data.results)),
-        AffineMapAttr(AffineMap(len(joined), 0, moved)),
+        AffineMapAttr(affine_map(len(joined), map.data.results)),
+        AffineMapAttr(affine_map(len(joined), moved)),
         joined,
     )
 

@@ -5,6 +5,7 @@
 - A string with an escape and a character beyond ASCII is read as bytes, where nothing expects them. It is a string
   whenever it is UTF-8. All characters beyond ASCII are printed as escapes.
 - A string that does not end takes time exponential in its length. Its regular expression gets possessive quantifiers.
+- An affine expression is not multiplied with, or divided by, one of symbols, though its printed form can be. Now it is.
 
 All tools of Whence, and a plain `xdsl-opt` that has loaded a dialect or pass of ours, get these on import.
 """
@@ -12,10 +13,12 @@ All tools of Whence, and a plain `xdsl-opt` that has loaded a dialect or pass of
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from io import StringIO
-from typing import Any
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
 from xdsl.printer import Printer
 from xdsl.utils.lexer import Position, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
@@ -57,8 +60,39 @@ def lex_string_literal(self: MLIRLexer, start_pos: Position) -> Token[MLIRTokenK
     return token
 
 
+Operator: TypeAlias = Callable[[AffineExpr, "AffineExpr | int"], AffineExpr]
+
+
+def semi_affine(kind: AffineBinaryOpKind, affine: Operator) -> Operator:
+    """The operator `affine` of affine expressions, for right sides that are made of symbols, too."""
+
+    def operate(self: AffineExpr, other: AffineExpr | int) -> AffineExpr:
+        try:
+            return affine(self, other)
+        except NotImplementedError:
+            if not isinstance(other, AffineExpr):
+                raise
+            if kind is AffineBinaryOpKind.Mul and other.used_dims():
+                self, other = other, self
+            if other.used_dims():
+                raise
+            return AffineBinaryOpExpr(kind, self, other)
+
+    return operate
+
+
+_OPERATORS: dict[str, tuple[AffineBinaryOpKind, Operator]] = {
+    "__mul__": (AffineBinaryOpKind.Mul, AffineExpr.__mul__),
+    "__floordiv__": (AffineBinaryOpKind.FloorDiv, AffineExpr.__floordiv__),
+    "__mod__": (AffineBinaryOpKind.Mod, AffineExpr.__mod__),
+    "ceil_div": (AffineBinaryOpKind.CeilDiv, AffineExpr.ceil_div),
+}
+
+
 def install() -> None:
     """Have xDSL print and read as above."""
+    for name, (kind, affine) in _OPERATORS.items():
+        setattr(AffineExpr, name, semi_affine(kind, affine))
     DenseIntOrFPElementsAttr.print_without_type = print_dense
     MLIRLexer._lex_string_literal = lex_string_literal  # pyright: ignore[reportPrivateUsage]
     MLIRLexer._unescaped_characters_regex = _STRING  # pyright: ignore[reportPrivateUsage]

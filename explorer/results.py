@@ -59,7 +59,7 @@ def last_values(main: FuncOp, known: Mapping[str, FuncOp]) -> dict[LocationAttr,
 
 
 def results(artifact: Artifact) -> dict[int, LocationAttr]:
-    """Number of a call -> the leaf of the layer whose value it gives; movers of what others made have none."""
+    """Number of a call -> the leaf of the layer whose value it gives; what only moves another one's value has none."""
     known = functions(snapshot(artifact, "fused"))
     calls = (op for op in known["main"].block.ops if isinstance(op, CallOp))
     numbers: dict[Operation, int] = {op: number for number, op in enumerate(calls)}

@@ -66,6 +66,7 @@ PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
     _relay("AnnotateSpans", 0, "locations tell where an op stands in the module's text", whole=True),
     _relay("AnnotateTarget", 0, "marks say which external compiler takes an operator", whole=True),
+    _relay("BindSizes", 0, "symbolic sizes become numbers", whole=True),
     _relay("CanonicalizeCast", 3, "what reads a widened tensor widens it itself"),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
     Row(
@@ -82,6 +83,7 @@ PASSES: tuple[Row, ...] = (
     _relay("Defunctionalization", 1, "functions are no values any more", whole=True),
     _relay("DefuseOps", 0, "calls of primitive functions become the operators of those", whole=True),
     _relay("DivToMul", 0, "divisions by a constant become multiplications by its reciprocal"),
+    _relay("DynamicToStatic", 2, "operators whose shapes turn out to be known have them as attributes", whole=True),
     _relay("EliminateCommonSubexpr", 3, "equal operators become one"),
     _relay("EtaExpand", 1, "functions of the module that are values become closures"),
     _relay("FakeQuantizationToInteger", 2, "what is computed on dequantised tensors is computed on the integers"),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import _ctypes
-import ctypes
 import hashlib
 import json
 import tarfile
-import weakref
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from threading import Lock
-from typing import IO, Any, NamedTuple, cast
+from threading import RLock
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -24,8 +21,9 @@ from .executor import Runner
 from .factory import GraphExecutorFactory, Origin
 from .library import GraphFunction, Library
 from .link import link
+from .opened import Linked, kept, open_library
 from .package import SECTION, Package
-from .program import ENTRY, PARALLEL_FOR, Code, Program
+from .program import ENTRY, PARALLEL_FOR, Program
 from .saved_program import restored
 from .sealed import open_sealed
 from .tensors import Tensor, TensorSpec, address
@@ -35,18 +33,13 @@ _POOL_OBJECT = "whence_pool.o"
 _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 
 
-class _Linked(NamedTuple):
-    code: Code
-    pool: PoolCode
-
-
 class LoadedModule(GraphExecutorFactory):
     """An exported model, ready to run: `module["default"](whence.cpu())`, or `module.run({..})` in one native call.
 
     Its code and parameters are in memory as long as it, or something that it gave, is used.
     """
 
-    def __init__(self, package: Package, linked: _Linked, threads: int | None = None):
+    def __init__(self, package: Package, linked: Linked, threads: int | None = None):
         self.package = package
         self.program: Program = restored(package.head["program"])
         self.arrays: tuple[Array, ...] = package.params()
@@ -78,9 +71,6 @@ class LoadedModule(GraphExecutorFactory):
     def runner(self) -> Runner:
         """What runs it as a whole. Raises PipelineError for a model that was exported without its parameters."""
         if self._runner is None:
-            if len(self.arrays) != len(self.package.head["params"]):
-                expected = "a model with its parameters"
-                raise PipelineError(expectation("run", expected, "one exported without; a graph module takes them"))
             self._runner = Runner(self.program, self.arrays, self._linked.code)
         return self._runner
 
@@ -95,7 +85,7 @@ class LoadedModule(GraphExecutorFactory):
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _functions(package: Package, linked: _Linked, pool: ThreadPool) -> Library:
+def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:
     functions = {
         name: GraphFunction(linked.code[symbol], workspace)
         for name, (symbol, workspace) in package.head["functions"].items()
@@ -105,7 +95,7 @@ def _functions(package: Package, linked: _Linked, pool: ThreadPool) -> Library:
 
 def _origins(package: Package) -> dict[str, Origin]:
     data: dict[str, Any] = json.loads(bytes(package.part("origins")))
-    return {node: Origin(tuple(layers), tuple(shares), *rest) for node, (layers, shares, *rest) in data.items()}
+    return {node: Origin(tuple(layers), tuple(parts), *rest) for node, (layers, parts, *rest) in data.items()}
 
 
 def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = None) -> LoadedModule:
@@ -139,7 +129,7 @@ def read_package(path: str | PathLike[str]) -> Package:
         raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
 
 
-def _load_archive(content: memoryview, name: str) -> tuple[Package, _Linked]:
+def _load_archive(content: memoryview, name: str) -> tuple[Package, Linked]:
     members = _members(content)
     package, _ = _package_of(Elf.of(members["whence_package.o"], name), name)
     objects = [
@@ -150,64 +140,30 @@ def _load_archive(content: memoryview, name: str) -> tuple[Package, _Linked]:
     check_machine(name, package.head)
     pool = _pool_of(members[_POOL_OBJECT])
     code = link(objects, _symbols(package), {PARALLEL_FOR: pool.parallel_for})
-    return package, _Linked(code, pool)
+    return package, Linked(code, pool)
 
 
-def _load_object(content: memoryview, name: str) -> tuple[Package, _Linked]:
+def _load_object(content: memoryview, name: str) -> tuple[Package, Linked]:
     elf = Elf.of(content, name)
     package, at = _package_of(elf, name)
     check_machine(name, package.head)
+    # The parameters stay where they are.
     here = address(np.frombuffer(content, np.uint8)) + at
     known = {symbol.name for symbol in elf.symbols}
     pool = [symbol for symbol in (PARALLEL_FOR, *WORKER_SYMBOLS) if symbol in known]
     code = link([elf], [*_symbols(package), *pool], {}, {SECTION: here})
-    return package, _kept(code, content)
+    return package, kept(code, content)
 
 
-def _load_library(content: memoryview, name: str) -> tuple[Package, _Linked]:
+def _load_library(content: memoryview, name: str) -> tuple[Package, Linked]:
     elf = Elf.of(content, name)
     package, _ = _package_of(elf, name)
     check_machine(name, package.head)
-    try:
-        library = ctypes.CDLL(str(Path(name).resolve()))
-    except OSError as error:
-        raise PipelineError(expectation(name, "a library that this system loads", str(error))) from error
-    addresses: dict[str, int] = {}
-    for symbol in (*_symbols(package), PARALLEL_FOR, *WORKER_SYMBOLS):
-        try:
-            addresses[symbol] = ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
-        except AttributeError:
-            if symbol not in WORKER_SYMBOLS:
-                raise FrontendError(expectation(name, f"a library that defines '{symbol}'", "none")) from None
-    return package, _kept(Code(addresses, _Open(library)), content)
-
-
-class _Open:
-    """A library that is closed with this object."""
-
-    def __init__(self, library: ctypes.CDLL):
-        self.library = library
-        # At exit the system does it, when nothing runs any more.
-        weakref.finalize(self, _ctypes.dlclose, library._handle).atexit = False  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-
-
-class _Alive:
-    """Code with a pool of its own: whose workers end before it goes."""
-
-    def __init__(self, code: Code, content: memoryview):
-        self.held = code, content
-        self.finalizer = weakref.finalize(self, PoolCode.of(code).apart().drop)
-        self.finalizer.atexit = False
-
-
-def _kept(code: Code, content: memoryview) -> _Linked:
-    """Code whose pool is its own, and goes with it."""
-    alive = Code(code.addresses, _Alive(code, content))
-    return _Linked(alive, PoolCode.of(alive))
+    return package, open_library(name, _symbols(package))
 
 
 _pools: dict[bytes, PoolCode] = {}
-_lock = Lock()
+_lock = RLock()
 
 
 def _pool_of(data: memoryview) -> PoolCode:

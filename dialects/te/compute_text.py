@@ -10,7 +10,9 @@ from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ..format import parse_argument, parse_attributes
+from ..format import parse_argument, parse_attributes, parse_size
+from ..kernel_sizes import dense, shape_map
+from ..sizes import Size
 from .types import INDEX, REDUCERS
 
 
@@ -27,11 +29,11 @@ class Written(Protocol):
     @property
     def axes(self) -> Sequence[SSAValue]: ...
     @property
-    def shape(self) -> Sequence[int]: ...
+    def shape(self) -> Sequence[Size]: ...
     @property
     def reduce_axes(self) -> Sequence[SSAValue]: ...
     @property
-    def reduce_shape(self) -> Sequence[int]: ...
+    def reduce_shape(self) -> Sequence[Size]: ...
     @property
     def outputs(self) -> Sequence[SSAValue]: ...
 
@@ -45,7 +47,7 @@ class Parts(TypedDict):
     attributes: Mapping[str, Attribute]
 
 
-def _print_axes(printer: Printer, arguments: Sequence[SSAValue], extents: Sequence[int]) -> None:
+def _print_axes(printer: Printer, arguments: Sequence[SSAValue], extents: Sequence[Size]) -> None:
     printer.print_string("(")
     for i, (argument, extent) in enumerate(zip(arguments, extents, strict=True)):
         printer.print_string(", " if i else "")
@@ -86,12 +88,12 @@ def print_compute(op: Written, printer: Printer) -> None:
 
 def parse_compute(parser: Parser) -> Parts:
     """The parts of a compute, from behind the name of the op."""
-    extents: list[int] = []
+    extents: list[Size] = []
 
     def axis() -> Parser.Argument:
         argument = parser.parse_argument(expect_type=False).resolve(INDEX)
         parser.parse_keyword("in")
-        extents.append(parser.parse_integer())
+        extents.append(parse_size(parser))
         return argument
 
     label = parser.parse_str_literal()
@@ -114,6 +116,8 @@ def parse_compute(parser: Parser) -> Parts:
         numbers = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_attribute)
         properties["identity"] = ArrayAttr(numbers)
         regions.append(parser.parse_region(operands))
-    properties["extents"] = DenseArrayBase.from_list(i64, extents[:rank])
-    properties["reduce_extents"] = DenseArrayBase.from_list(i64, extents[rank:])
+    properties["extents"] = DenseArrayBase.from_list(i64, dense(extents[:rank]))
+    properties["reduce_extents"] = DenseArrayBase.from_list(i64, dense(extents[rank:]))
+    if (sizes := shape_map(extents)) is not None:
+        properties["sizes"] = sizes
     return Parts(result_types=types, properties=properties, regions=regions, attributes=attributes)

@@ -44,6 +44,9 @@ from ..checks import check_else, check_map
 from ..element_types import stored_type
 from ..format import name_hint, parse_attributes, parse_indices, parse_signature, print_indices, print_signature
 from ..int_lists import numbers_of
+from ..kernel_sizes import beyond, dense, names_of, negative, same_shape, shape_map, sizes_in
+from ..size_types import extents_of, tensor_of
+from ..sizes import Size
 from .compute_text import parse_compute, print_compute
 from .stages import ExternOp, HybridOp, ScanOp, StateOp
 from .types import INDEX, REDUCERS, behind
@@ -51,23 +54,39 @@ from .types import INDEX, REDUCERS, behind
 
 @irdl_op_definition
 class FuncOp(IRDLOperation):
-    """A function of tensors, its body a list of computes."""
+    """A function of tensors, its body a list of computes.
+
+    With `sizes ["n", "m"]` it has sizes that only a call decides, s0 and s1 in shapes, extents and indices.
+    """
 
     name = "te.func"
     sym_name = prop_def(SymbolNameConstraint())
     function_type = prop_def(FunctionType)
+    sizes = opt_prop_def(ArrayAttr[StringAttr])
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
 
-    def __init__(self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]):
+    def __init__(self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute], sizes: Sequence[str] = ()):
+        """sizes: what its sizes are called, in order."""
+        properties: dict[str, Attribute] = {
+            "sym_name": StringAttr(name),
+            "function_type": FunctionType.from_lists(inputs, outputs),
+        }
+        if sizes:
+            properties["sizes"] = ArrayAttr(map(StringAttr, sizes))
         super().__init__(
-            properties={"sym_name": StringAttr(name), "function_type": FunctionType.from_lists(inputs, outputs)},
+            properties=properties,
             regions=[Region(Block(arg_types=inputs))],
         )
 
     @property
     def block(self) -> Block:
         return self.body.block
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        """What its sizes s0, s1, .. are called, in order."""
+        return names_of(self.sizes)
 
     @property
     def return_op(self) -> ReturnOp:
@@ -99,12 +118,29 @@ class FuncOp(IRDLOperation):
                 labels.add(op.label.data)
             elif not isinstance(op, ReturnOp):
                 fail(self, "stages (te.compute, te.scan, te.extern) and te.return only", op.name)
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Fail where a size is used that is none of the function's."""
+        count = len(self.size_names)
+        for op in self.walk():
+            maps = [part.data for part in op.properties.values() if isinstance(part, AffineMapAttr)]
+            if most := max((map.num_symbols for map in maps if map.num_symbols > count), default=0):
+                fail(op, f"sizes of the function, which has {count}", f"s{most - 1}")
+            for type_ in (*op.result_types, *op.operand_types):
+                tensor = cast("TensorType[Attribute]", type_) if isinstance(type_, TensorType) else None
+                if tensor is not None and (found := beyond(extents_of(tensor), count)) is not None:
+                    fail(op, f"sizes of the function, which has {count}", found)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.enter_scope()
         print_signature(printer, self.sym_name.data, self.block.args, self.function_type.outputs.data)
         printer.print_string(" ")
+        if self.sizes is not None:
+            printer.print_string("sizes ")
+            printer.print_attribute(self.sizes)
+            printer.print_string(" ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
         printer.exit_scope()
@@ -112,11 +148,15 @@ class FuncOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         name, arguments, outputs = parse_signature(parser)
+        type_ = FunctionType.from_lists([a.type for a in arguments], outputs)
+        properties: dict[str, Attribute] = {"sym_name": name, "function_type": type_}
+        if parser.parse_optional_keyword("sizes") is not None:
+            names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
+            properties["sizes"] = ArrayAttr(map(StringAttr, names))
         attributes = parse_attributes(parser)
         region = parser.parse_region(arguments)
-        type_ = FunctionType.from_lists([a.type for a in arguments], outputs)
         return cls.create(
-            properties={"sym_name": name, "function_type": type_},
+            properties=properties,
             regions=[region],
             attributes=attributes,
         )
@@ -149,6 +189,8 @@ class ComputeOp(IRDLOperation):
     label = prop_def(StringAttr)
     extents = prop_def(DenseArrayBase)
     reduce_extents = prop_def(DenseArrayBase, default_value=DenseArrayBase.from_list(i64, []))
+    sizes = opt_prop_def(AffineMapAttr)
+    """All extents, data axes first, where some are no numbers; these are -1 in the lists."""
     reducer = opt_prop_def(StringAttr)
     identity = opt_prop_def(ArrayAttr)
     body = region_def("single_block")
@@ -159,10 +201,10 @@ class ComputeOp(IRDLOperation):
     @staticmethod
     def make(
         label: str,
-        extents: Sequence[int],
+        extents: Sequence[Size],
         element: Attribute | Sequence[Attribute],
         *,
-        reduce_extents: Sequence[int] = (),
+        reduce_extents: Sequence[Size] = (),
         reducer: str | None = None,
         identity: Sequence[Attribute] | None = None,
         names: Sequence[str] = (),
@@ -179,9 +221,11 @@ class ComputeOp(IRDLOperation):
             argument.name_hint = name_hint(hint)
         properties: dict[str, Attribute] = {
             "label": StringAttr(label),
-            "extents": _numbers(tuple(extents)),
-            "reduce_extents": _numbers(tuple(reduce_extents)),
+            "extents": _numbers(dense(extents)),
+            "reduce_extents": _numbers(dense(reduce_extents)),
         }
+        if (sizes := shape_map((*extents, *reduce_extents))) is not None:
+            properties["sizes"] = sizes
         if reducer is not None:
             properties["reducer"] = StringAttr(reducer)
         regions = [Region(block)]
@@ -206,22 +250,31 @@ class ComputeOp(IRDLOperation):
         return self.body.block
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def rank(self) -> int:
+        """The number of data axes."""
+        return len(self.extents)
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
         """Extents of the data axes."""
+        if self.sizes is not None:
+            return sizes_in(self.sizes)[: self.rank]
         return numbers_of(cast("DenseArrayBase[IntegerType]", self.extents))
 
     @property
-    def reduce_shape(self) -> tuple[int, ...]:
+    def reduce_shape(self) -> tuple[Size, ...]:
         """Extents of the reduce axes."""
+        if self.sizes is not None:
+            return sizes_in(self.sizes)[self.rank :]
         return numbers_of(cast("DenseArrayBase[IntegerType]", self.reduce_extents))
 
     @property
     def axes(self) -> Sequence[BlockArgument]:
-        return self.block.args[: len(self.shape)]
+        return self.block.args[: self.rank]
 
     @property
     def reduce_axes(self) -> Sequence[BlockArgument]:
-        return self.block.args[len(self.shape) :]
+        return self.block.args[self.rank :]
 
     @property
     def yielded(self) -> SSAValue:
@@ -252,13 +305,14 @@ class ComputeOp(IRDLOperation):
         if not self.outputs:
             fail(self, "at least one result", "none")
         for output in self.outputs:
-            if output.type.get_shape() != self.shape:
-                fail(self, f"a result of shape {self.shape}, as the axes say", str(output.type))
+            if not same_shape(extents_of(output.type), self.shape):
+                shape = f"({', '.join(map(str, self.shape))}{',' if len(self.shape) == 1 else ''})"
+                fail(self, f"a result of shape {shape}, as the axes say", str(output.type))
         axes = len(self.shape) + len(self.reduce_shape)
         if len(self.block.args) != axes or any(argument.type != INDEX for argument in self.block.args):
             found = ", ".join(str(argument.type) for argument in self.block.args) or "none"
             fail(self, f"a block argument of type index per axis, {axes} in all", found)
-        if any(extent < 0 for extent in (*self.shape, *self.reduce_shape)):
+        if any(map(negative, (*self.shape, *self.reduce_shape))):
             fail(self, "extents of at least 0", str((*self.shape, *self.reduce_shape)))
         if (self.reducer is None) != (not self.reduce_shape):
             found = f"the reducer {self.reducer.data}" if self.reducer is not None else "no reducer"
@@ -316,8 +370,8 @@ def _numbers(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
 
 
 @lru_cache(1024)
-def _tensor(element: Attribute, extents: tuple[int, ...]) -> TensorType[Attribute]:
-    return TensorType(element, extents)
+def _tensor(element: Attribute, extents: tuple[Size, ...]) -> TensorType[Attribute]:
+    return tensor_of(element, extents)
 
 
 def _yields(block: Block) -> Sequence[SSAValue]:
@@ -364,7 +418,7 @@ class ReadOp(IRDLOperation):
     def verify_(self) -> None:
         type_ = cast(TensorType[Attribute], self.tensor.type)
         _check_indices(self)
-        check_map(self, self.map.data, len(self.indices), len(type_.get_shape()))
+        check_map(self, self.map.data, len(self.indices), len(type_.shape))
         element = stored_type(type_.element_type)
         if self.result.type != element:
             fail(self, f"a result of type {element}", str(self.result.type))

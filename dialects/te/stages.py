@@ -37,10 +37,13 @@ from xdsl.traits import NoTerminator
 
 from ...provenance.diagnostics import fail
 from ..format import parse_attributes
+from ..kernel_sizes import same_shape
+from ..size_types import extents_of
+from ..sizes import Size, decide, same
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return cast(TensorType[Attribute], value.type).get_shape()
+def _shape(value: SSAValue) -> tuple[Size, ...]:
+    return extents_of(cast(TensorType[Attribute], value.type))
 
 
 def _name_results(op: IRDLOperation, label: str) -> None:
@@ -98,12 +101,12 @@ class ScanOp(IRDLOperation):
         _name_results(self, label)
 
     @property
-    def steps(self) -> int:
+    def steps(self) -> Size:
         """The rows of a state."""
         return _shape(self.states[0])[0]
 
     @property
-    def first(self) -> int:
+    def first(self) -> Size:
         """The first time that is computed: the rows of an init."""
         return _shape(self.inits[0])[0]
 
@@ -115,9 +118,9 @@ class ScanOp(IRDLOperation):
             self._verify_state(state, init, update)
             if output.type != state.type:
                 fail(self, f"a result of the state's type {state.type}", str(output.type))
-        if len({_shape(state)[0] for state in self.states}) != 1:
+        if not all(same(_shape(state)[0], self.steps) for state in self.states):
             fail(self, "states of as many steps", ", ".join(str(_shape(s)[0]) for s in self.states))
-        if len({_shape(init)[0] for init in self.inits}) != 1:
+        if not all(same(_shape(init)[0], self.first) for init in self.inits):
             fail(self, "inits of as many steps", ", ".join(str(_shape(i)[0]) for i in self.inits))
 
     def _verify_state(self, state: SSAValue, init: SSAValue, update: SSAValue) -> None:
@@ -129,12 +132,12 @@ class ScanOp(IRDLOperation):
             found = "an argument" if isinstance(update.owner, Block) else update.owner.name
             fail(self, "an update that te.compute makes", found)
         rows, given = _shape(state), _shape(init)
-        same = (
+        alike = (
             cast(TensorType[Attribute], init.type).element_type == cast(TensorType[Attribute], state.type).element_type
         )
-        if not rows or len(given) != len(rows) or given[1:] != rows[1:] or not same:
+        if not rows or len(given) != len(rows) or not same_shape(given[1:], rows[1:]) or not alike:
             fail(self, f"an init that is some first rows of {state.type}", str(init.type))
-        if not 1 <= given[0] <= rows[0]:
+        if decide(1, "<=", given[0]) is False or decide(given[0], "<=", rows[0]) is False:
             fail(self, f"an init of 1 to {rows[0]} steps", str(given[0]))
 
     def print(self, printer: Printer) -> None:

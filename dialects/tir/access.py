@@ -40,6 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ...provenance.diagnostics import fail
+from ..affine import Range
 from ..checks import check_bounds, check_else, check_map, check_value
 from ..element_types import stored_type
 from ..format import join_indices, parse_attributes, parse_indices, print_indices
@@ -80,7 +81,7 @@ def _is_conditional(op: Operation) -> bool:
     """Whether `op` may never run."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, PrimFuncOp):
-        if isinstance(parent, IfOp | WhileOp) or (isinstance(parent, ForOp) and not parent.trip_count):
+        if isinstance(parent, IfOp | WhileOp) or (isinstance(parent, ForOp) and not parent.is_run()):
             return True
         parent = parent.parent_op()
     return False
@@ -363,9 +364,9 @@ class CallExternOp(IRDLOperation):
         return op
 
 
-def index_ranges(values: Sequence[SSAValue]) -> list[tuple[int, int]]:
+def index_ranges(values: Sequence[SSAValue]) -> list[Range]:
     """The range of each index operand: a loop variable's from its loop, anything else unbounded."""
-    ranges: list[tuple[int, int]] = []
+    ranges: list[Range] = []
     for value in values:
         owner = value.owner
         loop = owner.parent_op() if isinstance(owner, Block) else None

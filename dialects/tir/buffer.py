@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, bf16, f16, f32, f64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, StringAttr, bf16, f16, f32, f64
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -13,6 +13,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..element_types import bit_width, is_integer
+from ..format import parse_size
+from ..kernel_sizes import size_attribute, size_in
+from ..sizes import Size, product
 
 SCOPES = ("global", "local")
 """Where a buffer lives: `global` in memory shared by all threads, `local` in the registers or stack of one."""
@@ -30,33 +33,42 @@ def element_bytes(element: Attribute) -> int:
 
 @irdl_attr_definition
 class BufferType(ParametrizedAttribute, TypeAttribute):
-    """A dense row-major array in memory: `!tir.buffer<4x64xf32>`, `!tir.buffer<14x16xf32, local>`."""
+    """A dense row-major array in memory: `!tir.buffer<4x64xf32>`, `!tir.buffer<14x16xf32, local>`.
+
+    Extents that only a call decides are listed behind: `!tir.buffer<?x64xf32, [s0 + 1]>`.
+    """
 
     name = "tir.buffer"
-    shape: ArrayAttr[IntAttr] = param_def()
+    shape: ArrayAttr[Attribute] = param_def()
     element_type: Attribute = param_def()
     scope: StringAttr = param_def()
 
     @staticmethod
-    def of(shape: Sequence[int], element: Attribute, scope: str = "global") -> BufferType:
-        return BufferType(ArrayAttr([IntAttr(extent) for extent in shape]), element, StringAttr(scope))
+    def of(shape: Sequence[Size], element: Attribute, scope: str = "global") -> BufferType:
+        return BufferType(ArrayAttr(map(_extent, shape)), element, StringAttr(scope))
 
-    def get_shape(self) -> tuple[int, ...]:
-        return tuple(extent.data for extent in self.shape)
+    def get_shape(self) -> tuple[Size, ...]:
+        shape = cast("ArrayAttr[IntAttr[int]]", self.shape)
+        return tuple([extent.data if extent.__class__ is IntAttr else size_in(extent) for extent in shape])
 
     @property
-    def strides(self) -> tuple[int, ...]:
+    def is_static(self) -> bool:
+        """Whether all extents are numbers."""
+        return all(isinstance(extent, IntAttr) for extent in self.shape)
+
+    @property
+    def strides(self) -> tuple[Size, ...]:
         """Elements between neighbours along each dimension."""
         shape = self.get_shape()
-        return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
+        return tuple(product(shape[i + 1 :]) for i in range(len(shape)))
 
     @property
-    def size(self) -> int:
+    def size(self) -> Size:
         """Elements."""
-        return prod(self.get_shape())
+        return product(self.get_shape())
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Size:
         return self.size * element_bytes(self.element_type)
 
     def verify(self) -> None:
@@ -65,9 +77,12 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            for extent in self.shape:
-                printer.print_string(f"{extent.data}x")
+            shape = self.get_shape()
+            for extent in shape:
+                printer.print_string(f"{extent if isinstance(extent, int) else '?'}x")
             printer.print_attribute(self.element_type)
+            if open := [extent for extent in shape if not isinstance(extent, int)]:
+                printer.print_string(f", [{', '.join(map(str, open))}]")
             if self.scope.data != "global":
                 printer.print_string(f", {self.scope.data}")
 
@@ -75,10 +90,22 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             shape, element = parser.parse_ranked_shape()
-            scope = "global"
-            if parser.parse_optional_punctuation(",") is not None:
+            scope, sizes = "global", list[Size]()
+            if more := parser.parse_optional_punctuation(",") is not None:
+                found = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_size(parser))
+                if found is not None:
+                    sizes, more = found, parser.parse_optional_punctuation(",") is not None
+            if more:
                 scope = parser.parse_identifier()
-        return [ArrayAttr([IntAttr(extent) for extent in shape]), element, StringAttr(scope)]
+        if len(sizes) != shape.count(DYNAMIC_INDEX):
+            parser.raise_error(f"expected a size for each of {shape.count(DYNAMIC_INDEX)} dimensions, got {len(sizes)}")
+        rest = iter(sizes)
+        full = [_extent(next(rest) if extent == DYNAMIC_INDEX else extent) for extent in shape]
+        return [ArrayAttr(full), element, StringAttr(scope)]
+
+
+def _extent(size: Size) -> Attribute:
+    return IntAttr(size) if isinstance(size, int) else size_attribute(size)
 
 
 def buffer_of(value: SSAValue) -> BufferType:

@@ -7,6 +7,7 @@ from typing import Self
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    ArrayAttr,
     IndexType,
     IntegerAttr,
     ModuleOp,
@@ -34,7 +35,9 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, RecursiveMemoryEffect, 
 from ...provenance.diagnostics import fail
 from ..affine import Range
 from ..checks import check_map
-from ..format import parse_argument, parse_attributes, parse_body, parse_indices, print_indices
+from ..format import parse_argument, parse_attributes, parse_body, parse_indices, parse_size, print_indices
+from ..kernel_sizes import at_least, beyond, last_value, names_of, size_attribute, size_in
+from ..sizes import Size
 from .buffer import BufferType
 from .text import parse_not_negative
 
@@ -44,17 +47,34 @@ KINDS = ("serial", "parallel", "vectorized", "unrolled")
 
 @irdl_op_definition
 class PrimFuncOp(IRDLOperation):
-    """A kernel: buffers in, the last `outputs` of them written."""
+    """A kernel: buffers in, the last `outputs` of them written.
+
+    With `sizes ["n", "m"]` it takes two numbers behind its buffers, which shapes, extents and indices call s0 and s1:
+
+    ```mlir
+    tir.prim_func @neg(%a: !tir.buffer<?xf32, [s0]>, %b: !tir.buffer<?xf32, [s0]>) outputs 1 sizes ["n"] {
+      tir.for %i in s0 {
+        %0 = tir.load %a[s0 - 1 - %i] : !tir.buffer<?xf32, [s0]> -> f32
+        tir.store %0, %b[%i] : f32, !tir.buffer<?xf32, [s0]>
+      }
+    }
+    ```
+    """
 
     name = "tir.prim_func"
     sym_name = prop_def(SymbolNameConstraint())
     outputs = prop_def(IntegerAttr)
+    sizes = opt_prop_def(ArrayAttr[StringAttr])
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), NoTerminator())
 
-    def __init__(self, name: str, buffers: Sequence[BufferType], outputs: int):
+    def __init__(self, name: str, buffers: Sequence[BufferType], outputs: int, sizes: Sequence[str] = ()):
+        """sizes: what its sizes are called, in order."""
+        properties: dict[str, Attribute] = {"sym_name": StringAttr(name), "outputs": IntegerAttr(outputs, i64)}
+        if sizes:
+            properties["sizes"] = ArrayAttr(map(StringAttr, sizes))
         super().__init__(
-            properties={"sym_name": StringAttr(name), "outputs": IntegerAttr(outputs, i64)},
+            properties=properties,
             regions=[Region(Block(arg_types=buffers))],
         )
 
@@ -71,6 +91,24 @@ class PrimFuncOp(IRDLOperation):
         if not 0 <= self.outputs.value.data <= len(self.block.args):
             count = len(self.block.args)
             fail(self, f"outputs that are among its {count} arguments", str(self.outputs.value.data))
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Fail where a size is used that is none of the function's."""
+        count = len(self.size_names)
+        for op in self.walk():
+            held = [number for part in op.properties.values() if isinstance(part, AffineMapAttr)
+                    if (number := part.data.num_symbols) > count]  # fmt: skip
+            types = [value.type for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args))]
+            buffers = (type_ for type_ in types if isinstance(type_, BufferType) and not type_.is_static)
+            name = next((found for type_ in buffers if (found := beyond(type_.get_shape(), count)) is not None), None)
+            if held or name is not None:
+                fail(op, f"sizes of the function, which has {count}", name or f"s{held[0] - 1}")
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        """What its sizes s0, s1, .. are called, in order."""
+        return names_of(self.sizes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -79,6 +117,10 @@ class PrimFuncOp(IRDLOperation):
         printer.print_string("(")
         printer.print_list(self.block.args, printer.print_block_argument)
         printer.print_string(f") outputs {self.outputs.value.data} ")
+        if self.sizes is not None:
+            printer.print_string("sizes ")
+            printer.print_attribute(self.sizes)
+            printer.print_string(" ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
         printer.exit_scope()
@@ -88,11 +130,14 @@ class PrimFuncOp(IRDLOperation):
         name = parser.parse_symbol_name()
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
         parser.parse_keyword("outputs")
-        outputs = IntegerAttr(parser.parse_integer(), i64)
+        properties: dict[str, Attribute] = {"sym_name": name, "outputs": IntegerAttr(parser.parse_integer(), i64)}
+        if parser.parse_optional_keyword("sizes") is not None:
+            names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
+            properties["sizes"] = ArrayAttr(map(StringAttr, names))
         attributes = parse_attributes(parser)
         region = parse_body(parser, arguments)
         return cls.create(
-            properties={"sym_name": name, "outputs": outputs},
+            properties=properties,
             regions=[region],
             attributes=attributes,
         )
@@ -108,17 +153,17 @@ class ForOp(IRDLOperation):
     """A loop from 0 to `extent`. An `unrolled` one stays rolled in the IR and is unrolled by LLVM."""
 
     name = "tir.for"
-    extent = prop_def(IntegerAttr)
+    extent = prop_def(IntegerAttr | AffineMapAttr)
     kind = prop_def(StringAttr, default_value=StringAttr("serial"))
     body = region_def("single_block")
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     @staticmethod
-    def make(extent: int, kind: str = "serial", hint: str | None = None) -> ForOp:
+    def make(extent: Size, kind: str = "serial", hint: str | None = None) -> ForOp:
         block = Block(arg_types=[INDEX])
         block.args[0].name_hint = hint
         return ForOp.create(
-            properties={"extent": IntegerAttr(extent, i64), "kind": StringAttr(kind)}, regions=[Region(block)]
+            properties={"extent": size_attribute(extent), "kind": StringAttr(kind)}, regions=[Region(block)]
         )
 
     @property
@@ -130,18 +175,30 @@ class ForOp(IRDLOperation):
         return self.block.args[0]
 
     @property
-    def trip_count(self) -> int:
-        return self.extent.value.data
+    def trip_count(self) -> Size:
+        """How often it runs; where that is an expression of sizes, which may be negative, at least 0 times."""
+        extent = self.extent
+        return extent.value.data if isinstance(extent, IntegerAttr) else size_in(extent)
 
     @property
     def bounds(self) -> Range:
         """The smallest and largest value of the variable; of a loop that never runs, as if it ran once."""
-        return 0, max(0, self.trip_count - 1)
+        extent = self.extent
+        return 0, max(0, extent.value.data - 1) if isinstance(extent, IntegerAttr) else last_value(size_in(extent))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether how often it runs is a number."""
+        return isinstance(self.extent, IntegerAttr)
+
+    def is_run(self, least: int = 1) -> bool:
+        """Whether it surely runs so often, or more."""
+        return at_least(self.trip_count, least)
 
     def verify_(self) -> None:
         if self.kind.data not in KINDS:
             fail(self, f"a kind among {', '.join(KINDS)}", self.kind.data)
-        if self.trip_count < 0:
+        if isinstance(self.trip_count, int) and self.trip_count < 0:
             fail(self, "a non-negative extent", str(self.trip_count))
         if len(self.block.args) != 1 or self.var.type != INDEX:
             fail(self, "one block argument of type index", ", ".join(str(a.type) for a in self.block.args) or "none")
@@ -159,11 +216,11 @@ class ForOp(IRDLOperation):
         kind = parser.parse_optional_keyword_in(KINDS) or "serial"
         argument = parser.parse_argument(expect_type=False).resolve(INDEX)
         parser.parse_keyword("in")
-        extent = parser.parse_integer()
+        extent = parse_size(parser)
         attributes = parse_attributes(parser)
         region = parse_body(parser, [argument])
         return cls.create(
-            properties={"extent": IntegerAttr(extent, i64), "kind": StringAttr(kind)},
+            properties={"extent": size_attribute(extent), "kind": StringAttr(kind)},
             regions=[region],
             attributes=attributes,
         )

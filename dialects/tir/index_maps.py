@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ..affine import Range, flatten, linear, linear_bounds, substitute
+from ..affine import Range, below, flatten, linear, linear_bounds, substitute
+from ..kernel_sizes import affine_map, at_least, negative
+from ..sizes import Size, proves
 from .access import UNBOUNDED, IndexOp, LoadOp, StoreOp
 from .control import ForOp, IfOp
 from .masked import MaskedLoadOp, MaskedStoreOp, MaskOp
@@ -69,12 +71,17 @@ def _narrow(expr: AffineExpr, ranges: tuple[Range, ...]) -> tuple[Range, ...]:
     if len(form.terms) != 1 or not isinstance(dim := form.terms[0][0], AffineDimExpr):
         return ranges
     low, high = ranges[dim.position]
-    factor = form.terms[0][1]
+    if not isinstance(factor := form.terms[0][1], int):
+        return ranges
     # factor * dim + constant >= 0
     if factor > 0:
-        low = max(low, -(form.constant // factor))
+        first = -(form.constant // factor)
+        low = low if proves(first, "<=", low) else first
+        # At most one value is left.
+        high = low if not isinstance(low, int) and proves(high, "<=", low) else high
     else:
-        high = min(high, form.constant // -factor)
+        last = form.constant // -factor
+        high = high if proves(last, ">=", high) else last
     return (*ranges[: dim.position], (low, high), *ranges[dim.position + 1 :])
 
 
@@ -88,12 +95,13 @@ def simplify_maps(
     for condition in guard:
         form = linear(condition, inside)
         low, high = linear_bounds(form, inside)
-        if low >= 0:
+        if at_least(low, 0):
             continue
-        narrowed = _narrow(condition, inside) if high >= 0 else inside
-        if high < 0 or any(first > last for first, last in narrowed):
+        never = negative(high)
+        narrowed = inside if never else _narrow(condition, inside)
+        if never or any(below(last, first) for first, last in narrowed):
             count = len(ranges)
-            as_it_was = AffineMapAttr(AffineMap(count, 0, map)), AffineMapAttr(AffineMap(count, 0, guard))
+            as_it_was = AffineMapAttr(affine_map(count, map)), AffineMapAttr(affine_map(count, guard))
             return SimplifiedMaps(*as_it_was, True, tuple(range(count)), ranges)
         inside = narrowed
         conditions.append(form.expr)
@@ -106,8 +114,8 @@ def simplify_maps(
         results = [substitute(expr, dims) for expr in results]
         conditions = [substitute(expr, dims) for expr in conditions]
     return SimplifiedMaps(
-        AffineMapAttr(AffineMap(len(used), 0, tuple(results))),
-        AffineMapAttr(AffineMap(len(used), 0, tuple(conditions))) if conditions else None,
+        AffineMapAttr(affine_map(len(used), tuple(results))),
+        AffineMapAttr(affine_map(len(used), tuple(conditions))) if conditions else None,
         False,
         tuple(used),
         inside,
@@ -225,6 +233,6 @@ def blocks_of(op: Operation, ranges: Ranges) -> Iterator[tuple[Block, Ranges]]:
 
 
 @lru_cache(maxsize=1 << 13)
-def flat_index(map: tuple[AffineExpr, ...], strides: tuple[int, ...]) -> AffineExpr:
+def flat_index(map: tuple[AffineExpr, ...], strides: tuple[Size, ...]) -> AffineExpr:
     """The one index of a row-major array."""
     return flatten(map, strides)

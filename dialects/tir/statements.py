@@ -33,10 +33,11 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
 from ...provenance.diagnostics import fail
-from ..affine import bounds
+from ..affine import below, bounds
 from ..checks import check_map, plural
 from ..element_types import stored_type
 from ..format import parse_attributes, parse_body
+from ..kernel_sizes import dense, negative
 from .buffer import BufferType, buffer_of
 from .effects import ActsBesideMemory
 from .text import parse_end, parse_point, print_end, print_point
@@ -144,7 +145,7 @@ class AllocConstOp(IRDLOperation):
 
     def verify_(self) -> None:
         type_, given = self.result.type, cast("TensorType[Attribute]", self.value.get_type())
-        expected = TensorType(stored_type(type_.element_type), type_.get_shape())
+        expected = TensorType(stored_type(type_.element_type), dense(type_.get_shape()))
         if given != expected:
             fail(self, f"numbers of type {expected}", str(given))
         for use in self.result.uses:
@@ -208,7 +209,7 @@ class DeclBufferOp(IRDLOperation):
             if expr.used_dims():
                 continue
             first, _ = bounds(expr, ())
-            if first < 0 or first + length > extent:
+            if negative(first) or below(extent, first + length):
                 fail(self, f"a view inside [0, {extent}) of dimension {dim}", f"[{first}, {first + length})")
 
     def print(self, printer: Printer) -> None:

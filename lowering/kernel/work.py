@@ -14,6 +14,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FixedBitwidthType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.kernel_sizes import nominal
+from ...dialects.size_types import extents_of
 from ...dialects.te import ComputeOp, FuncOp, IndexOp, ReadOp, ReturnOp, YieldOp
 from .slots import slots_of
 
@@ -66,7 +68,7 @@ def _of_stage(op: Operation, arguments: set[SSAValue]) -> Work:
     if not isinstance(op, ComputeOp):
         return Work(0, sum(_bytes(value.type) for value in (*op.operands, *op.results)))
     operations = _operations(op)
-    points = prod(op.shape) * prod(op.reduce_shape)
+    points = _points(op)
     # What is read at more points than it has elements is read from a cache or a register from then on.
     moved = [(read.tensor, min(points * _width(read.tensor.type), _bytes(read.tensor.type))) for read in op.reads]
     if operations:
@@ -81,7 +83,11 @@ def _operations(op: ComputeOp) -> int:
         at_point += sum(map(_cost, op.combiner.block.ops))
     elif op.reducer is not None:
         at_point += len(op.outputs)
-    return prod(op.shape) * prod(op.reduce_shape) * at_point
+    return _points(op) * at_point
+
+
+def _points(op: ComputeOp) -> int:
+    return prod(map(nominal, (*op.shape, *op.reduce_shape)))
 
 
 def _of_block(block: Block) -> int:
@@ -108,4 +114,4 @@ def _width(type_: Attribute) -> int:
 
 
 def _bytes(type_: Attribute) -> int:
-    return prod(cast("TensorType[Attribute]", type_).get_shape()) * _width(type_)
+    return prod(map(nominal, extents_of(cast("TensorType[Attribute]", type_)))) * _width(type_)

@@ -15,7 +15,10 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te, tir
-from ...dialects.affine import Range, bounds, linear, simplify, substitute
+from ...dialects.affine import Range, below, bounds, linear, simplify, substitute
+from ...dialects.kernel_sizes import affine_map, at_least, lifted
+from ...dialects.size_types import extents_of
+from ...dialects.sizes import Size
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import is_known
 from ...te.schedule.itervar import IterVar
@@ -25,9 +28,9 @@ from . import reducers
 from .storage import Stored
 
 
-def room(index: AffineExpr, extent: int) -> AffineExpr:
+def room(index: AffineExpr, extent: Size) -> AffineExpr:
     """How far `index` is below the last of `extent`; negative when it is past it."""
-    return index * -1 + (extent - 1)
+    return index * -1 + lifted(extent - 1)
 
 
 def _zero(type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[Any]:
@@ -46,7 +49,7 @@ class BodyLowering:
         self.past_the_end = False
         """Whether what is computed now may lie past the end of its tensor, where others are read as zero."""
 
-    def free(self, extent: int) -> AffineExpr:
+    def free(self, extent: Size) -> AffineExpr:
         """A dim that runs over `extent` values."""
         self.ranges.append((0, extent - 1))
         return AffineDimExpr(len(self.ranges) - 1)
@@ -75,7 +78,7 @@ class BodyLowering:
         used = sorted(set[int]().union(*(expr.used_dims() for expr in simple)))
         position = {dim: i for i, dim in enumerate(used)}
         dims = [AffineDimExpr(position.get(dim, 0)) for dim in range(len(self.vars))]
-        return AffineMap(len(used), 0, tuple(substitute(e, dims) for e in simple)), [self.vars[d] for d in used]
+        return affine_map(len(used), tuple(substitute(e, dims) for e in simple)), [self.vars[d] for d in used]
 
     def target(
         self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], storage: Stored
@@ -189,12 +192,12 @@ class BodyLowering:
         if otherwise is None and self.past_the_end:
             otherwise = _zero(read.result.type)
         if otherwise is not None:
-            shape = cast(TensorType[Attribute], read.tensor.type).get_shape()
+            shape = extents_of(cast(TensorType[Attribute], read.tensor.type))
             for expr, extent in zip(point, shape, strict=True):
                 low, high = bounds(expr, self.ranges)
-                if low < 0:
+                if not at_least(low, 0):
                     guard.append(simplify(expr, self.ranges))
-                if high >= extent:
+                if not below(high, extent):
                     guard.append(room(expr, extent))
         if not guard:
             return self.builder.add(tir.LoadOp.make(storage.buffer, *self.access(place))).result
@@ -202,9 +205,9 @@ class BodyLowering:
         rank = len(place)
         load = tir.LoadOp.make(
             storage.buffer,
-            AffineMap(map.num_dims, 0, map.results[:rank]),
+            affine_map(map.num_dims, map.results[:rank]),
             operands,
-            guard=AffineMap(map.num_dims, 0, map.results[rank:]),
+            guard=affine_map(map.num_dims, map.results[rank:]),
             otherwise=otherwise,
         )
         return self.builder.add(load).result

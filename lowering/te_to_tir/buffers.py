@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
 
 from ...dialects import tir
-from ...dialects.affine import ZERO
+from ...dialects.affine import ZERO, below
+from ...dialects.size_types import extents_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
@@ -41,7 +42,7 @@ class BufferLowering(BodyLowering):
         for output in outputs:
             if output not in self.storage:
                 type_ = cast(TensorType[Attribute], output.type)
-                buffer = self.builder.add(tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type))).result
+                buffer = self.builder.add(tir.AllocOp(tir.BufferType.of(extents_of(type_), type_.element_type))).result
                 buffer.name_hint = output.name_hint
                 self.storage[output] = self.stored(buffer)
         return [self.storage[output].buffer for output in outputs]
@@ -60,7 +61,7 @@ class BufferLowering(BodyLowering):
         local = stage.scope == "local"
         on_stack = local or self.parallel_depth > 0
         type_ = tir.BufferType.of(layout.shape, element, "local" if on_stack else "global")
-        if on_stack and type_.nbytes > _STACK_LIMIT:
+        if on_stack and not below(type_.nbytes, _STACK_LIMIT + 1) and type_.is_static:
             self._too_large(stage, type_)
         top = self.func.block
         op = tir.AllocOp(type_)

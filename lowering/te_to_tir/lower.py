@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import te, tir
+from ...dialects.size_types import extents_of
 from ...provenance.span import fuse
 from ...te.schedule.bounds import infer_bounds
 from ...te.schedule.normalize import normalize
@@ -52,8 +53,8 @@ class _Lowering(NestLowering):
         outputs = list(source.return_op.values)
         values = [*source.block.args, *outputs]
         types = [cast(TensorType[Attribute], value.type) for value in values]
-        buffers = [tir.BufferType.of(type_.get_shape(), type_.element_type) for type_ in types]
-        func = tir.PrimFuncOp(source.sym_name.data, buffers, len(outputs))
+        buffers = [tir.BufferType.of(extents_of(type_), type_.element_type) for type_ in types]
+        func = tir.PrimFuncOp(source.sym_name.data, buffers, len(outputs), source.size_names)
         func.location = source.location
         self.scans = scan_bodies(source)
         super().__init__(func, _lower_intrin, schedule, infer_bounds(schedule), part)

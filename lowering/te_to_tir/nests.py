@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
-from ...dialects.affine import ZERO, linear, substitute
+from ...dialects.affine import ZERO, below, linear, substitute
+from ...dialects.kernel_sizes import at_least, lifted
+from ...dialects.sizes import Size, same
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...te.schedule.bounds import Bounds
@@ -45,7 +47,7 @@ class NestLowering(TileLowering):
         for stage in schedule.computes:
             if stage.attach is not None:
                 self.children.setdefault(stage.attach.loop, []).append(stage)
-        self.threads: dict[ThreadAxis, int] = {}
+        self.threads: dict[ThreadAxis, Size] = {}
         self._locations: dict[StageState, LocationAttr] = {}
         self._keep_trivial = bool(PassContext.current().option("tir.debug_keep_trivial_loop"))
 
@@ -107,7 +109,7 @@ class NestLowering(TileLowering):
         for axis in axes:
             children = self.children.get(axis, []) if attach else []
             extent = nest.extents[axis]
-            if extent == 1 and not self._keep_trivial:
+            if same(extent, 1) and not self._keep_trivial:
                 bound[axis] = ZERO
             else:
                 loop = tir.ForOp.make(extent, self._kind(stage, axis, extent), axis.name)
@@ -137,12 +139,12 @@ class NestLowering(TileLowering):
             return
         loop = self.builder.block.parent_op()
         assert isinstance(loop, tir.ForOp)
-        moving: list[tuple[int, int]] = []
+        moving: list[tuple[int, Size]] = []
         for i, interval in enumerate(region):
             for atom, factor in linear(interval.start, tuple(self.ranges)).terms:
                 if len(self.vars) - 1 in atom.used_dims():
                     moving.append((i, factor if isinstance(atom, AffineDimExpr) else 0))
-        if len(moving) != 1 or moving[0][1] < 1 or loop.kind.data not in ("serial", "unrolled"):
+        if len(moving) != 1 or not at_least(moving[0][1], 1) or loop.kind.data not in ("serial", "unrolled"):
             stage.fail("rolling_buffer", f"expected a serial loop along one axis of the stage, got {axis.name}")
         if any(at in self.children for at in stage.leaf) or len(stage.compute.outputs) > 1:
             stage.fail("rolling_buffer", "expected a stage of one tensor without others inside")
@@ -158,11 +160,11 @@ class NestLowering(TileLowering):
             alloc.detach()
             outer.insert_op_before(alloc, loop)
         self.storage[stage.compute.result] = Stored(buffer, [i.start for i in region], layout, (dim, length))
-        if step >= length:
+        if not below(step, length):
             self._emit(stage, region)
             return
         new = list(region)
-        new[dim] = Interval(region[dim].start + (length - step), step)
+        new[dim] = Interval(region[dim].start + lifted(length - step), step)
         with self.builder.located(stage.compute.location):
             first = AffineMap(1, 0, (AffineDimExpr(0) * -1,))
             branch = self.builder.add(tir.IfOp.make(first, [loop.var], orelse=True))
@@ -170,12 +172,12 @@ class NestLowering(TileLowering):
             with self.builder.at(block):
                 self._emit(stage, part)
 
-    def _kind(self, stage: StageState, axis: IterVar, extent: int) -> str:
+    def _kind(self, stage: StageState, axis: IterVar, extent: Size) -> str:
         """How a loop runs; its thread has one extent wherever it is bound, and blocks run in parallel."""
         if (thread := axis.thread) is None:
             return axis.kind
         wanted = self.threads.setdefault(thread, extent if thread.extent is None else thread.extent)
-        if wanted != extent:
+        if not same(wanted, extent):
             stage.fail("bind", f"expected the extent {wanted} of {thread.tag}, got {extent} of {axis.name}")
         return "parallel" if thread.is_block and not self.parallel_depth else "serial"
 

@@ -10,12 +10,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te, tir
-from ...dialects.affine import ZERO, Range, bounds, linear
+from ...dialects.affine import ZERO, Range, below, bounds, linear
+from ...dialects.kernel_sizes import at_least, lifted
+from ...dialects.sizes import Size, proves, same
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
 from ...te.schedule.itervar import IterVar, Split
-from ...te.schedule.relations import Interval, axis_values, loop_extents
+from ...te.schedule.relations import Interval, axis_values, last_of, loop_extents
 from ...te.schedule.stage_state import StageState
 from .bodies import room
 
@@ -49,17 +51,18 @@ def steps(host: Host, stage: StageState, scan: te.ScanOp) -> Generator[None]:
         host.builder.block = loop.block
         leaves[axis] = AffineDimExpr(len(host.vars))
         host.vars.append(loop.var)
-        host.ranges.append((0, max(0, extents[axis] - 1)))
+        host.ranges.append((0, last_of(extents[axis])))
     values = axis_values(stage, extents, leaves)
     guards = [
         room(values[relation.parent], extents[relation.parent])
         for relation in stage.relations
-        if isinstance(relation, Split) and bounds(values[relation.parent], host.ranges)[1] >= extents[relation.parent]
+        if isinstance(relation, Split)
+        and not below(bounds(values[relation.parent], host.ranges)[1], extents[relation.parent])
     ]
     if guards:
         branch = host.builder.add(tir.IfOp.make(*host.access(guards), likely=True))
         host.builder.block = branch.block
-    host.around.append(values[stage.axes[0]] + scan.first)
+    host.around.append(values[stage.axes[0]] + lifted(scan.first))
     yield
     del host.vars[depth:], host.ranges[depth:], host.around[-1]
     host.builder.block = block
@@ -141,6 +144,11 @@ def _check_time(scan: te.ScanOp, compute: te.ComputeOp, read: te.ReadOp, *, stat
     time = next((i for i, index in enumerate(read.indices) if index is name), None)
     expr = read.map.data.results[0]
     back = linear(expr - AffineExpr.dimension(time), ranges) if time is not None else None
-    if back is None or back.terms or not (1 <= -back.constant <= scan.first if state else back.constant == 0):
+    if back is None or back.terms or not _is_time(-back.constant, scan.first, state=state):
         wanted = f"1 to {scan.first} steps back" if state else "at the same step"
         _fail(scan, f"stage '{compute.label.data}' must read it {wanted}, got index {expr} of {name.name_hint}")
+
+
+def _is_time(back: Size, first: Size, *, state: bool) -> bool:
+    """Whether a stage may be read so many steps back."""
+    return at_least(back, 1) and proves(back, "<=", first) if state else same(back, 0)

@@ -10,6 +10,9 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import bounds, flatten, substitute
+from ...dialects.kernel_sizes import lifted
+from ...dialects.sizes import Size, same
+from ...te.schedule.relations import last_of
 from ...te.schedule.stage_state import StageState
 
 
@@ -17,12 +20,12 @@ from ...te.schedule.stage_state import StageState
 class Layout:
     """The shape of a buffer, and the point in it of each point of a region, both from 0."""
 
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     exprs: tuple[AffineExpr, ...] | None
     """None: the same point."""
 
 
-def layout_of(stage: StageState, shape: Sequence[int]) -> Layout:
+def layout_of(stage: StageState, shape: Sequence[Size]) -> Layout:
     """How a region of `shape` of the stage's tensor is laid out.
 
     The stride of an aligned axis is its offset modulo its factor; where that is no whole number of the dimensions
@@ -31,18 +34,18 @@ def layout_of(stage: StageState, shape: Sequence[int]) -> Layout:
     storage = stage.storage
     if storage.layout is not None:
         exprs = storage.layout.data.results
-        ranges = [(0, max(0, extent - 1)) for extent in shape]
+        ranges = [(0, last_of(extent)) for extent in shape]
         return Layout(tuple(bounds(expr, ranges)[1] + 1 for expr in exprs), exprs)
     if not storage.align:
         return Layout(tuple(shape), None)
-    strides: list[int] = [1]
+    strides: list[Size] = [1]
     for axis in reversed(range(len(shape))):
         if (rule := storage.align.get(axis)) is not None:
             factor, offset = rule
             strides[0] += (factor + offset - strides[0] % factor) % factor
         strides.insert(0, strides[0] * shape[axis])
     steps = strides[1:]
-    if steps[-1] == 1 and all(a % b == 0 for a, b in zip(strides, steps, strict=False)):
+    if same(steps[-1], 1) and all(same(a % b, 0) for a, b in zip(strides, steps, strict=False)):
         return Layout(tuple(a // b for a, b in zip(strides, steps, strict=False)), None)
     return Layout((strides[0],), (flatten([AffineExpr.dimension(i) for i in range(len(shape))], steps),))
 
@@ -68,7 +71,7 @@ class Stored:
         buffer: SSAValue,
         starts: Sequence[AffineExpr],
         layout: Layout | None = None,
-        rolling: tuple[int, int] | None = None,
+        rolling: tuple[int, Size] | None = None,
     ):
         self.buffer = buffer
         self.starts = starts
@@ -80,7 +83,7 @@ class Stored:
         place = [expr - start for expr, start in zip(point, self.starts, strict=True)]
         if self.rolling is not None:
             dim, length = self.rolling
-            place[dim] = point[dim] % length
+            place[dim] = point[dim] % lifted(length)
         if self.layout is not None and self.layout.exprs is not None:
             place = [substitute(expr, place) for expr in self.layout.exprs]
         return place

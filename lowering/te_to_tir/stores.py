@@ -10,7 +10,9 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import tir
-from ...dialects.affine import ZERO, bounds, simplify, substitute
+from ...dialects.affine import ZERO, below, bounds, simplify, substitute
+from ...dialects.kernel_sizes import at_least
+from ...dialects.sizes import Size, same
 from ...te.language.affine_forms import bounds_of
 from ...te.schedule.itervar import IterVar, Split
 from ...te.schedule.relations import Interval, axis_values
@@ -28,7 +30,7 @@ class Nest:
 
     stage: StageState
     region: Sequence[Interval]
-    extents: dict[IterVar, int]
+    extents: dict[IterVar, Size]
     rounded: frozenset[int] = frozenset()
     """Of the region the dimensions whose end may lie past that of the tensor: computed, but not read by others."""
 
@@ -36,7 +38,7 @@ class Nest:
 def _may_be_cut(nest: Nest) -> bool:
     """Whether no uneven split asks for its guard to stay."""
     splits = [relation for relation in nest.stage.relations if isinstance(relation, Split) and relation.tail == "guard"]
-    return not any(nest.extents[split.parent] % nest.extents[split.inner] for split in splits)
+    return all(same(nest.extents[split.parent] % nest.extents[split.inner], 0) for split in splits)
 
 
 class StoreLowering(BufferLowering):
@@ -88,16 +90,16 @@ class StoreLowering(BufferLowering):
         for relation in stage.relations:
             for parent in relation.guarded:
                 extent, value = nest.extents[parent], values[parent]
-                if not (init and parent.reduce) and bounds(value, self.ranges)[1] >= extent:
+                if not (init and parent.reduce) and not below(bounds(value, self.ranges)[1], extent):
                     yield room(value, extent)
         places = zip(stage.compute.axes, nest.region, stage.compute.shape, strict=True)
         for dim, (argument, interval, extent) in enumerate(places):
-            if interval == Interval(ZERO, extent) or dim in nest.rounded:
+            if interval.is_whole(extent) or dim in nest.rounded:
                 continue
             low, high = bounds(points[argument], self.ranges)
-            if low < 0:
+            if not at_least(low, 0):
                 yield points[argument]
-            if high >= extent:
+            if not below(high, extent):
                 yield room(points[argument], extent)
         if (predicate := stage.storage.predicate) is not None:
             yield from (substitute(e, [points[a] for a in stage.compute.axes]) for e in bounds_of(predicate))

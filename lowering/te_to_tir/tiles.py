@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, Range, flatten, linear, substitute
+from ...dialects.kernel_sizes import affine_map
 from ...provenance.builder import LocatedBuilder
 
 Place: TypeAlias = tuple[SSAValue, Callable[[Sequence[AffineExpr]], list[AffineExpr]]]
@@ -90,9 +91,9 @@ class _Copy:
                     cut = len(exprs)
                     load = tir.LoadOp.make(
                         buffer,
-                        AffineMap(map.num_dims, 0, map.results[:cut]),
+                        affine_map(map.num_dims, map.results[:cut]),
                         operands,
-                        guard=AffineMap(map.num_dims, 0, map.results[cut:]) if guards else None,
+                        guard=affine_map(map.num_dims, map.results[cut:]) if guards else None,
                         otherwise=op.otherwise,
                     )
                     self.values[op.result] = builder.add(load).result

@@ -176,8 +176,25 @@ class LLVMBuilder(LocatedBuilder):
         """The sum of two indices, which never overflows."""
         return self.value(llvm.AddOp, (lhs, rhs), i64, NSW)
 
-    def times(self, value: SSAValue, factor: int) -> SSAValue:
-        return self.value(llvm.MulOp, (value, self.index(factor)), i64, NSW)
+    def times(self, value: SSAValue, factor: SSAValue) -> SSAValue:
+        return self.value(llvm.MulOp, (value, factor), i64, NSW)
+
+    def floordiv(self, value: SSAValue, by: SSAValue, *, positive: bool) -> SSAValue:
+        """The quotient by a number above 0, rounded down. positive: `value` is at least 0."""
+        if positive:
+            return self.value(llvm.UDivOp, (value, by), i64)
+        quotient = self.value(llvm.SDivOp, (value, by), i64)
+        rest = self.value(llvm.SRemOp, (value, by), i64)
+        negative = self.value(llvm.SExtOp, (self.icmp("slt", rest, self.index(0)),), i64)
+        return self.plus(quotient, negative)
+
+    def floormod(self, value: SSAValue, by: SSAValue, *, positive: bool) -> SSAValue:
+        """What is left of a division as above."""
+        if positive:
+            return self.value(llvm.URemOp, (value, by), i64)
+        rest = self.value(llvm.SRemOp, (value, by), i64)
+        shifted = self.plus(rest, by)
+        return self.value(llvm.SelectOp, (self.icmp("slt", rest, self.index(0)), shifted, rest), i64)
 
     def icmp(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         properties = {"predicate": _PREDICATES[predicate]}

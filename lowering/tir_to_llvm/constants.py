@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, i8
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -31,7 +33,7 @@ def _alloc_const(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, AllocConstOp)
     type_ = buffer_of(op.result)
     with ctx.hoisted(ctx.frame.scopes[0]):
-        pointer = _address(ctx, op.value, memory_type(type_.element_type), type_.size)
+        pointer = _address(ctx, op.value, memory_type(type_.element_type), cast(int, type_.size))
     ctx.frame.places[op.result] = Place(pointer, aligned=True, readonly=True)
 
 
@@ -44,6 +46,7 @@ def _assert(ctx: Lowering, op: Operation) -> None:
     ctx.start(fails)
     ctx.extern(ASSERT_FAILED, (PTR,), VOID)
     ctx.call(ASSERT_FAILED, (_address(ctx, StringAttr(text), i8, len(text.encode())),))
+    ctx.give_back()
     ctx.emit(llvm.ReturnOp, ())
     ctx.start(holds)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.kernel_sizes import at_least, number_of, whole_of
+from ...dialects.size_terms import Atom
+from ...dialects.sizes import Size, SizeExpr
 from ...provenance.diagnostics import fail
 from .builder import LLVMBuilder
+from .types import PTR, VOID
 
 
 class Lowering(LLVMBuilder):
@@ -46,10 +52,71 @@ class Lowering(LLVMBuilder):
             self.place(op)
             handler(self, op)
 
+    def give_back(self) -> None:
+        """Free what the current function took."""
+        for pointer in reversed(self.frame.heap):
+            self.extern("free", (PTR,), VOID)
+            self.call("free", (pointer,))
+
+    def take(self, nbytes: Size) -> SSAValue:
+        """Memory for the rest of the function, 64-byte aligned; taken once, at its top."""
+        self.extern("aligned_alloc", (i64, i64), PTR)
+        rounded = self.size((nbytes + 63) // 64 * 64)
+        with self.hoisted(self.frame.scopes[0]):
+            pointer = self.call("aligned_alloc", (self.index(64), rounded), PTR).results[0]
+        self.frame.heap.append(pointer)
+        return pointer
+
     def place(self, op: Operation) -> None:
         """What is added from now on comes from this op of tir."""
         self.location = op.location
         self.line = self._given.get(op)
+
+    def size(self, size: Size) -> SSAValue:
+        """A size as an i64, computed at the top of the function, once."""
+        if isinstance(size, int):
+            return self.index(size)
+        scope, key = self.frame.scopes[0], ("size", str(size))
+        if (found := self.known(scope.known, key)) is None:
+            with self.hoisted(scope):
+                found = scope.known[key] = self._sum(size)
+        return found
+
+    def divisor(self, size: Size) -> SSAValue:
+        """A size to divide by: 1 where it is 0, and so nothing is computed with what the division gives."""
+        value = self.size(size)
+        if at_least(size, 1):
+            return value
+        scope, key = self.frame.scopes[0], ("divisor", value)
+        if (found := self.known(scope.known, key)) is None:
+            with self.hoisted(scope):
+                found = scope.known[key] = self.extreme("smax", value, self.index(1))
+        return found
+
+    def extreme(self, name: str, first: SSAValue, second: SSAValue) -> SSAValue:
+        """The `smin` or `smax` of two indices."""
+        return self.intrinsic(f"llvm.{name}.i64", (first, second), i64).results[0]
+
+    def _sum(self, size: SizeExpr) -> SSAValue:
+        total: SSAValue | None = None
+        for factors, coefficient in size.terms.items():
+            parts = [self._part(atom) for atom in factors]
+            if coefficient != 1 or not parts:
+                parts.append(self.index(coefficient))
+            term = reduce(self.times, parts)
+            total = term if total is None else self.plus(total, term)
+        assert total is not None
+        return total
+
+    def _part(self, atom: Atom) -> SSAValue:
+        """A symbol, quotient, rest, minimum or maximum."""
+        if not atom.kind:
+            return self.frame.sizes[number_of(atom.text)]
+        sizes = [whole_of(terms) for terms in atom.args]
+        if atom.kind in ("min", "max"):
+            return reduce(partial(self.extreme, f"s{atom.kind}"), map(self.size, sizes))
+        divide = self.floordiv if atom.kind == "floordiv" else self.floormod
+        return divide(self.size(sizes[0]), self.divisor(sizes[1]), positive=at_least(sizes[0], 0))
 
     def get(self, value: SSAValue) -> SSAValue:
         """What a scalar or vector of tir is in the current function."""

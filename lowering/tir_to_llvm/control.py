@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, Symbo
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.llvm_ext import UNROLL
+from ...dialects.sizes import Size, same
 from ...dialects.tir import ForOp, IfOp, WhileOp
 from ...dialects.tir.statements import ConditionOp
 from .builder import NO_FLAGS
@@ -31,6 +32,9 @@ def buffer_attributes(*, readonly: bool) -> Mapping[str, Attribute]:
 def _for(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, ForOp)
     extent, frame = op.trip_count, ctx.frame
+    if not isinstance(extent, int):
+        _open_loop(ctx, op, extent)
+        return
     if extent == 0:
         return
     if extent == 1:
@@ -40,6 +44,24 @@ def _for(ctx: Lowering, op: Operation) -> None:
         _parallel(ctx, op, ctx.pool)
     else:
         _loop(ctx, op, ctx.index(0), ctx.index(extent))
+
+
+def _open_loop(ctx: Lowering, op: ForOp, extent: Size) -> None:
+    """A loop that a call may not run at all."""
+    end, frame = ctx.size(extent), ctx.frame
+    some, none = ctx.new_block(), ctx.new_block()
+    ctx.branch_if(ctx.icmp("slt", ctx.index(0), end), some, none)
+    ctx.start(some)
+    if op.kind.data == "parallel" and ctx.pool is not None:
+        _parallel(ctx, op, ctx.pool)
+    elif same(op.bounds[1], 0):
+        frame.values[op.var], frame.depths[op.var] = ctx.index(0), 0
+        ctx.lower(op.block)
+    else:
+        _loop(ctx, op, ctx.index(0), end)
+    ctx.place(op)
+    ctx.branch(none)
+    ctx.start(none)
 
 
 def _loop(ctx: Lowering, op: ForOp, begin: SSAValue, end: SSAValue) -> None:
@@ -138,6 +160,7 @@ def _parallel(ctx: Lowering, op: ForOp, pool: SSAValue) -> None:
         is_constant = lowered is not None and isinstance(lowered.owner, llvm.ConstantOp)
         (constants if is_constant else captured).append(value)
     passed = [outer.places[v].pointer if v in outer.places else outer.values[v] for v in captured]
+    passed += outer.sizes
     name = f"{ctx.symbol}_par{ctx.parallel}"
     ctx.parallel += 1
     _wrapper(ctx, name, [value.type for value in passed])
@@ -146,7 +169,7 @@ def _parallel(ctx: Lowering, op: ForOp, pool: SSAValue) -> None:
     context = _pack(ctx, passed)
     ctx.extern(PARALLEL_FOR, (PTR, PTR, PTR, i64), VOID)
     wrapper = ctx.value(llvm.AddressOfOp, (), PTR, {"global_name": SymbolRefAttr(name)})
-    ctx.call(PARALLEL_FOR, (pool, wrapper, context, ctx.index(op.trip_count)))
+    ctx.call(PARALLEL_FOR, (pool, wrapper, context, ctx.size(op.trip_count)))
 
 
 def _field(ctx: Lowering, context: SSAValue, struct: Attribute, number: int) -> SSAValue:
@@ -192,6 +215,8 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
         place = outer.places.get(value)
         types.append(PTR if place is not None else outer.values[value].type)
         attributes.append(buffer_attributes(readonly=place.readonly) if place is not None else NO_FLAGS)
+    types += [i64] * len(outer.sizes)
+    attributes += [NO_FLAGS] * len(outer.sizes)
     function = ctx.function(
         f"{name}_body",
         (*types, i64, i64),
@@ -202,7 +227,8 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
     ctx.pool = None
     with ctx.inside(function) as frame:
         *arguments, begin, end = frame.entry.args
-        for value, argument in zip(captured, arguments, strict=True):
+        frame.sizes = tuple(arguments[len(captured) :])
+        for value, argument in zip(captured, arguments[: len(captured)], strict=True):
             if (place := outer.places.get(value)) is not None:
                 frame.places[value] = Place(argument, place.aligned, place.readonly)
             else:
@@ -213,6 +239,7 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
             assert isinstance(owner, llvm.ConstantOp)
             frame.values[value], frame.depths[value] = ctx.constant(owner.value, owner.result.type), 0
         _loop(ctx, op, begin, end)
+        ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())
     ctx.pool = pool
 

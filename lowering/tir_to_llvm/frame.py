@@ -36,6 +36,10 @@ class Frame:
     places: dict[SSAValue, Place] = field(default_factory=lambda: dict[SSAValue, Place]())
     depths: dict[SSAValue, int] = field(default_factory=lambda: dict[SSAValue, int]())
     """The scope in which a loop variable is constant."""
+    sizes: tuple[SSAValue, ...] = ()
+    """The sizes of the kernel."""
+    heap: list[SSAValue] = field(default_factory=lambda: list[SSAValue]())
+    """Memory of open sizes that the function took, and gives back at its end."""
     constants: dict[object, SSAValue] = field(default_factory=lambda: dict[object, SSAValue]())
 
     @property

@@ -24,6 +24,8 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.affine import Linear, Range, bounds, linear, linear_bounds
+from ...dialects.kernel_sizes import at_least, coefficients, negative, size_of
+from ...dialects.sizes import Size, same
 from ...dialects.tir import BufferType, index_ranges
 from ...dialects.tir.index_maps import flat_index
 from .context import Lowering
@@ -50,7 +52,7 @@ class Indices:
 
     def value(self, form: Linear) -> SSAValue:
         """The value of a linear form."""
-        return self._along(None, form, None) if form.terms else self._ctx.index(form.constant)
+        return self._along(None, form, None) if form.terms else self._ctx.size(form.constant)
 
     def address(self, base: SSAValue, form: Linear, element: Attribute) -> SSAValue:
         """The address of the element number `form` of the buffer at `base`.
@@ -58,12 +60,12 @@ class Indices:
         An address from the outermost loop on: LLVM would take apart a sum that only an address is made of, and drop
         the lines of its parts.
         """
-        return self._along(base, form, element) if form.terms or form.constant else base
+        return self._along(base, form, element) if form.terms or not same(form.constant, 0) else base
 
     def _along(self, total: SSAValue | None, form: Linear, element: Attribute | None) -> SSAValue:
         """`total` plus a linear form, each part where its depth begins; with `element`, an address and elements."""
         scopes = self._ctx.frame.scopes
-        groups: dict[int, list[tuple[AffineExpr, int]]] = {}
+        groups: dict[int, list[tuple[AffineExpr, Size]]] = {}
         for atom, factor in form.terms:
             groups.setdefault(self._depth(atom), []).append((atom, factor))
         scope: Scope | None = None
@@ -71,10 +73,10 @@ class Indices:
             scope = scopes[depth] if depth < len(scopes) else None
             total = self._partial(scope, total, groups[depth], element)
         assert total is not None
-        if not form.constant:
+        if same(form.constant, 0):
             return total
         key = (element, total, form.constant)
-        return self._once(scope, key, lambda: self._plus(total, self._ctx.index(form.constant), element))
+        return self._once(scope, key, lambda: self._plus(total, self._ctx.size(form.constant), element))
 
     def _plus(self, total: SSAValue, number: SSAValue, element: Attribute | None) -> SSAValue:
         return self._ctx.plus(total, number) if element is None else self._ctx.gep(total, number, element)
@@ -83,7 +85,7 @@ class Indices:
         self,
         scope: Scope | None,
         outer: SSAValue | None,
-        terms: Sequence[tuple[AffineExpr, int]],
+        terms: Sequence[tuple[AffineExpr, Size]],
         element: Attribute | None,
     ) -> SSAValue:
         """`outer` plus the terms of one depth, computed in its scope."""
@@ -107,15 +109,15 @@ class Indices:
                 found = scope.known[key] = make()
         return found
 
-    def _term(self, scope: Scope | None, atom: AffineExpr, factor: int) -> SSAValue:
+    def _term(self, scope: Scope | None, atom: AffineExpr, factor: Size) -> SSAValue:
         identity = self._identity(atom)
         if isinstance(atom, AffineDimExpr):
             value = self._ctx.get(self.operands[atom.position])
         else:
             value = self._once(scope, identity, lambda: self._atom(atom))
-        if factor == 1:
+        if same(factor, 1):
             return value
-        return self._once(scope, (identity, factor), lambda: self._ctx.times(value, factor))
+        return self._once(scope, (identity, factor), lambda: self._ctx.times(value, self._ctx.size(factor)))
 
     def _identity(self, atom: AffineExpr) -> object:
         """What makes equal atoms equal in another op: the loops instead of their positions."""
@@ -132,43 +134,30 @@ class Indices:
     def _atom(self, atom: AffineExpr) -> SSAValue:
         """A division or modulo."""
         match atom:
-            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=divisor)):
+            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
                 value = self.value(self.form(lhs))
-                low, _ = bounds(lhs, self.ranges)
-                if kind is AffineBinaryOpKind.FloorDiv:
-                    return self._floordiv(value, divisor, low)
-                return self._mod(value, divisor, low)
+                positive = at_least(bounds(lhs, self.ranges)[0], 0)
+                by = (
+                    self._ctx.index(rhs.value)
+                    if isinstance(rhs, AffineConstantExpr)
+                    else self._ctx.divisor(size_of(rhs))
+                )
+                divide = self._ctx.floordiv if kind is AffineBinaryOpKind.FloorDiv else self._ctx.floormod
+                return divide(value, by, positive=positive)
             case _:
                 raise ValueError(f"not an atom: {atom}")
 
-    def _floordiv(self, value: SSAValue, divisor: int, low: int) -> SSAValue:
-        ctx = self._ctx
-        by = ctx.index(divisor)
-        if low >= 0:
-            return ctx.value(llvm.UDivOp, (value, by), i64)
-        quotient = ctx.value(llvm.SDivOp, (value, by), i64)
-        rest = ctx.value(llvm.SRemOp, (value, by), i64)
-        negative = ctx.value(llvm.SExtOp, (ctx.icmp("slt", rest, ctx.index(0)),), i64)
-        return ctx.plus(quotient, negative)
-
-    def _mod(self, value: SSAValue, divisor: int, low: int) -> SSAValue:
-        ctx = self._ctx
-        by = ctx.index(divisor)
-        if low >= 0:
-            return ctx.value(llvm.URemOp, (value, by), i64)
-        rest = ctx.value(llvm.SRemOp, (value, by), i64)
-        shifted = ctx.plus(rest, by)
-        return ctx.value(llvm.SelectOp, (ctx.icmp("slt", rest, ctx.index(0)), shifted, rest), i64)
-
     def guard(self, map: AffineMap) -> SSAValue | bool:
         """Whether all results are at least 0, as an i1; True or False where the ranges decide it."""
-        forms = [form for expr in map.results if linear_bounds(form := self.form(expr), self.ranges)[0] < 0]
-        if any(linear_bounds(form, self.ranges)[1] < 0 for form in forms):
+        forms = [
+            form for expr in map.results if not at_least(linear_bounds(form := self.form(expr), self.ranges)[0], 0)
+        ]
+        if any(negative(linear_bounds(form, self.ranges)[1]) for form in forms):
             return False
         if not forms:
             return True
         ctx, scopes = self._ctx, self._ctx.frame.scopes
-        depth = max(self._depth(atom) for form in forms for atom, _ in form.terms)
+        depth = max((self._depth(atom) for form in forms for atom, _ in form.terms), default=0)
         values = [self.value(form) for form in forms]
 
         def test() -> SSAValue:
@@ -183,4 +172,7 @@ def alignment(form: Linear, element: int, *, aligned: bool) -> int:
     """The bytes that divide the address of an element of `element` bytes, in a buffer `aligned` to 64 bytes."""
     if not aligned:
         return element
-    return gcd(64, form.constant * element, *(factor * element for _, factor in form.terms))
+    numbers = (
+        number for size in (form.constant, *(factor for _, factor in form.terms)) for number in coefficients(size)
+    )
+    return gcd(64, *(number * element for number in numbers))

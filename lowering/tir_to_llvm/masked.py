@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import llvm_ext
-from ...dialects.affine import linear_bounds
+from ...dialects.affine import below, hull, linear_bounds
+from ...dialects.kernel_sizes import at_least
 from ...dialects.tir import buffer_of
 from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ...provenance.diagnostics import fail
@@ -31,11 +32,16 @@ def _mask(ctx: Lowering, op: Operation) -> None:
     mask: SSAValue | None = None
     for expr, step in zip(op.map.data.results, op.by_lane, strict=True):
         form = indices.form(expr)
-        low, high = linear_bounds(form, indices.ranges)
+        ends = linear_bounds(form, indices.ranges)
+        low, high = hull(ends)
         reach = abs(step) * count
         fits = _SMALL[0] <= low - reach and high + reach <= _SMALL[1]
-        scalar: Attribute = i32 if fits else i64
         first = indices.value(form)
+        if not fits and not (isinstance(ends[0], int) and isinstance(ends[1], int)):
+            # Beyond what the lanes take off all numbers are alike.
+            first = ctx.extreme("smin", ctx.extreme("smax", first, ctx.index(-reach)), ctx.index(reach))
+            fits = True
+        scalar: Attribute = i32 if fits else i64
         if fits:
             first = ctx.value(llvm.TruncOp, (first,), i32)
         wide = like(op.result.type, scalar)
@@ -80,7 +86,7 @@ def _private(ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, count: int) -> boo
     if op.step != 1 or not isinstance(ctx.frame.places[op.buffer].pointer.owner, llvm.AllocaOp):
         return False
     low, high = linear_bounds(indices.offset(buffer, op.map.data), indices.ranges)
-    return 0 <= low and high + count <= buffer.size
+    return at_least(low, 0) and below(high + count - 1, buffer.size)
 
 
 def _load(ctx: Lowering, op: Operation) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8, i32
@@ -143,12 +143,14 @@ def _alloc(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     type_ = buffer_of(op.result)
     stored = memory_type(type_.element_type)
-    if type_.scope.data == "local":
-        pointer = ctx.alloca(stored, type_.size)
+    if not type_.is_static:
+        pointer = ctx.take(type_.nbytes)
+    elif type_.scope.data == "local":
+        pointer = ctx.alloca(stored, cast(int, type_.size))
     else:
         if ctx.frame.function is not ctx.functions[0]:
             fail(op, "a global buffer outside of parallel loops", "one inside")
-        offset, ctx.workspace = ctx.workspace, ctx.workspace + (type_.nbytes + 63) // 64 * 64
+        offset, ctx.workspace = ctx.workspace, ctx.workspace + (cast(int, type_.nbytes) + 63) // 64 * 64
         base = ctx.frame.entry.args[-2]
         with ctx.hoisted(ctx.frame.scopes[0]):
             pointer = ctx.gep(base, ctx.index(offset), i8) if offset else base

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.kernel_sizes import known
 from ...dialects.tir import AllocConstOp, AllocOp, BufferType, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Ranges, Touch, blocks_of, flat_index, simplify_maps, update, view
 
@@ -74,7 +75,7 @@ def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None
 
 
 def _flat_numbers(op: AllocConstOp) -> DenseIntOrFPElementsAttr:
-    type_ = TensorType(op.value.get_element_type(), [op.result.type.size])
+    type_ = TensorType(op.value.get_element_type(), [known(op.result.type.size)])
     return DenseIntOrFPElementsAttr(type_, op.value.data)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from ...dialects.kernel_sizes import affine_map
 from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import View, Writer, view
 from ...provenance.span import fuse
@@ -103,7 +103,7 @@ def _wrap(loop: ForOp, branches: Sequence[IfOp], guard: View, other: ForOp | Non
     first = branches[0]
     outer = IfOp.create(
         operands=guard.values,
-        properties={**first.properties, "guard": AffineMapAttr(AffineMap(len(guard.values), 0, guard.guard))},
+        properties={**first.properties, "guard": AffineMapAttr(affine_map(len(guard.values), guard.guard))},
         attributes=first.attributes,
         regions=[Region(Block()) for _ in range(2 if other is not None else 1)],
         location=fuse([branch.location for branch in branches]),

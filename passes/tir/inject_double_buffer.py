@@ -9,11 +9,12 @@ from typing import NamedTuple
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.affine import linear
+from ...dialects.kernel_sizes import affine_map, known
 from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Access, Reader, Writer, view
 from ...support.errors import PipelineError
@@ -88,7 +89,7 @@ def _loaded(op: Operation) -> set[SSAValue]:
 
 def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
     """How the body splits, or why it does not."""
-    if loop.kind.data != "serial" or loop.trip_count < 2:
+    if loop.kind.data != "serial" or not (loop.is_known and loop.is_run(2)):
         return "its loop is not serial, or has one iteration"
     ops = list(loop.block.ops)
     buffer = alloc.result
@@ -149,7 +150,7 @@ def _inject(plan: _Plan, func: PrimFuncOp, split: int) -> None:
     else:
         loop.parent.insert_op_before(double, loop)
     place = next(i for i, op in enumerate(loop.block.ops) if op is plan.alloc)
-    last = loop.trip_count - 1
+    last = known(loop.trip_count) - 1
     first = _part(loop, (0, 1), place, double.result, plan.produce)
     ahead = _part(loop, (1, last + 1), place, double.result, plan.produce)
     current = _part(loop, (0, last), place, double.result, plan.consume)
@@ -214,7 +215,7 @@ def _turn(op: Reader | Writer, part: ForOp, begin: int, double: SSAValue) -> Non
     turn = linear((AffineDimExpr(indices.index(part.var)) + begin) % 2, ranges).expr
     for name, exprs in (("map", (turn, *op.map.data.results)), ("guard", _guard(op))):
         if exprs is not None:
-            op.properties[name] = type(op.map)(AffineMap(len(indices), 0, exprs))
+            op.properties[name] = type(op.map)(affine_map(len(indices), exprs))
     op.operands = [*before, double, *indices]
 
 

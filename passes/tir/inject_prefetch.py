@@ -9,10 +9,11 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import linear, substitute
+from ...dialects.affine import Range, linear, substitute
+from ...dialects.kernel_sizes import affine_map
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges, view
 from ...dialects.tir.prefetch import PrefetchOp
@@ -61,7 +62,7 @@ def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ran
                 if (key := (op.buffer, canonical(seen.values, later, exprs))) in done:
                     continue
                 done.add(key)
-                hint = PrefetchOp.make(op.buffer, AffineMap(len(ahead), 0, exprs), seen.values, LOCALITY)
+                hint = PrefetchOp.make(op.buffer, affine_map(len(ahead), exprs), seen.values, LOCALITY)
                 hint.location = op.location
                 block.insert_op_before(hint, op)
             case _:
@@ -70,7 +71,7 @@ def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ran
     return found
 
 
-def _later(ranges: tuple[tuple[int, int], ...], offset: int) -> tuple[tuple[int, int], ...]:
+def _later(ranges: tuple[Range, ...], offset: int) -> tuple[Range, ...]:
     """Ranges under which no variable counts as a constant that is none in later passes."""
     return tuple((low, high + abs(offset)) for low, high in ranges)
 

@@ -17,10 +17,12 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import bounds, flatten, linear
+from ...dialects.affine import below, bounds, flatten, linear
+from ...dialects.kernel_sizes import affine_map, at_least, lifted
+from ...dialects.sizes import Size
 from ...dialects.tir import CallExternOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Ranges, blocks_of, simplify_maps, view
 from ...dialects.tir.lanes import lanes
@@ -74,19 +76,19 @@ class _Test(NamedTuple):
 
     dimension: int
     expr: AffineExpr
-    extent: int
+    extent: Size
     low: bool
     high: bool
 
     @property
     def outside(self) -> list[AffineExpr]:
         """Expressions of which one is not negative where the index is outside."""
-        return [self.expr * -1 - 1] * self.low + [self.expr + -self.extent] * self.high
+        return [self.expr * -1 - 1] * self.low + [self.expr + lifted(-self.extent)] * self.high
 
     @property
     def inside(self) -> list[AffineExpr]:
         """Expressions that are not negative where it is inside."""
-        return [self.expr] * self.low + [self.expr * -1 + (self.extent - 1)] * self.high
+        return [self.expr] * self.low + [self.expr * -1 + lifted(self.extent - 1)] * self.high
 
 
 @dataclass
@@ -117,7 +119,7 @@ class _Checks:
                 _before(op, report)
         inside = [expr for test in tests for expr in test.inside]
         if isinstance(op, LoadOp):
-            op.properties["guard"] = AffineMapAttr(AffineMap(len(indices), 0, (*guard, *inside)))
+            op.properties["guard"] = AffineMapAttr(affine_map(len(indices), (*guard, *inside)))
             if op.otherwise is None:
                 op.properties["otherwise"] = zero(op.result.type)
         else:
@@ -138,13 +140,14 @@ def _tests(op: LoadOp | StoreOp, ranges: Ranges) -> list[_Test]:
     found: list[_Test] = []
     for dimension, (expr, resolved, extent) in enumerate(exprs):
         low, high = bounds(resolved, simplified.ranges)
-        if low < 0 or high >= extent:
-            found.append(_Test(dimension, expr, extent, low < 0, high >= extent))
+        under, over = not at_least(low, 0), not below(high, extent)
+        if under or over:
+            found.append(_Test(dimension, expr, extent, under, over))
     (count,) = lanes(op.result.type if isinstance(op, LoadOp) else op.value.type) or (1,)
     if span := op.step * (count - 1):
         low, high = bounds(flatten(seen.map, type_.strides) + span, simplified.ranges)
         # A first lane inside leaves one end for the last.
-        if low < 0 if span < 0 else high >= type_.size:
+        if not at_least(low, 0) if span < 0 else not below(high, type_.size):
             last = flatten(op.map.data.results, type_.strides) + span
             found.append(_Test(LAST_LANE, last, type_.size, span < 0, span > 0))
     return found
@@ -153,7 +156,7 @@ def _tests(op: LoadOp | StoreOp, ranges: Ranges) -> list[_Test]:
 def _if(exprs: Sequence[AffineExpr], indices: Sequence[SSAValue], asker: Operation) -> IfOp:
     unbounded = ((-(1 << 62), 1 << 62),) * len(indices)
     simple = tuple(linear(expr, unbounded).expr for expr in exprs)
-    op = IfOp.make(AffineMap(len(indices), 0, simple), indices)
+    op = IfOp.make(affine_map(len(indices), simple), indices)
     op.location = asker.location
     return op
 
@@ -162,7 +165,7 @@ def _report(site: int, test: _Test, indices: Sequence[SSAValue]) -> list[Operati
     """The call that tells where and by which index."""
     number, dimension = (ConstantOp(IntegerAttr(value, i64)) for value in (site, test.dimension))
     number.result.name_hint, dimension.result.name_hint = "site", "dimension"
-    index = IndexOp.make(AffineMap(len(indices), 0, (test.expr,)), indices)
+    index = IndexOp.make(affine_map(len(indices), (test.expr,)), indices)
     wide = IndexCastOp(index.result, i64)
     call = CallExternOp(CALLBACK, [number.result, dimension.result, wide.result], [])
     return [number, dimension, index, wide, call]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,11 +12,14 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import Linear, Range, linear, linear_bounds
+from ...dialects.affine import Linear, Range, below, linear, linear_bounds
+from ...dialects.kernel_sizes import affine_map, lifted
+from ...dialects.sizes import Size, proves, same
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, view
 from .rewriting.index_set_splitting import subrange
 from .rewriting.ops import record
+from .rewriting.tail_pieces import pieces
 
 HINT = "pragma_loop_partition_hint"
 """The attribute of a loop that asks for it."""
@@ -50,30 +53,66 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     """Replace `loop` by its parts, and return them; by itself if no guard asks for more."""
     extent = loop.trip_count
     asked = loop.attributes.pop(HINT, None) is not None
-    if loop.kind.data == "parallel" or (loop.kind.data == "vectorized" and not asked) or extent < 2:
+    parallel = loop.kind.data == "parallel"
+    if (parallel and loop.is_known) or (loop.kind.data == "vectorized" and not asked) or below(extent, 2):
         return [loop]
-    begin, end = 0, extent
-    for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: (0, extent - 1)}):
-        # A guard that would leave nothing free of it stays where it is.
-        if max(begin, first) < min(end, last):
-            begin, end = max(begin, first), min(end, last)
-    if (begin, end) == (0, extent):
+    begin: Size = 0
+    end = extent
+    for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: loop.bounds}):
+        # A guard that would leave nothing free of it, or of which only a call knows that, stays where it is.
+        start, stop = _common((begin, end), (first, last))
+        if start is not None and stop is not None and not proves(start, ">=", stop):
+            begin, end = start, stop
+    if same(begin, 0) and same(end, extent):
         return [loop]
-    cuts = sorted({0, begin, end, extent})
-    parts = {a: subrange(loop, a, b, ranges) for a, b in pairwise(cuts)}
+    last = pieces(loop, ranges) if same(begin, 0) and not loop.is_known else None
+    if parallel:
+        if same(begin, 0):
+            _branch(loop, end, last)
+        return [loop]
+    cuts: list[Size] = [0, *([] if same(begin, 0) else [begin]), *([] if same(end, extent) else [end]), extent]
+    parts = [(a, subrange(loop, a, b, ranges)) for a, b in pairwise(cuts if last is None else cuts[:-1])]
+    parts += [(end, piece) for piece in last or ()]
     assert loop.parent is not None
-    loop.parent.insert_ops_before(list(parts.values()), loop)
-    record("Partition", loop, f"no guard in iterations {begin} to {end - 1} of {extent}", list(parts.values()))
+    loops = [part for _, part in parts]
+    loop.parent.insert_ops_before(loops, loop)
+    record("Partition", loop, f"no guard in iterations {begin} to {end - 1} of {extent}", loops)
     loop.detach()
     loop.erase()
     if not asked:
-        return list(parts.values())
+        return loops
     found: list[ForOp] = []
-    for first, part in parts.items():
-        if first != begin:
+    for first, part in parts:
+        if not same(first, begin):
             part.attributes[HINT] = IntegerAttr(1, i64)
-        found += [part] if first == begin else _partition(part, ranges)
+        found += [part] if same(first, begin) else _partition(part, ranges)
     return found
+
+
+def _branch(loop: ForOp, end: Size, last: Sequence[ForOp] | None) -> None:
+    """Let the iterations of a loop from `end` on, where a guard may stop what they do, have code of their own.
+
+    last: what they do, if not a copy of the others.
+    """
+    guard = affine_map(1, (AffineDimExpr(0) * -1 + lifted(end - 1),))
+    branch = IfOp.make(guard, [loop.var], likely=True, orelse=True)
+    branch.location = loop.location
+    assert branch.orelse is not None
+    values: dict[SSAValue, SSAValue] = {}
+    branch.orelse.block.add_ops([op.clone(values) for op in loop.block.ops] if last is None else last)
+    for op in list(loop.block.ops):
+        op.detach()
+        branch.block.add_op(op)
+    loop.block.add_op(branch)
+    record("Partition", loop, f"no guard in iterations 0 to {end - 1} of {loop.trip_count}", [branch], gone=False)
+
+
+def _common(a: Range, b: Range) -> tuple[Size | None, Size | None]:
+    """The start and the stop of what two ranges have in common; None where only a call knows it."""
+    (begin, end), (first, last) = a, b
+    start = begin if proves(first, "<=", begin) else first if proves(first, ">=", begin) else None
+    stop = end if proves(last, ">=", end) else last if proves(last, "<=", end) else None
+    return start, stop
 
 
 def _doubtless(block: Block, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
@@ -93,11 +132,15 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
     low, high = seen.ranges[position]
     for expr in seen.guard:
         form = linear(expr, seen.ranges)
-        if not (factor := form.coefficient(position)):
+        factor = form.coefficient(position)
+        if not isinstance(factor, int) or not factor:
             continue
         # factor * var + rest >= 0 for the least rest
         rest, _ = linear_bounds(form.plus(Linear(((AffineDimExpr(position), -factor),), 0)), seen.ranges)
-        yield (max(low, -(rest // factor)), high + 1) if factor > 0 else (low, min(high, rest // -factor) + 1)
+        within = (-(rest // factor), high + 1) if factor > 0 else (low, rest // -factor + 1)
+        start, stop = _common((low, high + 1), within)
+        if start is not None and stop is not None:
+            yield start, stop
 
 
 @dataclass(frozen=True)
@@ -112,6 +155,10 @@ class TirLoopPartitionPass(ModulePass):
     variable, is left alone. Outer loops come first, so that inner ones are only split where the guard is still in
     doubt.
     Locations: copies keep those of what they copy.
+
+    How often a loop of open sizes runs only a call says. A parallel one of them stays one loop, with a branch inside
+    for the iterations in which a guard may stop what they do. Of a loop over tiles that are unrolled the last one is
+    done in smaller tiles.
 
     Kernels without uneven splits (`tir.if likely`) stay as they are, as guards of loads are seldom worth the code: a
     loop whose attribute `pragma_loop_partition_hint` says that they are has its kernel taken apart, too.

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from ...dialects.kernel_sizes import affine_map
 from ...dialects.tir import IfOp, IndexOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.rewrite import rewrite
@@ -28,7 +29,7 @@ class OpenInit(RewritePattern):
         reduced: list[AffineExpr] = [
             expr * -1 for kind, expr in zip(block.kinds, block.map.data.results, strict=True) if kind.data == "reduce"
         ]
-        branch = IfOp.make(AffineMap(len(block.indices), 0, tuple(reduced)), block.indices)
+        branch = IfOp.make(affine_map(len(block.indices), tuple(reduced)), block.indices)
         branch.block.add_ops(_taken(op.block))
         rewriter.replace(op, [branch], [])
 
@@ -44,7 +45,7 @@ class OpenBlock(RewritePattern):
         count = len(op.indices)
         opened: list[Operation] = []
         for argument, expr in zip(op.block.args, op.map.data.results, strict=True):
-            value = IndexOp.make(AffineMap(count, 0, (expr,)), op.indices)
+            value = IndexOp.make(affine_map(count, (expr,)), op.indices)
             value.result.name_hint = argument.name_hint
             argument.replace_all_uses_with(value.result)
             opened.append(value)

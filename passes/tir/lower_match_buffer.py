@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import flatten, linear
+from ...dialects.kernel_sizes import affine_map, known
+from ...dialects.sizes import Size
 from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Reader, Touch, Writer
 from ...dialects.tir.lanes import lanes
@@ -39,7 +42,7 @@ def _point(view: DeclBufferOp, start: list[AffineExpr], inside: list[AffineExpr]
         flat = flat + expr * stride.data
     # As a sum, so that a division finds whole multiples in it.
     dims = max((dim + 1 for dim in flat.used_dims()), default=0)
-    return _unflatten(linear(flat, (UNBOUNDED,) * dims).expr, source.get_shape())
+    return _unflatten(linear(flat, (UNBOUNDED,) * dims).expr, _numbers(source.get_shape()))
 
 
 def _shifted(expr: AffineExpr, by: int, dims: int) -> AffineExpr:
@@ -62,9 +65,9 @@ def _through(op: Touch | DeclBufferOp, view: DeclBufferOp) -> None:
     total = count + len(outer)
     start = [_shifted(expr, count, len(outer)) for expr in view.map.data.results]
     point = _point(view, start, list(op.map.data.results))
-    op.properties["map"] = AffineMapAttr(AffineMap(total, 0, tuple(point)))
+    op.properties["map"] = AffineMapAttr(affine_map(total, tuple(point)))
     if isinstance(op, LoadOp) and op.guard is not None:
-        op.properties["guard"] = AffineMapAttr(AffineMap(total, 0, op.guard.data.results))
+        op.properties["guard"] = AffineMapAttr(affine_map(total, op.guard.data.results))
     if isinstance(op, Reader | Writer):
         _stride(op, view)
     if isinstance(op, DeclBufferOp):
@@ -90,7 +93,7 @@ def _strides(op: DeclBufferOp, view: DeclBufferOp) -> None:
 
 
 def _tail(view: DeclBufferOp) -> tuple[int, ...]:
-    strides = buffer_of(view.buffer).strides
+    strides = _numbers(buffer_of(view.buffer).strides)
     return strides[len(strides) - len(view.result.type.shape) :]
 
 
@@ -98,6 +101,11 @@ def run(func: PrimFuncOp) -> None:
     """Resolve the views of one kernel, in place; a view of a view comes after its source, so in order."""
     for view in [op for op in func.walk() if isinstance(op, DeclBufferOp)]:
         _resolve(view)
+
+
+def _numbers(sizes: Sequence[Size]) -> tuple[int, ...]:
+    """Sizes that must be known; raises UndecidedSize where they are not."""
+    return tuple(map(known, sizes))
 
 
 @dataclass(frozen=True)

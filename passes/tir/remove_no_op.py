@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.sizes import same
 from ...dialects.tir import DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, prim_funcs
 from ...provenance.dce import eliminate_dead_code
 from .analysis.effects import writes
@@ -20,7 +21,7 @@ def run(func: PrimFuncOp) -> None:
     """Remove what has no effect from one kernel, in place."""
     for op in list(func.walk()):
         match op:
-            case ForOp() if not op.trip_count and func.is_ancestor(op):
+            case ForOp() if same(op.trip_count, 0) and func.is_ancestor(op):
                 drop(op, "NoOp", "a loop of extent 0")
             case StoreOp() if func.is_ancestor(op) and _changes_nothing(op):
                 drop(op, "NoOp", "stores what is there")

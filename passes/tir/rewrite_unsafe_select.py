@@ -10,11 +10,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, VectorType, i64
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
-from ...dialects.affine import bounds
+from ...dialects.affine import below, bounds
+from ...dialects.kernel_sizes import affine_map, at_least, negative
 from ...dialects.tir import CallExternOp, IndexOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir import lanes as tir_lanes
 from ...dialects.tir.index_maps import Ranges, Writer, blocks_of, flat_index, simplify_maps, view
@@ -103,7 +104,7 @@ def _is_unsafe(op: Operation, ranges: Ranges) -> bool:
         type_ = buffer_of(op.buffer)
         # Any element of the buffer may be read, if not used.
         low, high = bounds(flat_index(seen.map, type_.strides), simplified.ranges)
-        return (low < 0 or high >= type_.size) and not simplified.never
+        return not (at_least(low, 0) and below(high, type_.size)) and not simplified.never
     return isinstance(op, DIVISIONS) and _may_be_zero(op.operands[1], ranges)
 
 
@@ -114,7 +115,7 @@ def _may_be_zero(value: SSAValue, ranges: Ranges) -> bool:
         case IndexOp() as op:
             seen = view(op, ranges)
             low, high = bounds(seen.map[0], seen.ranges)
-            return low <= 0 <= high
+            return not (at_least(low, 1) or negative(high))
         case _:
             return True
 
@@ -148,8 +149,8 @@ def _guard(load: LoadOp, chosen: SSAValue, *, taken: bool) -> None:
     dim = AffineDimExpr(count)
     guard = (*(load.guard.data.results if load.guard is not None else ()), dim + -1 if taken else dim * -1)
     load.operands = [*load.operands, chosen]
-    load.properties["map"] = AffineMapAttr(AffineMap(count + 1, 0, load.map.data.results))
-    load.properties["guard"] = AffineMapAttr(AffineMap(count + 1, 0, guard))
+    load.properties["map"] = AffineMapAttr(affine_map(count + 1, load.map.data.results))
+    load.properties["guard"] = AffineMapAttr(affine_map(count + 1, guard))
     if load.otherwise is None:
         load.properties["otherwise"] = zero(load.result.type)
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.sizes import same
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Mapped, Ranges, blocks_of, simplify_maps, update, view
 from .analysis.comparisons import decided
@@ -47,12 +48,12 @@ def _block(block: Block, ranges: Ranges, keep: bool) -> None:
 
 def _for(op: ForOp, ranges: Ranges, keep: bool) -> None:
     extent = op.trip_count
-    if extent == 0:
+    if same(extent, 0):
         drop(op, "EmptyLoop", "a loop of extent 0")
         return
-    ranges[op.var] = (0, extent - 1)
+    ranges[op.var] = op.bounds
     _block(op.block, ranges, keep)
-    if extent == 1 and not keep:
+    if same(extent, 1) and not keep:
         replace_var(op, 0)
         moved = inline_before(op.block, op)
         record("UnitLoop", op, "a loop of extent 1", moved)

@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +24,8 @@ from .rewriting.ops import record
 def run(func: PrimFuncOp) -> None:
     """Let the buffers of one kernel share memory, in place."""
     allocs = [op for op in func.walk() if isinstance(op, AllocOp)]
-    allocs = [op for op in allocs if not op.attributes and op.result.first_use is not None]
+    # How large a buffer of open sizes is, and so what fits in it, only a call says.
+    allocs = [op for op in allocs if not op.attributes and op.result.first_use is not None and op.result.type.is_static]
     if len(allocs) < 2:
         return
     order, last = _number(func)
@@ -66,7 +68,7 @@ class _Slot:
 
     def add(self, buffer: _Buffer) -> None:
         self.buffers.append(buffer)
-        self.size = max(self.size, buffer.type.size)
+        self.size = max(self.size, cast(int, buffer.type.size))
 
 
 def _number(func: PrimFuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
@@ -123,7 +125,7 @@ def _assigned(buffers: Sequence[_Buffer], ranges: Ranges) -> list[_Slot]:
             end, number = heappop(busy)
             if end == slots[number].buffers[-1].end:
                 insort(free.setdefault(_elements(slots[number].buffers[0]), []), (slots[number].size, number))
-        size, mine = buffer.type.size, free.setdefault(_elements(buffer), [])
+        size, mine = cast(int, buffer.type.size), free.setdefault(_elements(buffer), [])
         fitting = [mine[place] for place in {bisect_left(mine, (size, 0)), len(mine) - 1} if 0 <= place < len(mine)]
         for number in ending.get(buffer.first, ()):
             if _may_take_over(slots[number], buffer, ranges):

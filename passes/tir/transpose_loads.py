@@ -10,10 +10,11 @@ from xdsl.context import Context
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, LocationAttr, ModuleOp, VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import bounds, linear
+from ...dialects.affine import below, bounds, linear
+from ...dialects.kernel_sizes import affine_map, known
+from ...dialects.sizes import same
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, index_ranges, prim_funcs
 from ...dialects.tir.index_maps import Ranges, Reader, Writer, flat_index, view
 from ...dialects.tir.masked import MaskedLoadOp, MaskOp
@@ -54,7 +55,7 @@ def _block(block: Block, ranges: Ranges, most: int) -> bool:
 def _readers(loop: ForOp, ranges: Ranges, most: int) -> list[int]:
     """The places, from the end, of the loads in a loop that neighbouring iterations can do together."""
     ops = list(loop.block.ops)
-    if loop.trip_count < _SIDE or any(op.regions for op in ops):
+    if not loop.is_known or not loop.is_run(_SIDE) or any(op.regions for op in ops):
         return []
     written = {op.buffer for op in ops if isinstance(op, Writer)}
     return [
@@ -76,7 +77,8 @@ def _across(op: Reader, var: SSAValue, ranges: Ranges, most: int) -> bool:
     if _lanes_read(op) is None or _lane_dim(op) is None or var not in seen.values:
         return False
     flat = linear(flat_index(seen.map, type_.strides), seen.ranges)
-    return flat.coefficient(seen.values.index(var)) == 1
+    step = flat.coefficient(seen.values.index(var))
+    return step is not None and same(step, 1)
 
 
 def _lane_dim(op: Reader) -> int | None:
@@ -87,7 +89,9 @@ def _lane_dim(op: Reader) -> int | None:
     for dim, (expr, stride, extent) in enumerate(
         zip(op.map.data.results, type_.strides, type_.get_shape(), strict=True)
     ):
-        if op.step % stride == 0 and bounds(expr, ranges)[1] + op.step // stride * (inside - 1) < extent:
+        if not isinstance(stride, int) or op.step % stride:
+            continue
+        if below(bounds(expr, ranges)[1] + op.step // stride * (inside - 1), extent):
             return dim
     return None
 
@@ -107,7 +111,7 @@ def _lanes_read(op: Reader) -> int | None:
     if isinstance(op, LoadOp):
         return width
     mask = op.mask.owner
-    if not isinstance(mask, MaskOp) or len(mask.indices) or mask.by_lane != (-1,):
+    if not isinstance(mask, MaskOp) or len(mask.indices) or mask.by_lane != (-1,) or mask.map.data.num_symbols:
         return None
     (last,) = mask.map.data.eval([], [])
     return min(width, last + 1) if last >= 0 else None
@@ -116,6 +120,7 @@ def _lanes_read(op: Reader) -> int | None:
 def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
     """Replace a loop by one whose iterations do 4 of its, and by one of the iterations that are left."""
     extent = loop.trip_count
+    assert isinstance(extent, int)
     whole = extent // _SIDE * _SIDE
     parts = [strided(loop, _SIDE, first, whole, ranges) for first in range(_SIDE)]
     outer, *others = parts
@@ -163,12 +168,12 @@ def _columns(op: Reader) -> list[SSAValue]:
     dim, inside = _lane_dim(op), _lanes_read(op)
     assert dim is not None
     assert inside is not None
-    start, apart = op.map.data.results, op.step // buffer_of(op.buffer).strides[dim]
+    start, apart = op.map.data.results, op.step // known(buffer_of(op.buffer).strides[dim])
     rows: list[SSAValue] = []
     for lane in range(width):
         if lane < inside:
             place = (*start[:dim], start[dim] + lane * apart, *start[dim + 1 :])
-            map_ = AffineMap(op.map.data.num_dims, 0, place)
+            map_ = affine_map(op.map.data.num_dims, place)
             rows.append(put(LoadOp.make(op.buffer, map_, op.indices, type=row_type)))
         else:
             rows.append(put(constant(_number(op), row_type, location)))

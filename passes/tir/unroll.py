@@ -53,7 +53,7 @@ def _bounded(block: Block) -> int:
     for op in block.ops:
         size = 1 + sum(_bounded(inner) for region in op.regions for inner in region.blocks)
         if isinstance(op, ForOp) and op.kind.data == "unrolled":
-            if size * op.trip_count > MOST_OPS:
+            if not isinstance(op.trip_count, int) or size * op.trip_count > MOST_OPS:
                 op.properties["kind"] = _SERIAL
                 record("StaysRolled", op, f"{op.trip_count} iterations of {size} ops are too much code", gone=False)
             else:
@@ -108,8 +108,12 @@ def _loop(loop: ForOp, ranges: Ranges, limits: Limits) -> _Size:
         bool(_number(explicit, 1)) if explicit is not None else limits.explicit_unroll,
     )
     extent = loop.trip_count
-    ranges[loop.var] = (0, max(0, extent - 1))
+    ranges[loop.var] = loop.bounds
     size = _block(loop.block, ranges, limits)
+    if not isinstance(extent, int):
+        # How often it runs only a call says.
+        loop.properties["kind"] = _SERIAL if loop.kind.data == "unrolled" else loop.kind
+        return size._replace(loops=size.loops + 1)
     small = extent * max(1, size.steps) <= limits.auto_max_step or extent <= limits.auto_max_extent
     automatic = loop.kind.data == "serial" and not size.loops and size.unrolled <= limits.auto_max_depth and small
     if not automatic and loop.kind.data != "unrolled":
@@ -127,6 +131,7 @@ def write_out(loop: ForOp, ranges: Ranges) -> None:
     block = loop.parent
     assert block is not None
     copies: list[Operation] = []
+    assert isinstance(loop.trip_count, int)
     for step in range(loop.trip_count):
         values: dict[SSAValue, SSAValue] = {}
         for op in loop.block.ops:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, ModuleOp, StringAttr, i64
@@ -11,7 +12,9 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import substitute
+from ...dialects.affine import below, hull, substitute
+from ...dialects.kernel_sizes import at_least
+from ...dialects.sizes import ceil_div, proves, same
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, simplify_maps, view
 from ...provenance.span import fuse
@@ -31,7 +34,7 @@ def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
     Says whether loops of one iteration are left.
     """
     _block(func.block, {}, {}, machine.vector_bytes)
-    return any(isinstance(op, ForOp) and op.trip_count == 1 for op in func.walk())
+    return any(isinstance(op, ForOp) and same(op.trip_count, 1) for op in func.walk())
 
 
 def serialize(func: PrimFuncOp) -> None:
@@ -76,7 +79,7 @@ def _shrink(loop: ForOp, ranges: Ranges) -> None:
         return
     simplified = simplify_maps((), seen.guard, seen.ranges)
     used = simplified.ranges[seen.values.index(loop.var)][1] + 1
-    if not simplified.never and used < loop.trip_count:
+    if not simplified.never and isinstance(used, int) and below(used, loop.trip_count):
         record("Shrink", loop, f"nothing happens in iterations {used} to {loop.trip_count - 1}", gone=False)
         loop.properties["extent"] = IntegerAttr(used, i64)
         ranges[loop.var] = (0, used - 1)
@@ -86,9 +89,9 @@ def _loop(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> None:
     _shrink(loop, ranges)
     parts = [loop]
     try:
-        if not is_width(loop.trip_count, register):
+        if not loop.is_known or not is_width(cast(int, loop.trip_count), register):
             parts = _strip_mined(loop, ranges, register)
-        plans = [(one, Lanes(one, ranges, _width(one))) for one in _innermost(parts, ranges)]
+        plans = [(one, Lanes(one, ranges, _width(one, register))) for one in _innermost(parts, ranges)]
     except Obstacle as obstacle:
         for one in parts:
             if one is not loop:
@@ -111,38 +114,49 @@ def _open(loop: ForOp, lanes: Lanes, copies: Copies) -> None:
     VectorizedBody(loop, lanes, copies).run()
     moved = inline_before(loop.block, loop)
     iterations = loop.trip_count
-    used = f", {iterations} of them in use" if iterations < lanes.width else ""
+    used = "" if at_least(iterations, lanes.width) else f", {iterations} of them in use"
     record("Vectorize", loop, f"{lanes.width} lanes{used}", moved)
     loop.detach()
     loop.erase()
 
 
-def _width(loop: ForOp) -> int:
-    """The lanes of a loop: as many as it has iterations, or the next power of two."""
-    return 1 << (loop.trip_count - 1).bit_length()
+def _width(loop: ForOp, register: int) -> int:
+    """The lanes of a loop: as many as it has iterations, or may have, or the next power of two."""
+    most = hull((0, loop.trip_count))[1]
+    return min(register, 1 << (most - 1).bit_length())
 
 
 def _strip_mined(loop: ForOp, ranges: Ranges, register: int) -> list[ForOp]:
     """A loop of any extent as a loop around one of as many lanes as a register holds, and one of fewer passes."""
     extent = loop.trip_count
+    many = not below(extent, 2)
     stores = (op for op in loop.walk() if isinstance(op, StoreOp))
     sizes = [element_bytes(buffer_of(op.buffer).element_type) for op in stores]
-    if extent < 2 or not sizes:
-        raise Obstacle("it stores nothing" if extent > 1 else f"its extent is {extent}")
+    if not many or not sizes:
+        raise Obstacle("it stores nothing" if many else f"its extent is {extent}")
     if (width := register // max(sizes)) < 2:
         raise Obstacle("a register holds no two of its elements")
     whole = extent // width * width
     found: list[ForOp] = []
-    if whole:
+    if not same(whole, 0):
         full = subrange(loop, 0, whole, ranges)
-        if whole > width:
+        if not below(whole, width + 1):
             found.append(strip_mine(full, width, ranges))
             full.erase()
         else:
             found.append(full)
-    if extent > whole:
-        found.append(subrange(loop, whole, extent, ranges))
+    if not proves(extent, "<=", whole):
+        rest = subrange(loop, whole, extent, ranges)
+        found.append(rest if rest.is_known else _if_any(rest, width))
     return found
+
+
+def _if_any(rest: ForOp, width: int) -> ForOp:
+    """A loop of one pass, or of none, around one of fewer passes than a vector has lanes, or of none."""
+    outer = ForOp.make(ceil_div(rest.trip_count, width))
+    outer.location, outer.var.location = rest.location, rest.var.location
+    outer.block.add_op(rest)
+    return outer
 
 
 def _innermost(parts: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
@@ -153,7 +167,7 @@ def _innermost(parts: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
                 ranges[op.var] = op.bounds
         inner = one.block.first_op if one.kind.data != "vectorized" else one
         assert isinstance(inner, ForOp)
-        if inner.trip_count > 1:
+        if not below(inner.trip_count, 2):
             yield inner
         else:
             inner.properties["kind"] = _SERIAL
@@ -164,7 +178,9 @@ def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> bo
 
     False, and nothing is done, where no branch does, or more is in the way.
     """
-    if not is_width(loop.trip_count, register) or not (found := conditions(loop, ranges)):
+    if not loop.is_known or not is_width(cast(int, loop.trip_count), register):
+        return False
+    if not (found := conditions(loop, ranges)):
         return False
     if (guard := _in_all_lanes(loop, list(found.values()), ranges)) is None:
         return False
@@ -180,7 +196,7 @@ def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> bo
         branch.detach()
         branch.erase()
     try:
-        lanes = Lanes(full, ranges, full.trip_count)
+        lanes = Lanes(full, ranges, cast(int, full.trip_count))
     except Obstacle:
         full.erase()
         return False
@@ -197,7 +213,7 @@ def _in_all_lanes(loop: ForOp, found: Sequence[Condition], ranges: Ranges) -> tu
     for condition in found:
         dims = [AffineDimExpr(values.index(value)) for value in condition.values]
         for first, step in zip(condition.first, condition.steps, strict=True):
-            exprs.append(substitute(first, dims) + min(0, step * (loop.trip_count - 1)))
+            exprs.append(substitute(first, dims) + min(0, step * (cast(int, loop.trip_count) - 1)))
     simplified = simplify_maps((), tuple(exprs), tuple(ranges.get(value, UNBOUNDED) for value in values))
     if simplified.never or simplified.guard is None:
         return None

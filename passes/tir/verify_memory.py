@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.affine import below
 from ...dialects.tir import (
     AllocOp,
     ForOp,
@@ -70,9 +71,9 @@ class _Check:
             if isinstance(op, AllocOp):
                 self.definition(op)
             for inner, known in blocks_of(op, ranges):
-                if not isinstance(op, ForOp) or op.trip_count:
+                if not isinstance(op, ForOp) or op.is_run():
                     self.block(inner, known)
-            if isinstance(op, ForOp) and op.kind.data == "parallel" and op.trip_count > 1:
+            if isinstance(op, ForOp) and op.kind.data == "parallel" and not below(op.trip_count, 2):
                 self.races(op, ranges)
 
     def definition(self, alloc: AllocOp) -> None:
@@ -110,8 +111,8 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
     def accesses(block: Block) -> Iterator[Access]:
         for op in block.ops:
             match op:
-                case ForOp() if op.trip_count:
-                    ranges[op.var] = (0, op.trip_count - 1)
+                case ForOp() if op.is_run():
+                    ranges[op.var] = op.bounds
                     yield from accesses(op.block)
                 case StoreOp():
                     yield op

@@ -13,13 +13,17 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.size_ranges import ranges_of, symbols_in
+from whence.dialects.sizes import known_ranges
 from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.external.kernel import ExternalKernel
 from whence.lowering.external.registry import external_codegen
 from whence.lowering.kernel.draft import draft_kernel
 from whence.lowering.kernel.key import code_key, kernel_key
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.sizes import is_sized, with_kernel_sizes
 from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
@@ -28,6 +32,7 @@ from whence.passes.functions import COMPILER, text_of
 from whence.passes.pipelines import partition_pipeline, relay_pipeline, run_passes
 from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
+from whence.planning.assemble_sized import assemble_sized
 from whence.planning.main_program import main_program
 from whence.planning.pools import Pools
 from whence.planning.usmp import PoolInfo
@@ -41,6 +46,9 @@ from whence.support.garbage import fewer_collections
 
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""
+
+_ALTERED = 3
+"""The opt level from which on layouts are altered (relay-alter-op-layout)."""
 
 
 def _silent(what: str, done: int, total: int) -> None:
@@ -65,11 +73,12 @@ def build(
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     workspace_memory_pools: where intermediate tensors and workspaces may lie.
     external: the compilers that take what they can before, the first one first.
-    desired_layouts: of operators, as the pass `relay-convert-layout` has them.
+    desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
+    on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
-    with fewer_collections():
+    with fewer_collections(), known_ranges(ranges_of(_main(module))):
         snapshots = [Snapshot("relay", module.clone())]
         if audit:
             check_input(module)
@@ -78,7 +87,7 @@ def build(
         main = _main(module)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         shared = _partition_passes(external, opt_level)
-        passes = relay_pipeline(opt_level, target.hardware, desired_layouts)
+        passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
 
         def count(*_: object) -> None:
@@ -95,8 +104,13 @@ def build(
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
-        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
-        native = _compile_main(main_program(assembly), target, cache)
+        if symbols_in(main):
+            sized = assemble_sized(module, kernels, kernel_of, inputs, outputs)
+            assembly, program = sized.assembly, main_program(sized.assembly, sized.formulas)
+        else:
+            assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+            program = main_program(assembly)
+        native = _compile_main(program, target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
 
 
@@ -112,6 +126,18 @@ def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePa
     for name in external:
         external_codegen(name)
     return partition_pipeline(opt_level, external) if external else ()
+
+
+def _layouts(module: ModuleOp, opt_level: int) -> str:
+    """The layouts that operators of a module come to by themselves."""
+    if opt_level < _ALTERED:
+        return ""
+    last = {
+        op.name.removeprefix("relay.")
+        for op in module.walk()
+        if isinstance(op, Conv2D) and op.data_layout.data == "NHWC"
+    }
+    return ";".join(f"{name}:NCHW" for name in sorted(last & {"nn.conv2d", "qnn.conv2d"}))
 
 
 def _main(module: ModuleOp) -> FuncOp:
@@ -179,7 +205,7 @@ def _kernel(
         draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):
         # Once more, for an error that names layers instead of slots.
-        draft_kernel(original, target, key)
+        draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)
         raise
 
     def finish() -> Kernel:

@@ -115,17 +115,6 @@ class Executable:
 
         return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
 
-    def compare(
-        self,
-        inputs: Mapping[str, Array],
-        reference: Mapping[str, Array],
-        tensors: Mapping[str, Sequence[str]] | None = None,
-    ) -> Comparison:
-        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
-        from whence.explorer.compare import compare
-
-        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
-
     def export_library(self, path: str | PathLike[str]) -> None:
         """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all.
 
@@ -136,6 +125,17 @@ class Executable:
         from whence.exporting import export_artifact
 
         export_artifact(self.artifact, None, None, Path(path))
+
+    def compare(
+        self,
+        inputs: Mapping[str, Array],
+        reference: Mapping[str, Array],
+        tensors: Mapping[str, Sequence[str]] | None = None,
+    ) -> Comparison:
+        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
+        from whence.explorer.compare import compare
+
+        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.

@@ -1,16 +1,19 @@
-"""Functions on numpy arrays: compiled kernels, of one size, or of sizes that a call's arrays say."""
+"""Functions on numpy arrays: compiled kernels."""
 
 from __future__ import annotations
 
 import ctypes
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.kernel_sizes import is_derived
+from whence.dialects.size_text import parse_size
+from whence.dialects.sizes import evaluate
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
 from whence.lowering.kernel.printing import print_with_lines
@@ -32,14 +35,8 @@ from whence.runtime.library import GraphFunction, Library
 from whence.runtime.packed import PackedFunctions
 from whence.runtime.program import PARALLEL_FOR
 from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
-from whence.support.dtypes import Array, is_float, python_number
+from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
-from whence.te.language.expr import Expr, Var
-from whence.te.language.scalars import extent_value
-from whence.te.language.tensor import Tensor as TeTensor
-
-SPECIALIZATIONS = 16
-"""The sizes that a function of open sizes keeps machine code for; the one not called for longest goes first."""
 
 
 class Function:
@@ -56,18 +53,22 @@ class Function:
         calls: Sequence[ExternOp] = (),
         order: Sequence[int] | None = None,
     ):
-        """func: loops as they are written, consumed here; calls: the packed calls in them.
+        """func: loops as they are written, consumed here, of known sizes or not; calls: the packed calls in them.
 
         order: where among a call's arguments each of the kernel's is, when they are not in its order.
         """
         self.name = symbol = func.sym_name.data
         arguments = func.block.args
-        specs = [(buffer_of(a).get_shape(), numpy_dtype(buffer_of(a).element_type)) for a in arguments]
+        self._shapes = [buffer_of(a).get_shape() for a in arguments]
+        self._dtypes = [numpy_dtype(buffer_of(a).element_type) for a in arguments]
+        names = func.size_names
+        self.sizes = tuple(name for name in names if not is_derived(name))
+        self._derived = {f"s{number}": parse_size(name) for number, name in enumerate(names) if is_derived(name)}
         self._names = [(argument.name_hint or f"p{i}", argument.location) for i, argument in enumerate(arguments)]
         self._order = None if order is None or list(order) == sorted(order) else list(order)
-        inputs = len(specs) - func.outputs.value.data
-        self._inputs, self._specs = specs[:inputs], specs
-        self._arguments = Arguments(self._inputs, specs[inputs:])
+        self._count = len(arguments) - func.outputs.value.data
+        if not self.sizes:
+            self._fix(())
         run_tir_passes(func, target.hardware)
         self.tir, lines = print_with_lines(func)
         low = convert(func, lines)
@@ -85,11 +86,27 @@ class Function:
         }
         check_symbols(func, imports)
         self._code = link([native.object], [symbol], imports)
-        count = len(specs) + 2
-        self._call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self._code[symbol])
+        kinds = [*[ctypes.c_void_p] * len(arguments), *[ctypes.c_int64] * len(self.sizes), *[ctypes.c_void_p] * 2]
+        self._call: Any = ctypes.CFUNCTYPE(None, *kinds)(self._code[symbol])
         self._workspace = aligned_empty((low.workspace,), np.uint8)
         self._scratch = address(self._workspace)
         self._pool = thread_pool(threads)
+
+    def _fix(self, values: tuple[int, ...]) -> None:
+        """Take arrays of the shapes that these sizes give from now on."""
+        by_name = {f"s{number}": value for number, value in enumerate(values)}
+        for name, size in self._derived.items():
+            by_name[name] = evaluate(size, by_name)
+        shapes = [tuple([evaluate(extent, by_name) for extent in shape]) for shape in self._shapes]
+        specs = list(zip(shapes, self._dtypes, strict=True))
+        self._values, self._specs, self._inputs = values, specs, specs[: self._count]
+        self._arguments = Arguments(self._inputs, specs[self._count :])
+
+    def at(self, values: tuple[int, ...]) -> Function:
+        """This function for arrays of the shapes that its sizes, in order, give; the code is the same."""
+        fixed = copy(self)
+        fixed._fix(values)
+        return fixed
 
     def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
         count = len(self._inputs)
@@ -107,6 +124,8 @@ class Function:
         """This function alone, to run a graph with; raises PipelineError unless inputs come before outputs."""
         if self._order is not None:
             raise PipelineError(f"function '{self.name}': expected inputs before outputs, to be called by a graph")
+        if self.sizes:
+            raise PipelineError(f"function '{self.name}': expected known sizes, to be called by a graph")
         function = GraphFunction(self._code[self.name], self._workspace.nbytes)
         return Library({self.name: function}, self._pool, self, self._after)
 
@@ -117,13 +136,14 @@ class Function:
         self._bounds.check(node, self._site)
 
     def __repr__(self) -> str:
-        arguments = ", ".join(
-            f"{name}: {_spelled(*spec)}" for (name, _), spec in zip(self._names, self._specs, strict=True)
-        )
-        return f"Function({self.name}({arguments}), {len(self._specs) - len(self._inputs)} outputs)"
+        kinds = zip(self._names, self._shapes, self._dtypes, strict=True)
+        arguments = [f"{name}: {spelled(shape, dtype)}" for (name, _), shape, dtype in kinds]
+        sizes = [f"s{number}: {name}" for number, name in enumerate(self.sizes)]
+        outputs = len(self._shapes) - self._count
+        return f"Function({self.name}({', '.join([*arguments, *sizes])}), {outputs} outputs)"
 
     def _run(self, addresses: Sequence[int]) -> None:
-        self._call(*addresses, self._scratch, self._pool.handle or None)
+        self._call(*addresses, *self._values, self._scratch, self._pool.handle or None)
         self._after(self.name)
 
     def _in_place(self, arrays: Sequence[Array]) -> Any:
@@ -163,7 +183,7 @@ class Function:
             self._fail(position, type(value).__name__)
         array = np.asarray(cast(Array, value))
         if array.shape != shape or array.dtype != dtype:
-            self._fail(position, _spelled(array.shape, array.dtype))
+            self._fail(position, spelled(array.shape, array.dtype))
         return array
 
     def _fail(self, position: int, found: str) -> None:
@@ -171,7 +191,7 @@ class Function:
         shape, dtype = self._specs[position]
         what = "input" if position < len(self._inputs) else "output"
         place = self._order[position] if self._order is not None else position
-        expected = f"{what} {place} '{name}' of {_spelled(shape, dtype)}"
+        expected = f"{what} {place} '{name}' of {spelled(shape, dtype)}"
         raise FrontendError(message(f"function '{self.name}'", expected, found, location))
 
     def _site(self, number: int) -> tuple[str, list[str]]:
@@ -179,119 +199,5 @@ class Function:
         return site.buffer, [f"layer '{layer}'" for layer in site.layers]
 
 
-def _spelled(shape: Sequence[object], dtype: object) -> str:
+def spelled(shape: Sequence[object], dtype: object) -> str:
     return f"{dtype}[{', '.join(map(str, shape))}]"
-
-
-class OpenFunction(Function):
-    """A kernel whose sizes are those of the arrays it is called with: machine code for each, made when first needed."""
-
-    def __init__(
-        self,
-        name: str,
-        parameters: Sequence[TeTensor | Var],
-        outputs: Sequence[TeTensor],
-        make: Callable[[Mapping[str, float]], Function],
-    ):
-        """parameters: of a call, in order, outputs and sizes among them; make: the function for some sizes."""
-        self.name = name
-        self._parameters = list(parameters)
-        self._written = set(outputs)
-        self._make = make
-        self._kernels: OrderedDict[tuple[tuple[str, float], ...], Function] = OrderedDict()
-
-    @property
-    def specializations(self) -> list[dict[str, float]]:
-        """The sizes that there is machine code for, the last one called for last."""
-        return [dict(sizes) for sizes in self._kernels]
-
-    def specialized(self, **sizes: float) -> Function:
-        """The function for these sizes."""
-        key = tuple(sorted(sizes.items()))
-        if key not in self._kernels:
-            self._kernels[key] = self._make(sizes)
-            if len(self._kernels) > SPECIALIZATIONS:
-                self._kernels.popitem(last=False)
-        self._kernels.move_to_end(key)
-        return self._kernels[key]
-
-    def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
-        parameters = self._parameters
-        if len(arrays) != len(parameters):
-            parameters = [one for one in parameters if one not in self._written]
-        if len(arrays) != len(parameters):
-            names = ", ".join(parameter.name for parameter in parameters)
-            raise FrontendError(
-                f"function '{self.name}': expected {len(parameters)} inputs ({names}), got {len(arrays)}"
-            )
-        found = self.specialized(**self._sizes(parameters, arrays))
-        return found(*(a for a, p in zip(arrays, parameters, strict=True) if isinstance(p, TeTensor)))
-
-    def __repr__(self) -> str:
-        arguments = ", ".join(
-            f"{one.name}: {_spelled(one.shape, one.dtype)}" if isinstance(one, TeTensor) else f"{one.name}: {one.dtype}"
-            for one in self._parameters
-        )
-        return f"OpenFunction({self.name}({arguments}), code for {len(self._kernels)} sizes)"
-
-    def _sizes(self, parameters: Sequence[TeTensor | Var], arrays: Sequence[Any]) -> dict[str, float]:
-        """The values of the variables; raises FrontendError when shapes do not fit each other."""
-        sizes: dict[str, float] = {}
-        said: dict[str, str] = {}
-        for position, (parameter, array) in enumerate(zip(parameters, arrays, strict=True)):
-            if isinstance(parameter, Var):
-                kinds = (int, float, np.number) if is_float(parameter.dtype) else (int, np.integer)
-                if isinstance(array, bool) or not isinstance(array, kinds):
-                    self._refuse(position, parameter, parameter.dtype, type(array).__name__)
-                sizes[parameter.name], said[parameter.name] = python_number(array), f"argument {position}"
-                continue
-            wanted = _spelled(parameter.shape, parameter.dtype)
-            if not isinstance(array, np.ndarray):
-                self._refuse(position, parameter, wanted, type(array).__name__)
-            array = cast(Array, array)
-            if array.ndim != parameter.ndim or str(array.dtype) != parameter.dtype:
-                self._refuse(position, parameter, wanted, _spelled(array.shape, array.dtype))
-            for extent, size in zip(parameter.shape, array.shape, strict=True):
-                if isinstance(extent, Var) and sizes.setdefault(extent.name, size) != size:
-                    before = f"{extent.name} = {sizes[extent.name]} as in {said[extent.name]}"
-                    found = f"{_spelled(array.shape, array.dtype)} with {extent.name} = {size}"
-                    self._refuse(position, parameter, f"{wanted}, {before}", found)
-                if isinstance(extent, Var):
-                    said.setdefault(extent.name, f"'{parameter.name}'")
-        for position, (parameter, array) in enumerate(zip(parameters, arrays, strict=True)):
-            if isinstance(parameter, TeTensor):
-                # Arithmetic of sizes; what it needs and no array says is missed when the kernel is made.
-                known = all(not isinstance(extent, Expr) or isinstance(extent, Var) for extent in parameter.shape)
-                shape = parameter.shape if known else tuple(extent_value(e, sizes) for e in parameter.shape)
-                numbers = [sizes[e.name] if isinstance(e, Var) else e for e in shape]
-                if numbers != list(array.shape):
-                    wanted = _spelled(parameter.shape, parameter.dtype)
-                    values = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-                    expected = f"{wanted}, {_spelled(numbers, parameter.dtype)} for {values or 'these sizes'}"
-                    self._refuse(position, parameter, expected, _spelled(array.shape, array.dtype))
-        return sizes
-
-    def _refuse(self, position: int, parameter: TeTensor | Var, expected: str, found: str) -> None:
-        location = parameter.op.location if isinstance(parameter, TeTensor) else None
-        expected = f"argument {position} '{parameter.name}' of {expected}"
-        raise FrontendError(message(f"function '{self.name}'", expected, found, location))
-
-    @property
-    def _last(self) -> Function:
-        if not self._kernels:
-            raise FrontendError(f"function '{self.name}': expected a call first: there is code for no size yet")
-        return next(reversed(self._kernels.values()))
-
-    # Of the sizes called for last.
-
-    @property
-    def tir(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._last.tir
-
-    @property
-    def llvm(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._last.llvm
-
-    @property
-    def assembly(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._last.assembly

@@ -13,16 +13,19 @@ from xdsl.dialects.vector import Vector
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import DTYPES
+from whence.dialects.kernel_sizes import kernel_size
+from whence.dialects.sizes import UndecidedSize
 from whence.dialects.te import packed_calls
 from whence.dialects.tir import BufferType, PrimFuncOp, Tir
-from whence.functions import Function, OpenFunction
+from whence.functions import Function
 from whence.located_parser import LocatedParser
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
+from whence.open_functions import OpenFunction
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
-from whence.te.language.scalars import extent_value
+from whence.te.language.scalars import Sizes, extent_value
 from whence.te.language.tensor import PlaceholderOp
 from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes
@@ -114,7 +117,7 @@ class _Signature:
         tensors = [one for one in self.parameters if isinstance(one, TeTensor)]
         return [tensors.index(tensor) for tensor, _ in (*self.inputs, *self.outputs)]
 
-    def arrange(self, func: PrimFuncOp, sizes: Mapping[str, float]) -> None:
+    def arrange(self, func: PrimFuncOp, sizes: Sizes) -> None:
         """Bring the arguments of a kernel of the schedule into this order."""
         block = func.block
         old = list(block.args)
@@ -134,12 +137,18 @@ class _Signature:
 
 
 def _loops(schedule: Schedule, signature: _Signature | None, name: str, sizes: Mapping[str, float]) -> PrimFuncOp:
-    """The loops of a schedule before all passes."""
-    schedule = with_sizes(schedule, sizes) if schedule.open is not None else schedule.snapshot()
+    """The loops of a schedule before all passes: of one whose sizes are open for those given, or for all."""
+    known = schedule.open
+    if known is None or (known.symbolic and not sizes):
+        schedule = schedule.snapshot()
+    else:
+        schedule = with_sizes(schedule, sizes)
     func = lower_schedule(schedule)
     func.sym_name = StringAttr(name)
     if signature is not None:
-        signature.arrange(func, sizes)
+        names = known.names if known is not None else ()
+        symbols = {each: kernel_size(number) for number, each in enumerate(names)}
+        signature.arrange(func, {**symbols, **sizes})
     return func
 
 
@@ -194,7 +203,14 @@ def _build(
     kept = schedule.copy()
     parameters = schedule.open.parameters if signature is None else signature.parameters
     outputs = schedule.open.outputs
-    return OpenFunction(symbol, parameters, outputs, lambda sizes: function(kept, sizes))
+    symbolic = None
+    if schedule.open.symbolic:
+        try:
+            symbolic = function(kept, {})
+        except UndecidedSize:
+            # Code that depends on a size is made for each one.
+            pass
+    return OpenFunction(symbol, parameters, outputs, lambda sizes: function(kept, sizes), symbolic)
 
 
 def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", threads: int | None = None) -> Function:

@@ -11,10 +11,11 @@ from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
-    AffineMap,
 )
 
 from ...dialects.affine import Linear, Range, bounds, linear, simplify, substitute
+from ...dialects.kernel_sizes import affine_map, known
+from ...dialects.sizes import same
 from ...support.dtypes import fail
 from ..language.expr import Axis, Expr, Extent, compare, convert
 from ..language.layouts import inverse_layout
@@ -66,7 +67,7 @@ def solve(indices: Sequence[AffineExpr], shape: Sequence[int], axes: Sequence[Ax
             if dim is None:
                 zero.append(form.expr - AffineDimExpr(i))
                 continue
-            factor = form.coefficient(dim) or 0
+            factor = known(form.coefficient(dim) or 0)
             others = Linear.of({atom: c for atom, c in form.terms if atom != AffineDimExpr(dim)}, form.constant)
             rest = (AffineDimExpr(i) - others.expr) * (1 if factor > 0 else -1)
             if abs(factor) > 1:
@@ -97,11 +98,11 @@ def _replaced(expr: AffineExpr, found: dict[int, AffineExpr], ranges: Sequence[R
 def _inverse(indices: Sequence[AffineExpr], rank: int, ranges: Sequence[Range]) -> dict[int, AffineExpr] | None:
     """The axes that a read uses where it is a layout of them: `A[i * 4 + j]`, `A[i floordiv 4, i mod 4]`."""
     used = sorted(set[int]().union(*(expr.used_dims() for expr in indices)))
-    if any(dim < rank or ranges[dim][0] for dim in used):
+    if any(dim < rank or not same(ranges[dim][0], 0) for dim in used):
         return None
     dims: list[AffineExpr] = [AffineDimExpr(used.index(dim) if dim in used else 0) for dim in range(len(ranges))]
-    layout = AffineMap(len(used), 0, tuple(substitute(expr, dims) for expr in indices))
-    inverse = inverse_layout(layout, [ranges[dim][1] + 1 for dim in used])
+    layout = affine_map(len(used), tuple(substitute(expr, dims) for expr in indices))
+    inverse = inverse_layout(layout, [known(ranges[dim][1] + 1) for dim in used])
     return None if inverse is None else dict(zip(used, inverse, strict=True))
 
 

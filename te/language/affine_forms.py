@@ -15,6 +15,7 @@ from xdsl.ir.affine import (
     AffineSet,
 )
 
+from ...dialects.kernel_sizes import at_least, size_of
 from ...support.errors import ScheduleError
 from .expr import Axis, Binary, Cast, Compare, Const, Expr, ExprLike, convert
 
@@ -38,10 +39,14 @@ def affine_binary(op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
             return a * constant
         case "mul" if isinstance(a, AffineConstantExpr):
             return b * a.value
+        case "mul" if not b.used_dims() or not a.used_dims():
+            return a * b
         case "floordiv" if constant is not None and constant > 0:
             return a // constant
         case "floormod" if constant is not None and constant > 0:
             return a % constant
+        case "floordiv" | "floormod" if constant is None and not b.used_dims() and at_least(size_of(b), 0):
+            return a // b if op == "floordiv" else a % b
         case _:
             return None
 

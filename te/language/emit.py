@@ -12,6 +12,8 @@ from xdsl.ir import Attribute, Region, SSAValue
 
 from ...dialects import te
 from ...dialects.element_types import DTYPES
+from ...dialects.size_types import tensor_of
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, same
 from ...provenance.builder import LocatedBuilder, fill
 from ...provenance.span import fuse
 from ...support.dtypes import fail, is_float, limits
@@ -116,7 +118,10 @@ class _FunctionEmitter:
     def _compute(self, op: ComputeOp, label: str) -> None:
         """One te.compute for all outputs of an operation."""
         for a, b in op.alike:
-            if (found := extent_value(a, self.sizes)) != (other := extent_value(b, self.sizes)):
+            found, other = extent_value(a, self.sizes), extent_value(b, self.sizes)
+            if not same(found, other):
+                if decide(found, "==", other) is None:
+                    raise UndecidedSize(f"te: whether {a} and {b} are equal depends on the call (stage '{op.name}')")
                 fail(f"te: Incompatible broadcast dims: {a} = {found} and {b} = {other} (stage '{op.name}')")
         first = op.body[0]
         reduce = first if isinstance(first, Reduce) else None
@@ -205,6 +210,8 @@ class _FunctionEmitter:
                     numbers.append(inputs.index(value))
                 case Var() | Const():
                     value = size_of(argument, self.sizes) if isinstance(argument, Var) else argument.value
+                    if isinstance(value, SizeExpr):
+                        raise UndecidedSize(f"te.extern '{label}': {argument} is a number of the call")
                     wide = "float64" if is_float(argument.dtype) else "int64"
                     numbers.append(number_attribute(value, scalar_type(wide if op.call.packed else argument.dtype)))
                 case _:
@@ -233,8 +240,8 @@ class _FunctionEmitter:
 
 
 @lru_cache(1024)
-def _tensor_type(dtype: str, shape: tuple[int, ...]) -> TensorType[Attribute]:
-    return TensorType(DTYPES[dtype], shape)
+def _tensor_type(dtype: str, shape: tuple[Size, ...]) -> TensorType[Attribute]:
+    return tensor_of(DTYPES[dtype], shape)
 
 
 def _attributes(tag: str, attrs: Mapping[str, Any]) -> dict[str, Attribute]:

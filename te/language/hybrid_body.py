@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 from types import FunctionType
 from typing import Any, NoReturn, cast
 
@@ -16,6 +15,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from ...dialects import tir
 from ...dialects.affine import bounds as bounds_of_map
 from ...dialects.element_types import DTYPES
+from ...dialects.kernel_sizes import affine_map, known, lifted
+from ...dialects.sizes import Size, SizeExpr, product, same
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import layer_location
@@ -72,7 +73,7 @@ class _TirEmitter(ScalarEmitter):
         map, operands = self.access(point)
         if not guarded:
             return self.builder.add(tir.LoadOp.make(buffer, map, operands)).result
-        guard = AffineMap(map.num_dims, 0, _inside(map, buffer))
+        guard = affine_map(map.num_dims, _inside(map, buffer))
         zero = number_attribute(0, scalar_type(expr.dtype))
         return self.builder.add(tir.LoadOp.make(buffer, map, operands, guard=guard, otherwise=zero)).result
 
@@ -83,7 +84,7 @@ class _TirEmitter(ScalarEmitter):
 def _inside(map: AffineMap, buffer: SSAValue) -> tuple[AffineExpr, ...]:
     """Expressions of which one is negative where a point lies outside of a buffer."""
     shape = tir.buffer_of(buffer).get_shape()
-    room = [at * -1 + (extent - 1) for at, extent in zip(map.results, shape, strict=True)]
+    room = [at * -1 + lifted(extent - 1) for at, extent in zip(map.results, shape, strict=True)]
     return (*map.results, *room)
 
 
@@ -212,7 +213,7 @@ class _Body:
         tensor = PlaceholderOp(name, [shape], [dtype]).output(0)
         extents = [extent_value(extent, self.sizes) for extent in shape]
         type_ = tir.BufferType.of(extents, DTYPES[dtype], scope)
-        if scope == "local" and type_.nbytes > _STACK_LIMIT:
+        if scope == "local" and type_.is_static and known(type_.nbytes) > _STACK_LIMIT:
             self._fail(node, f"expected an allocated tensor of at most {_STACK_LIMIT} bytes, got {type_.nbytes}")
         alloc = tir.AllocOp(type_)
         alloc.result.name_hint = name
@@ -228,12 +229,12 @@ class _Body:
         type_ = tir.buffer_of(buffer)
         shape = check_shape(static(self.script, call.args[1], self.values), f"te.hybrid '{self.script.tree.name}'")
         extents = [extent_value(extent, self.sizes) for extent in shape]
-        if prod(extents) != prod(type_.get_shape()):
-            self._fail(call, f"expected a shape of {prod(type_.get_shape())} elements, got {extents}")
+        if not same(product(extents), type_.size):
+            self._fail(call, f"expected a shape of {type_.size} elements, got {extents}")
         tensor = PlaceholderOp(name, [shape], [source.dtype]).output(0)
         made = tir.BufferType.of(extents, type_.element_type, type_.scope.data)
-        start = AffineMap(0, 0, tuple(AffineConstantExpr(0) for _ in type_.get_shape()))
-        view = tir.DeclBufferOp.make(buffer, start, [], made, made.strides)
+        start = affine_map(0, tuple(AffineConstantExpr(0) for _ in type_.get_shape()))
+        view = tir.DeclBufferOp.make(buffer, start, [], made, list(map(known, made.strides)))
         view.result.name_hint = name
         self.buffers[tensor] = self.builder.add(view).result
         self.values[name] = tensor
@@ -323,7 +324,7 @@ class _Body:
         block = self.builder.block
         if self.condition is not None and point:
             # Where the branch is not taken, the element may lie outside.
-            guard = AffineMap(map.num_dims, 0, _inside(map, buffer))
+            guard = affine_map(map.num_dims, _inside(map, buffer))
             block = self.builder.add(tir.IfOp.make(guard, operands)).block
         with self.builder.at(block):
             self.builder.add(tir.StoreOp.make(result, buffer, map, operands))
@@ -331,8 +332,9 @@ class _Body:
     def _loop(self, name: str, call: ast.Call, body: list[ast.stmt]) -> None:
         ends = self._ends(call)
         (begin, _), (_, end) = (self._range(call, bound) for bound in ends)
-        axis = Axis(name, max(0, end - begin), start=begin)
-        loop = self.builder.add(tir.ForOp.make(max(0, end - begin), KINDS[called(call) or ""], name))
+        count = max(0, end - begin) if isinstance(begin, int) and isinstance(end, int) else end - begin
+        axis = Axis(name, cast(Extent, count), start=cast(Extent, begin))
+        loop = self.builder.add(tir.ForOp.make(count, KINDS[called(call) or ""], name))
         before = dict(self.values)
         self.values[name] = axis
         self.axes.append(axis)
@@ -356,7 +358,8 @@ class _Body:
     def _ends(self, call: ast.Call) -> tuple[Any, Any]:
         """Begin and end of what a loop runs over."""
         bounds = [static(self.script, argument, self.values) for argument in call.args]
-        if len(bounds) not in (1, 2) or any(not isinstance(bound, int | np.integer | Expr) for bound in bounds):
+        kinds = (int, np.integer, Expr, SizeExpr)
+        if len(bounds) not in (1, 2) or any(not isinstance(bound, kinds) for bound in bounds):
             self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
         return (0, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
 
@@ -364,7 +367,7 @@ class _Body:
         """Whether a bound depends on loops."""
         return isinstance(bound, Expr) and any(isinstance(node, Axis) for node in walk([bound]))
 
-    def _range(self, call: ast.Call, bound: int | Expr) -> tuple[int, int]:
+    def _range(self, call: ast.Call, bound: int | Expr) -> tuple[Size, Size]:
         """The least and the greatest value of a loop's bound."""
         if not self._moves(bound):
             value = extent_value(bound, self.sizes)
@@ -376,7 +379,7 @@ class _Body:
 
     def _repeat(self, name: str, call: ast.Call, body: list[ast.stmt]) -> None:
         """The statements for each number of a `const_range`."""
-        numbers = [bound if isinstance(bound, int) else extent_value(bound, self.sizes) for bound in self._ends(call)]
+        numbers = [known(extent_value(bound, self.sizes)) for bound in self._ends(call)]
         for number in range(*numbers):
             before = dict(self.values)
             self.values[name] = number

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...dialects.element_types import dtype_name
+from ...dialects.kernel_sizes import known
 from ...dialects.tir import PrimFuncOp, buffer_of
 from ...support.dtypes import fail
 from .tensor import Operation, Tensor, current_tag
@@ -18,7 +19,7 @@ class PrimFuncCallOp(Operation):
         outputs = [buffer_of(argument) for argument in func.block.args[len(inputs) :]]
         super().__init__(
             func.sym_name.data,
-            [buffer.get_shape() for buffer in outputs],
+            [list(map(known, buffer.get_shape())) for buffer in outputs],
             [dtype_name(buffer.element_type) for buffer in outputs],
         )
         self.func = func

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -14,6 +14,9 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects import te
 from ...dialects.affine import substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
+from ...dialects.kernel_sizes import affine_map, at_least, is_derived, kernel_size, lifted, negative
+from ...dialects.size_terms import Atom, Polynomial
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min
 from ...dialects.tir import CallExternOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
@@ -32,6 +35,7 @@ from .expr import (
     Read,
     Reinterpret,
     Select,
+    SizeNumber,
     Var,
     children,
     combines_axes,
@@ -39,50 +43,123 @@ from .expr import (
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
 from .tensor import Tensor, tensor_of
 
-Sizes = Mapping[str, float]
-"""The values of the variables that were left open."""
+Sizes = Mapping[str, "float | SizeExpr"]
+"""The values of the variables that were left open: numbers, or sizes of the function that is built."""
 
 
-def size_of(var: Var, sizes: Sizes) -> float:
-    """The value of a variable; raises ScheduleError when it has none."""
+def size_of(var: Var, sizes: Sizes) -> float | SizeExpr:
+    """The value of a variable; raises ScheduleError when it has none, UndecidedSize where a float should be a size."""
     if var.name not in sizes:
         fail(
             f"te: expected a value for the variable '{var.name}', got none; "
             f"give it: create_schedule(.., sizes={{'{var.name}': 8}})"
         )
     value = sizes[var.name]
-    if not is_float(var.dtype) and not isinstance(value, int):
+    if isinstance(value, SizeExpr):
+        if is_float(var.dtype) or var.dtype == BOOL:
+            raise UndecidedSize(f"te: the variable '{var.name}' of {var.dtype} is no size")
+    elif not is_float(var.dtype) and not isinstance(value, int):
         fail(f"te: expected an int for the variable '{var.name}' of {var.dtype}, got {value!r}")
     return value
 
 
-def extent_value(extent: Extent, sizes: Sizes) -> int:
-    """A size as a number; raises ScheduleError when a variable has no value or the size is negative."""
+def extent_value(extent: Extent, sizes: Sizes) -> Size:
+    """A size as a number, or over sizes of the function.
+
+    Raises ScheduleError when a variable has no value or the size is negative.
+    """
     value = extent if isinstance(extent, int) else _evaluate(extent, sizes)
-    if value < 0:
+    if negative(value):
         fail(f"te: expected a size of at least 0, got {value}")
     return value
 
 
-def _evaluate(extent: Extent, sizes: Sizes) -> int:
+def extent_number(extent: Extent, sizes: Mapping[str, float]) -> int:
+    """`extent_value` where all variables are numbers."""
+    value = extent_value(extent, sizes)
+    assert isinstance(value, int)
+    return value
+
+
+class SymbolSizes(Mapping[str, SizeExpr]):
+    """The sizes of a function that is made, by name, in the order in which they are asked for.
+
+    A name is that of a symbol, or the text of a `min` or `max` of the function's sizes, which it computes itself.
+    """
+
+    def __init__(self, names: Iterable[str] = ()):
+        self._sizes = {name: kernel_size(number) for number, name in enumerate(dict.fromkeys(names))}
+
+    def __getitem__(self, name: str) -> SizeExpr:
+        return self._sizes.setdefault(name, kernel_size(len(self._sizes)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def of(self, size: SizeExpr) -> Size:
+        """A size over names as one of the function's."""
+        return self._of(size.terms)
+
+    def _of(self, terms: Polynomial) -> Size:
+        total: Size = 0
+        for factors, coefficient in terms.items():
+            term: Size = coefficient
+            for atom in factors:
+                term = term * self._part(atom)
+            total = total + term
+        return total
+
+    def _part(self, atom: Atom) -> Size:
+        if not atom.kind:
+            return self[atom.text]
+        parts = [self._of(terms) for terms in atom.args]
+        if atom.kind in ("floordiv", "mod"):
+            return parts[0] // parts[1] if atom.kind == "floordiv" else parts[0] % parts[1]
+        found = size_min(*parts) if atom.kind == "min" else size_max(*parts)
+        return self[str(found)] if isinstance(found, SizeExpr) and is_derived(str(found)) else found
+
+
+def size_in(size: SizeExpr, sizes: Sizes) -> Size:
+    """A size over names of a model, or one of the function's already, as one of the function's."""
+    return sizes.of(size) if isinstance(sizes, SymbolSizes) else size
+
+
+def _evaluate(extent: Extent, sizes: Sizes) -> Size:
     match extent:
         case int():
             return extent
+        case SizeExpr():
+            return size_in(extent, sizes)
+        case SizeNumber():
+            return size_in(extent.value, sizes)
         case Const(value=value):
             return int(value)
         case Var():
-            return int(size_of(extent, sizes))
+            value = size_of(extent, sizes)
+            return value if isinstance(value, SizeExpr) else int(value)
         case Cast(a=a):
             return _evaluate(a, sizes)
         case Binary(op=op, a=a, b=b):
             x, y = _evaluate(a, sizes), _evaluate(b, sizes)
-            if op in ("add", "sub", "mul", "max", "min"):
-                return {"add": x + y, "sub": x - y, "mul": x * y, "max": max(x, y), "min": min(x, y)}[op]
-            if op in ("floordiv", "floormod", "div", "truncdiv", "truncmod") and y > 0 and x >= 0:
+            if (operation := _ARITHMETIC.get(op)) is not None:
+                return operation(x, y)
+            if op in ("floordiv", "floormod", "div", "truncdiv", "truncmod") and at_least(y, 1) and at_least(x, 0):
                 return x % y if op.endswith("mod") else x // y
         case _:
             pass
     fail("te: expected sizes made of numbers and size variables")
+
+
+_ARITHMETIC: Mapping[str, Callable[[Size, Size], Size]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "max": size_max,
+    "min": size_min,
+}
 
 
 def number_attribute(value: float, type_: Attribute) -> Attribute:
@@ -103,7 +180,7 @@ def scalar_type(dtype: str) -> Attribute:
 def _pick(dims: tuple[int, ...]) -> tuple[AffineMap, tuple[int, ...]]:
     """The map to `dims` over just those, and which they are in order."""
     used = sorted(set(dims))
-    return AffineMap(len(used), 0, tuple(AffineDimExpr(used.index(dim)) for dim in dims)), tuple(used)
+    return affine_map(len(used), tuple(AffineDimExpr(used.index(dim)) for dim in dims)), tuple(used)
 
 
 class ScalarEmitter:
@@ -128,7 +205,9 @@ class ScalarEmitter:
         self.stage = stage
         self.indices: list[SSAValue] = list(indices)
         self.dims: dict[Axis, AffineExpr] = {
-            axis: AffineDimExpr(i) + start if (start := _evaluate(axis.start, sizes)) else AffineDimExpr(i)
+            axis: AffineDimExpr(i)
+            if same(start := _evaluate(axis.start, sizes), 0)
+            else AffineDimExpr(i) + lifted(start)
             for i, axis in enumerate(axes)
         }
         self.scalars = scalars or {}
@@ -161,7 +240,10 @@ class ScalarEmitter:
             case Const(value=int() as value):
                 return AffineConstantExpr(int(value))
             case Var() if not is_float(expr.dtype) and expr not in self.scalars:
-                return AffineConstantExpr(int(size_of(expr, self.sizes)))
+                value = size_of(expr, self.sizes)
+                return lifted(value) if isinstance(value, SizeExpr) else AffineConstantExpr(int(value))
+            case SizeNumber() if not is_float(expr.dtype):
+                return lifted(size_in(expr.value, self.sizes))
             case Cast(a=a) if not is_float(expr.dtype) and not is_float(a.dtype) and bits(expr.dtype) >= bits(a.dtype):
                 return self.affine(a)
             case Binary(op=op) if not is_float(expr.dtype):
@@ -214,7 +296,7 @@ class ScalarEmitter:
         dims: list[AffineExpr] = [AffineConstantExpr(0)] * len(self.indices)
         for position, dim in enumerate(used):
             dims[dim] = AffineDimExpr(position)
-        map = AffineMap(len(used), 0, tuple(substitute(expr, dims) for expr in exprs))
+        map = affine_map(len(used), tuple(substitute(expr, dims) for expr in exprs))
         return map, [self.indices[dim] for dim in used]
 
     # Values
@@ -258,7 +340,12 @@ class ScalarEmitter:
             case Var():
                 if expr in self.scalars:
                     return self.scalars[expr]
-                return self.number(size_of(expr, self.sizes), scalar_type(expr.dtype))
+                value = size_of(expr, self.sizes)
+                if isinstance(value, SizeExpr):
+                    return self._add(arith.IndexCastOp(self.index_value(lifted(value)), scalar_type(expr.dtype)))
+                return self.number(value, scalar_type(expr.dtype))
+            case SizeNumber():
+                return self._size_number(expr)
             case Axis() | Binary() if expr.over_axes:
                 return self._add(arith.IndexCastOp(self._index_number(expr), scalar_type(expr.dtype)))
             case Read():
@@ -296,6 +383,15 @@ class ScalarEmitter:
                 return self._add(CallExternOp(expr.callee, arguments, [scalar_type(expr.dtype)]))
             case _:
                 fail(f"te.compute '{self.stage}': expected an expression of numbers, got {type(expr).__name__}")
+
+    def _size_number(self, expr: SizeNumber) -> SSAValue:
+        """A size as a number of some dtype."""
+        if isinstance(size := size_in(expr.value, self.sizes), int):
+            return self.number(size, scalar_type(expr.dtype))
+        index = self.index_value(lifted(size))
+        if not is_float(expr.dtype):
+            return self._add(arith.IndexCastOp(index, scalar_type(expr.dtype)))
+        return self._cast(self._add(arith.IndexCastOp(index, scalar_type("int64"))), "int64", expr.dtype)
 
     def index_value(self, expr: AffineExpr) -> SSAValue:
         """An index as a number."""

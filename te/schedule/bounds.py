@@ -18,11 +18,12 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from ...dialects import te
 from ...dialects.affine import ZERO, Range, linear, substitute
 from ...dialects.schedule.base import SCOPES
+from ...dialects.sizes import Size, same
 from ...dialects.tir import UNBOUNDED
 from ...support.errors import ScheduleError
 from .intervals import clip, interval_of, union
 from .itervar import IterVar, Split
-from .relations import Interval, axis_values, full_region, loop_extents
+from .relations import Interval, axis_values, full_region, last_of, loop_extents
 from .spelling import index_text
 from .stage_state import Attach, StageState
 from .stage_table import StageTable
@@ -39,7 +40,7 @@ class LoopRange:
     """`extent` values from `start` (the text of an expression over loops further out)."""
 
     start: str
-    extent: int
+    extent: Size
 
     def __str__(self) -> str:
         return f"range(min={self.start}, ext={self.extent})"
@@ -55,7 +56,7 @@ class Bounds:
     """The values of each of them."""
     region: list[Interval]
     """The part of its tensor; dim i of a start is loop `around[i]`."""
-    extents: dict[IterVar, int]
+    extents: dict[IterVar, Size]
     """Of all its iteration variables."""
 
 
@@ -114,7 +115,7 @@ def infer_ranges(schedule: StageTable[StageState]) -> dict[IterVar, LoopRange]:
     return found
 
 
-def _opaque_range(schedule: StageTable[StageState], stage: StageState, axis: IterVar) -> tuple[str, int]:
+def _opaque_range(schedule: StageTable[StageState], stage: StageState, axis: IterVar) -> tuple[str, Size]:
     """Where an iteration variable of a stage that is no compute starts, and how many values it has.
 
     The steps of a scan begin after those that are given; a thread has the extent of the loops that are bound to it.
@@ -143,7 +144,9 @@ class _Inference:
             around, ranges = self._around(stage, stage.attach)
             region = self._required(stage, stage.attach.stage, around, ranges)
         elif (scan := stage.scan or self.updates.get(stage.compute)) is not None:
-            around, ranges = (self.schedule[scan].axes[0],), ((scan.first, max(scan.first, scan.steps - 1)),)
+            last = scan.steps - 1
+            last = max(scan.first, last) if isinstance(last, int) and isinstance(scan.first, int) else last
+            around, ranges = (self.schedule[scan].axes[0],), ((scan.first, last),)
             region = [Interval(AffineDimExpr(0), 1), *full_region(stage.compute.shape[1:])]
         else:
             region = full_region(stage.compute.shape)
@@ -162,7 +165,7 @@ class _Inference:
                 f"got {attach.axis.name} of '{host.label}' (stage '{stage.label}')"
             )
         outer, bounds = host.leaf[: host.leaf.index(axis) + 1], self.found[host]
-        counts = tuple((0, max(0, bounds.extents[loop] - 1)) for loop in outer)
+        counts = tuple((0, last_of(bounds.extents[loop])) for loop in outer)
         return (*bounds.around, *outer), (*bounds.ranges, *counts)
 
     def _required(
@@ -177,18 +180,21 @@ class _Inference:
             for i, axis in enumerate(around)
             if axis.thread is None or rank > (_BLOCK if axis.thread.is_block else _THREAD)
         )
-        needed: list[Interval] | None = None
+        needed: Sequence[Interval | None] | None = None
         for reader, point in self.readings[stage]:
             self._check_order(stage, host, around, reader)
             dims, everything = self._point(reader, around, ranges, fixed)
             found = [interval_of(substitute(expr, dims), everything, fixed) for expr in point]
-            whole = zip(needed or found, found, shape, strict=True)
+            whole = zip(found if needed is None else needed, found, shape, strict=True)
             needed = [union(a, b, ranges, extent) for a, b, extent in whole]
         if needed is None:
             raise ScheduleError(
                 f"compute_at: stage '{stage.label}' is computed inside '{host.label}', which does not read it"
             )
-        return [clip(interval, ranges, extent) for interval, extent in zip(needed, shape, strict=True)]
+        return [
+            clip(interval or Interval(ZERO, extent), ranges, extent)
+            for interval, extent in zip(needed, shape, strict=True)
+        ]
 
     def _check_order(
         self, stage: StageState, host: StageState, around: tuple[IterVar, ...], reader: StageState
@@ -215,7 +221,7 @@ class _Inference:
         def within(split: Split, value: AffineExpr) -> AffineExpr:
             # Exactly its range, even where its loops run past the end.
             exact = split.tail != "round_up" and fixed.isdisjoint(value.used_dims())
-            return free((0, max(0, bounds.extents[split.parent] - 1))) if exact else value
+            return free((0, last_of(bounds.extents[split.parent]))) if exact else value
 
         roots = [*stage_axes(reader)]
         values: Mapping[IterVar, AffineExpr] = {}
@@ -223,19 +229,19 @@ class _Inference:
         if outside:
             # The host itself: some of its loops are around.
             leaves: dict[IterVar, AffineExpr] = {
-                axis: AffineDimExpr(i) if ranges[i] != (0, 0) else ZERO
+                axis: ZERO if same(ranges[i][0], 0) and same(ranges[i][1], 0) else AffineDimExpr(i)
                 for i, axis in enumerate(outside, len(bounds.around))
             }
             for axis in reader.leaf:
                 if axis not in leaves:
-                    leaves[axis] = free((0, max(0, bounds.extents[axis] - 1)))
+                    leaves[axis] = free((0, last_of(bounds.extents[axis])))
             values = axis_values(reader, bounds.extents, leaves, within)
         points: list[AffineExpr] = []
         for i, axis in enumerate(roots):
             value = values.get(axis)
             if value is None or fixed.isdisjoint(value.used_dims()):
                 # Exactly its range, even where its loops run past the end.
-                value = free((0, max(0, bounds.extents[axis] - 1)))
+                value = free((0, last_of(bounds.extents[axis])))
             points.append(value + bounds.region[i].start if i < len(bounds.region) else value)
         return [*points, free(UNBOUNDED)], tuple(everything)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import BlockArgument
 
+from ...dialects.kernel_sizes import kernel_size
+from ...dialects.sizes import SizeExpr, UndecidedSize
 from ...dialects.te import STAGES
 from ..language.emit import build_function
 from ..language.tensor import Operation, Tensor
@@ -15,20 +18,22 @@ from .schedule import Schedule, replay
 from .tensor_intrin import TensorIntrin
 
 _NOMINAL = 256
-"""What an open size is while primitives are chosen: where loops end is said again for every size."""
+"""What an open size is while primitives are chosen, where code cannot be made for all: loops end elsewhere then."""
 
 
-class _Sizes(Mapping[str, float]):
-    """The sizes that are given, and a nominal one for every other that is asked for."""
+class _Sizes(Mapping[str, "float | SizeExpr"]):
+    """The sizes that are given, and one of the function (or a nominal one) for every other that is asked for."""
 
-    def __init__(self, given: Mapping[str, float]):
+    def __init__(self, given: Mapping[str, float], nominal: bool = False):
         self._given = given
-        self.missing: dict[str, None] = {}
+        self._nominal = nominal
+        self.missing: dict[str, int] = {}
 
-    def __getitem__(self, name: str) -> float:
-        if name not in self._given:
-            self.missing[name] = None
-        return self._given.get(name, _NOMINAL)
+    def __getitem__(self, name: str) -> float | SizeExpr:
+        if name in self._given:
+            return self._given[name]
+        number = self.missing.setdefault(name, len(self.missing))
+        return _NOMINAL if self._nominal else kernel_size(number)
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -57,7 +62,16 @@ def create_schedule(
     # Tensors of one operation may name it several times.
     outputs = list(dict.fromkeys(named))
     values_of = _Sizes(sizes or {})
-    func, values = build_function(outputs, inputs, name, values_of)
+    try:
+        func, values = build_function(outputs, inputs, name, values_of)
+    except UndecidedSize:
+        values_of = _Sizes(sizes or {}, nominal=True)
+        func, values = build_function(outputs, inputs, name, values_of)
+        symbolic = False
+    else:
+        symbolic = True
+        if values_of.missing:
+            func.properties["sizes"] = ArrayAttr(map(StringAttr, values_of.missing))
     schedule = Schedule(func)
     stage_of = {stage.producer: stage for stage in schedule.stages}
     for tensor, value in values.items():
@@ -70,7 +84,8 @@ def create_schedule(
             stage.tensor_compute(operation.intrin, operation.schedulable_ndim)
     if values_of.missing:
         parameters = [*schedule.arguments, *outputs]
-        schedule.open = OpenSizes(tuple(values_of.missing), dict(sizes or {}), tuple(parameters), tuple(outputs))
+        names = tuple(values_of.missing)
+        schedule.open = OpenSizes(names, dict(sizes or {}), tuple(parameters), tuple(outputs), symbolic)
     return schedule
 
 

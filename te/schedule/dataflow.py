@@ -31,9 +31,13 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects import te
+from ...dialects.affine import below as less
 from ...dialects.affine import bounds, substitute
 from ...dialects.element_types import bit_width, is_integer, is_unsigned
+from ...dialects.kernel_sizes import affine_map, lifted
 from ...dialects.schedule.base import SCOPES
+from ...dialects.size_types import extents_of
+from ...dialects.sizes import Size
 from ...provenance.builder import LocatedBuilder
 from ...support.errors import ScheduleError
 from .itervar import IterVar
@@ -88,7 +92,7 @@ def _check_free(primitive: str, stage: Stage) -> None:
 def _copy_of(
     tensors: Sequence[SSAValue],
     label: str,
-    shape: Sequence[int],
+    shape: Sequence[Size],
     names: Sequence[str],
     point: Sequence[AffineExpr],
     location: LocationAttr,
@@ -97,7 +101,7 @@ def _copy_of(
     elements = [cast(TensorType[Attribute], tensor.type).element_type for tensor in tensors]
     copy = te.ComputeOp.make(label, shape, elements, names=names)
     builder = LocatedBuilder(copy.block, location)
-    map = AffineMap(len(shape), 0, tuple(point))
+    map = affine_map(len(shape), tuple(point))
     reads = [builder.add(te.ReadOp.make(tensor, map, list(copy.block.args))) for tensor in tensors]
     builder.add(te.YieldOp(*(read.result for read in reads)))
     copy.location = location
@@ -192,9 +196,9 @@ def _relayout(stage: StageState) -> _Relayout | None:
     below = {axis: AffineDimExpr(i) for i, axis in enumerate(stage.axes)}
     down = loop_values(stage, extents, below)
     rooms = [
-        values[parent] * -1 + (extents[parent] - 1)
+        values[parent] * -1 + lifted(extents[parent] - 1)
         for parent in overruns(stage, extents)
-        if bounds(values[parent], [(0, extents[axis] - 1) for axis in data])[1] >= extents[parent]
+        if not less(bounds(values[parent], [(0, extents[axis] - 1) for axis in data])[1], extents[parent])
     ]
     inside = AffineSetAttr(
         AffineSet(
@@ -226,7 +230,7 @@ def cache_read(
         label = f"{label.removesuffix(f'.{scope}')}.d.{scope}"
     source = tensor.owner
     location = readers[0].location if isinstance(source, Block) else source.location
-    shape = cast(TensorType[Attribute], tensor.type).get_shape()
+    shape = extents_of(cast(TensorType[Attribute], tensor.type))
     names = [f"ax{i}" for i in range(len(shape))]
     copy, _ = _copy_of([tensor], label, shape, names, [AffineDimExpr(i) for i in range(len(shape))], location)
     if isinstance(source, Block):
@@ -287,7 +291,7 @@ def rfactor(table: StageTable[Stage], stage: Stage, axis: IterVar, factor_axis: 
     builder = LocatedBuilder(again.block, original.location)
     dims: list[AffineExpr] = [AffineDimExpr(i) for i in range(rank)]
     dims.insert(position, AffineDimExpr(rank))
-    map = AffineMap(rank + 1, 0, tuple(dims))
+    map = affine_map(rank + 1, tuple(dims))
     reads = [builder.add(te.ReadOp.make(part, map, list(again.block.args))) for part in factored.results]
     points: dict[SSAValue, AffineExpr] = {argument: AffineDimExpr(i) for i, argument in enumerate(original.axes)}
     starts = _copied(builder, original, original.inits, points, ())
@@ -308,7 +312,7 @@ def rfactor(table: StageTable[Stage], stage: Stage, axis: IterVar, factor_axis: 
     return made
 
 
-def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[IterVar, int]) -> te.ComputeOp:
+def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[IterVar, Size]) -> te.ComputeOp:
     """The reduction over all loops but `axis`, which is its data axis number `position`."""
     original = stage.compute
     rank = len(original.shape)
@@ -343,7 +347,7 @@ def _body(
     original: te.ComputeOp,
     made: te.ComputeOp,
     points: dict[SSAValue, AffineExpr],
-    guards: Sequence[tuple[AffineExpr, int]],
+    guards: Sequence[tuple[AffineExpr, Size]],
     starts: Sequence[SSAValue],
 ) -> None:
     """The body of `original` at `points`; what a reduction starts from where a guard reaches its limit.
@@ -359,8 +363,12 @@ def _body(
     inside: SSAValue | None = None
     for value, limit in guards:
         index = builder.add(te.IndexOp.make(*_over([value], arguments)))
-        end = builder.add(ConstantOp(IntegerAttr(limit, IndexType())))
-        test = builder.add(CmpiOp(index.result, end.result, "slt")).result
+        end: Operation = (
+            ConstantOp(IntegerAttr(limit, IndexType()))
+            if isinstance(limit, int)
+            else te.IndexOp.make(affine_map(0, (lifted(limit),)), [])
+        )
+        test = builder.add(CmpiOp(index.result, builder.add(end).results[0], "slt")).result
         inside = test if inside is None else builder.add(AndIOp(inside, test)).result
     if inside is not None and original.reducer is not None:
         for i, (result, output) in enumerate(zip(results, original.outputs, strict=True)):
@@ -392,7 +400,7 @@ def _over(exprs: Sequence[AffineExpr], used: Sequence[SSAValue]) -> tuple[Affine
     """A map over just what `exprs` use."""
     named = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
     new: list[AffineExpr] = [AffineDimExpr(named.index(i) if i in named else 0) for i in range(len(used))]
-    return AffineMap(len(named), 0, tuple(substitute(e, new) for e in exprs)), [used[i] for i in named]
+    return affine_map(len(named), tuple(substitute(e, new) for e in exprs)), [used[i] for i in named]
 
 
 def _needed(original: te.ComputeOp, wanted: Sequence[SSAValue]) -> set[Operation]:
@@ -412,7 +420,7 @@ def _copied(
     original: te.ComputeOp,
     wanted: Sequence[SSAValue],
     points: dict[SSAValue, AffineExpr],
-    guards: Sequence[tuple[AffineExpr, int]],
+    guards: Sequence[tuple[AffineExpr, Size]],
 ) -> list[SSAValue]:
     """Some values of the body of `original`, computed at `points` by what `builder` adds to a block."""
     arguments: list[SSAValue] = list(builder.block.args)

@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ...dialects import te
 from ...dialects.affine import linear, substitute
 from ...dialects.element_types import is_integer
+from ...dialects.kernel_sizes import affine_map, lifted
 from ...dialects.tir import UNBOUNDED
 from ...provenance.builder import fill
 from ...provenance.span import fuse
@@ -81,7 +82,7 @@ def _body(producer: te.ComputeOp, read: te.ReadOp) -> list[SSAValue]:
             else:
                 dims.append(AffineExpr.dimension(len(used)))
                 used.append(values[operand])
-        return AffineMap(len(used), 0, tuple(substitute(expr, dims) for expr in map.results)), used
+        return affine_map(len(used), tuple(substitute(expr, dims) for expr in map.results)), used
 
     for op in producer.block.ops:
         match op:
@@ -133,10 +134,16 @@ def _guarded(
 
     inside: SSAValue | None = None
     for expr, extent in zip(read.map.data.results, producer.shape, strict=True):
-        at = emit(te.IndexOp.make(AffineMap(read.map.data.num_dims, 0, (expr,)), list(read.indices)))
+        at = emit(te.IndexOp.make(affine_map(read.map.data.num_dims, (expr,)), list(read.indices)))
         fill(at, read.location)
         # One unsigned comparison checks both ends.
-        test = emit(CmpiOp(at.results[0], constant(IntegerAttr(extent, index), index), "ult"))
+        if isinstance(extent, int):
+            end = constant(IntegerAttr(extent, index), index)
+        else:
+            size = emit(te.IndexOp.make(affine_map(0, (lifted(extent),)), []))
+            fill(size, read.location)
+            end = size.results[0]
+        test = emit(CmpiOp(at.results[0], end, "ult"))
         fill(test, read.location)
         if inside is None:
             inside = test.results[0]

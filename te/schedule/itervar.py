@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import bounds
+from ...dialects.sizes import Size, ceil_div, same
 from ...support.errors import ScheduleError
 from ..language.expr import Range
 from .attrs import TYPES as ITER_TYPES
@@ -68,7 +69,7 @@ def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", n
 class IterVar:
     """One iteration variable of a stage."""
 
-    def __init__(self, name: str, extent: int, sort: Sort = "data"):
+    def __init__(self, name: str, extent: Size, sort: Sort = "data"):
         self.name = name
         self.extent = extent
         self.sort: Sort = sort
@@ -114,8 +115,11 @@ class Split:
     nparts: int | None = None
     tail: Tail | None = None
 
-    def extents(self, parent: int) -> tuple[int, int]:
+    def extents(self, parent: Size) -> tuple[Size, Size]:
         """Of outer and inner, when the parent has this extent."""
+        if not isinstance(parent, int):
+            parts = self.nparts
+            return (ceil_div(parent, self.factor), self.factor) if parts is None else (parts, ceil_div(parent, parts))
         if self.nparts is not None:
             outer = max(1, min(self.nparts, parent))
             return outer, -(-parent // outer)
@@ -184,9 +188,9 @@ class Transform:
     layout: tuple[AffineExpr, ...]
     inverse: tuple[AffineExpr, ...]
 
-    def extents(self, originals: Sequence[int]) -> list[int]:
+    def extents(self, originals: Sequence[Size]) -> list[Size]:
         """Of the transformed, when the originals have these extents."""
-        if 0 in originals:
+        if any(same(extent, 0) for extent in originals):
             return [0] * len(self.transformed)
         ranges = [(0, extent - 1) for extent in originals]
         return [bounds(expr, ranges)[1] + 1 for expr in self.layout]

@@ -15,6 +15,7 @@ from xdsl.irdl import IRDLOperation
 
 from ...dialects import schedule as ops
 from ...dialects import te
+from ...dialects.kernel_sizes import known
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.layouts import inverse_layout
@@ -191,9 +192,12 @@ class LoopPrimitives(StageState):
         outer = IterVar(f"{axis.name}.outer", counts[0], axis.sort)
         inner = IterVar(f"{axis.name}.inner", counts[1], axis.sort)
         self.leaf[position : position + 1] = [outer, inner]
-        self.relations.append(Split(axis, outer, inner, counts[1] if factor is not None else 0, nparts, tail))
+        self.relations.append(
+            Split(axis, outer, inner, cast(int, counts[1]) if factor is not None else 0, nparts, tail)
+        )
         handle = self.handle(axis)
-        made = ops.SplitOp(handle, counts[1]) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
+        inside = cast(int, counts[1])
+        made = ops.SplitOp(handle, inside) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
         if tail is not None:
             made.attributes["tail"] = StringAttr(tail)
         if tail == "cut":
@@ -266,7 +270,7 @@ class LoopPrimitives(StageState):
         first = self.leaf.index(before[0])
         if tuple(self.leaf[first : first + len(before)]) != before or any(a.hints or not _plain(a) for a in before):
             return []
-        inverse = inverse_layout(layout, [axis.extent for axis in before])
+        inverse = inverse_layout(layout, [known(axis.extent) for axis in before])
         if inverse is None:
             return []
         draft = Transform(before, (), layout.results, inverse)

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, BlockArgument
 
 from ...dialects import te, tir
+from ...dialects.size_types import extents_of
 from .itervar import IterVar, Kind
 
 Producer: TypeAlias = te.ComputeOp | te.StateOp | te.ScanOp | te.ExternOp | te.HybridOp | BlockArgument
@@ -29,7 +30,7 @@ def opaque_axes(producer: Producer) -> list[IterVar]:
     label = producer.label.data
     found = [IterVar(f"{label}.idx", producer.steps - producer.first, "ordered")]
     for i, state in enumerate(producer.states):
-        extents = cast(TensorType[Attribute], state.type).get_shape()[1:]
+        extents = extents_of(cast(TensorType[Attribute], state.type))[1:]
         found += [IterVar(f"{label}.out{i}.i{k}", extent, "opaque") for k, extent in enumerate(extents, 2)]
     return found
 

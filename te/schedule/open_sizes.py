@@ -16,3 +16,5 @@ class OpenSizes:
     given: Mapping[str, float]
     parameters: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    symbolic: bool
+    """Whether the schedule is of all sizes; else of nominal ones, and made again for those of a call."""

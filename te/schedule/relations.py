@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import ZERO, substitute
+from ...dialects.kernel_sizes import lifted
+from ...dialects.sizes import Size, product, proves, same
 from .itervar import Fuse, IterVar, Singleton, Split, Transform
 from .stage_state import StageState
 
@@ -18,14 +19,23 @@ class Interval:
     """The part of a dimension that is needed: `start`, an affine function of outer loops, and how many from there."""
 
     start: AffineExpr
-    extent: int
+    extent: Size
+
+    def is_whole(self, extent: Size) -> bool:
+        """Whether it is all of a dimension."""
+        return self.start == ZERO and same(self.extent, extent)
 
 
-def full_region(shape: Sequence[int]) -> list[Interval]:
+def full_region(shape: Sequence[Size]) -> list[Interval]:
     return [Interval(ZERO, extent) for extent in shape]
 
 
-def loop_extents(stage: StageState, region: Sequence[Interval]) -> dict[IterVar, int]:
+def last_of(extent: Size) -> Size:
+    """The largest value of a loop; of one that is known not to run, as if it ran once."""
+    return max(0, extent - 1) if isinstance(extent, int) else extent - 1
+
+
+def loop_extents(stage: StageState, region: Sequence[Interval]) -> dict[IterVar, Size]:
     """The extent of every iteration variable when the data axes cover `region`, reduce axes in full."""
     extents = {axis: interval.extent for axis, interval in zip(stage.axes, region, strict=True)}
     extents.update((axis, axis.extent) for axis in stage.reduce_axes)
@@ -43,18 +53,19 @@ def loop_extents(stage: StageState, region: Sequence[Interval]) -> dict[IterVar,
     return extents
 
 
-def overruns(stage: StageState, extents: Mapping[IterVar, int]) -> list[IterVar]:
+def overruns(stage: StageState, extents: Mapping[IterVar, Size]) -> list[IterVar]:
     """The iteration variables past whose end the loops made of them run."""
     found: list[IterVar] = []
     for relation in stage.relations:
-        if prod(extents[axis] for axis in relation.children) > prod(extents[axis] for axis in relation.parents):
+        covered, wanted = (product(extents[axis] for axis in axes) for axes in (relation.children, relation.parents))
+        if not proves(covered, "<=", wanted):
             found += relation.guarded
     return found
 
 
 def axis_values(
     stage: StageState,
-    extents: Mapping[IterVar, int],
+    extents: Mapping[IterVar, Size],
     leaves: Mapping[IterVar, AffineExpr],
     within: Callable[[Split, AffineExpr], AffineExpr] = lambda _, value: value,
 ) -> dict[IterVar, AffineExpr]:
@@ -66,11 +77,12 @@ def axis_values(
     for relation in reversed(stage.relations):
         match relation:
             case Split():
-                value = values[relation.outer] * extents[relation.inner] + values[relation.inner]
+                value = values[relation.outer] * lifted(extents[relation.inner]) + values[relation.inner]
                 values[relation.parent] = within(relation, value)
             case Fuse():
                 # Without iterations any width will do.
-                width = max(1, extents[relation.inner])
+                width = extents[relation.inner]
+                width = lifted(max(1, width) if isinstance(width, int) else width)
                 values[relation.outer] = values[relation.fused] // width
                 values[relation.inner] = values[relation.fused] % width
             case Singleton():
@@ -83,17 +95,17 @@ def axis_values(
 
 
 def loop_values(
-    stage: StageState, extents: Mapping[IterVar, int], roots: Mapping[IterVar, AffineExpr]
+    stage: StageState, extents: Mapping[IterVar, Size], roots: Mapping[IterVar, AffineExpr]
 ) -> dict[IterVar, AffineExpr]:
     """The value of every iteration variable that some of the root axes decide, given theirs."""
     values = dict(roots)
     for relation in stage.relations:
         match relation:
             case Split(parent=parent) if parent in values:
-                width = extents[relation.inner]
+                width = lifted(extents[relation.inner])
                 values[relation.outer], values[relation.inner] = values[parent] // width, values[parent] % width
             case Fuse(outer=outer, inner=inner) if outer in values and inner in values:
-                values[relation.fused] = values[outer] * extents[inner] + values[inner]
+                values[relation.fused] = values[outer] * lifted(extents[inner]) + values[inner]
             case Singleton(axis=axis):
                 values[axis] = ZERO
             case Transform(originals=originals) if all(axis in values for axis in originals):

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from xdsl.ir import Block, BlockArgument
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects import te, tir
+from ...dialects.kernel_sizes import affine_map, lifted
+from ...dialects.sizes import proves
 from ...dialects.tir.index_maps import Ranges, view
 from ...passes.tir.rewriting.index_set_splitting import express
 from .itervar import IterVar
@@ -67,11 +69,11 @@ class ScriptLoops:
         outers.block.add_op(inners)
         _move(loop.block, inners.block)
         last = _innermost(inners)
-        place = AffineDimExpr(0) * inner.extent + AffineDimExpr(1)
+        place = AffineDimExpr(0) * lifted(inner.extent) + AffineDimExpr(1)
         values = [outers.var, inners.var]
         express(last, loop.var, place, values, _ranges(last))
-        if outer.extent * inner.extent > axis.extent:
-            guard = tir.IfOp.make(AffineMap(2, 0, (place * -1 + (axis.extent - 1),)), values, likely=True)
+        if not proves(outer.extent * inner.extent, "<=", axis.extent):
+            guard = tir.IfOp.make(affine_map(2, (place * -1 + lifted(axis.extent - 1),)), values, likely=True)
             guard.location = loop.location
             _move(last.block, guard.block)
             last.block.add_op(guard)
@@ -86,7 +88,7 @@ class ScriptLoops:
         _move(second.block, loop.block)
         last = _innermost(loop)
         # Without iterations any width will do.
-        width = max(1, inner.extent)
+        width = lifted(max(1, inner.extent) if isinstance(inner.extent, int) else inner.extent)
         express(last, first.var, AffineDimExpr(0) // width, [loop.var], _ranges(last))
         express(last, second.var, AffineDimExpr(0) % width, [loop.var], _ranges(last))
         _drop(first)

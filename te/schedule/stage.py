@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import schedule as ops
 from ...dialects import te
+from ...dialects.kernel_sizes import known
 from ...dialects.schedule.base import SCOPES
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
@@ -196,8 +197,9 @@ class Stage(LoopPrimitives):
         self.record.add(ops.SetStorePredicateOp(self.record.stage(self), condition), self)
 
     def _condition(self, condition: Expr | Callable[..., Expr]) -> AffineSetAttr:
-        known = [op.axis for op, stage in self.record.table.operations.items() if stage is self]
-        axes = known[0] if known and isinstance(condition, Expr) else [Axis(a.name, a.extent) for a in self.axes]
+        named = [op.axis for op, stage in self.record.table.operations.items() if stage is self]
+        # How long they are is nothing to the condition.
+        axes = named[0] if named and isinstance(condition, Expr) else [Axis(a.name, 1) for a in self.axes]
         try:
             expr = condition if isinstance(condition, Expr) else condition(*axes)
             if not isinstance(expr, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -252,7 +254,7 @@ class Stage(LoopPrimitives):
         return made
 
     def _check_layout(self, layout: AffineMapAttr) -> None:
-        shape = self.compute.shape
+        shape = tuple(map(known, self.compute.shape))
         if layout.data.num_dims != len(shape):
             self.fail("transform_layout", f"expected a layout of {len(shape)} axes, got one of {layout.data.num_dims}")
         if prod(shape) > _CHECKED:

@@ -11,6 +11,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import te
 from ...dialects.affine import ZERO, Linear, Range, linear, linear_bounds, substitute
+from ...dialects.kernel_sizes import known
+from ...dialects.sizes import Size
 from .itervar import IterVar
 from .relations import axis_values, full_region, loop_extents
 from .stage_state import StageState
@@ -29,7 +31,7 @@ class Tile:
 
 
 def match_tile(
-    stage: StageState, axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, int] | None = None
+    stage: StageState, axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, Size] | None = None
 ) -> Tile:
     """The tile that a stage's loops from `axis` on compute.
 
@@ -41,7 +43,7 @@ def match_tile(
 
 
 class _Match:
-    def __init__(self, stage: StageState, axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, int]):
+    def __init__(self, stage: StageState, axis: IterVar, intrin: TensorIntrin, extents: Mapping[IterVar, Size]):
         self.stage = stage
         self.intrin = intrin
         self.extents = dict(extents)
@@ -60,7 +62,7 @@ class _Match:
 
     def _inside(self, expr: AffineExpr) -> Linear:
         """The part of an expression that moves in the tile."""
-        inner: list[tuple[AffineExpr, int]] = []
+        inner: list[tuple[AffineExpr, Size]] = []
         for atom, factor in linear(expr, self.ranges).terms:
             dims = atom.used_dims()
             if any(dim >= self.outer for dim in dims):
@@ -100,11 +102,10 @@ class _Match:
         inner = {argument: self._inside(self.roots[argument]) for argument in mine}
         moving = [argument for argument in mine if inner[argument].terms]
         compute = self.intrin.compute
-        extents: dict[SSAValue, int] = dict(
-            zip(compute.block.args, (*compute.shape, *compute.reduce_shape), strict=True)
-        )
+        sizes = map(known, (*compute.shape, *compute.reduce_shape))
+        extents = dict[SSAValue, int](zip(compute.block.args, sizes, strict=True))
         wanted = [extents[argument] for argument in theirs]
-        counts = [linear_bounds(inner[argument], self.ranges)[1] + 1 for argument in moving]
+        counts = [known(linear_bounds(inner[argument], self.ranges)[1] + 1) for argument in moving]
         if counts != [extent for extent in wanted if extent != 1]:
             self.fail(f"expected a tile of {wanted}, got {counts}")
         found: list[int] = []

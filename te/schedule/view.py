@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import BlockArgument
 
+from ...dialects.sizes import Size, same
 from ...provenance.span import layer_names
 from ...support.errors import ScheduleError
 from .bounds import attach_axis, infer_ranges
@@ -39,7 +40,7 @@ class Loop:
     """One loop of a stage as it is shown."""
 
     name: str
-    extent: int
+    extent: Size
     kind: str
     reduce: bool
     computes: tuple[str, ...]
@@ -60,7 +61,7 @@ class Loop:
         return f"for {self.name} in {self.extent}" + (f"  # {marks}" if marks else "")
 
 
-def shown_extents(schedule: StageTable[StageState]) -> Mapping[IterVar, int]:
+def shown_extents(schedule: StageTable[StageState]) -> Mapping[IterVar, Size]:
     """The extent of every loop; those of whole tensors when the schedule cannot be carried out as it is."""
     try:
         ranges = infer_ranges(schedule)
@@ -69,7 +70,7 @@ def shown_extents(schedule: StageTable[StageState]) -> Mapping[IterVar, int]:
     return {axis: found.extent for axis, found in ranges.items()}
 
 
-def loops(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, int]) -> list[Loop]:
+def loops(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, Size]) -> list[Loop]:
     """The loops of a stage, outermost first; those of one iteration too, but not what no compute has."""
     inside: dict[IterVar, list[str]] = {}
     for other in schedule.stages:
@@ -146,9 +147,9 @@ def _layers(stage: StageState) -> str:
     return f"layers: {', '.join(names[:_LAYERS])}{more}"
 
 
-def _tree(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, int]) -> list[str]:
+def _tree(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, Size]) -> list[str]:
     found = loops(schedule, stage, extents)
-    shown = [loop for loop in found if loop.extent != 1 or loop.marks or loop.depth is not None]
+    shown = [loop for loop in found if not same(loop.extent, 1) or loop.marks or loop.depth is not None]
     depths = [i if loop.depth is None else loop.depth for i, loop in enumerate(shown)]
     heads = [f"{'  ' * (depth + 1)}for {loop.name} in {loop.extent}" for depth, loop in zip(depths, shown, strict=True)]
     width = max(map(len, heads), default=0)

@@ -192,11 +192,12 @@ def test_malformed_says_what_is_wrong() -> None:
         return AffineBinaryOpExpr(kind, AffineDimExpr(0), rhs)
 
     assert malformed(A * 3 + B // 2) is None
-    assert malformed(A + AffineExpr.symbol(0)) == "the symbol s0"
+    assert malformed(A * AffineExpr.symbol(0) + AffineExpr.symbol(1)) is None
+    assert malformed(binary(AffineBinaryOpKind.FloorDiv, B)) == "the divisor d1 in (d0 floordiv d1)"
     assert malformed(binary(AffineBinaryOpKind.FloorDiv, AffineConstantExpr(0))) == "the divisor 0 in (d0 floordiv 0)"
     assert malformed(binary(AffineBinaryOpKind.Mod, AffineConstantExpr(-2))) == "the divisor -2 in (d0 mod -2)"
     assert malformed(binary(AffineBinaryOpKind.Mul, B)) == "the product (d0 * d1)"
     with pytest.raises(ValueError, match="expected a divisor of at least 1"):
         simplify(binary(AffineBinaryOpKind.Mod, AffineConstantExpr(-2)), [(0, 3)])
-    with pytest.raises(ValueError, match="expected an affine expression of dims and constants"):
-        simplify(AffineExpr.symbol(0), [])
+    with pytest.raises(ValueError, match="expected a factor or divisor that is a number or a size"):
+        simplify(binary(AffineBinaryOpKind.Mul, B), [(0, 3), (0, 3)])

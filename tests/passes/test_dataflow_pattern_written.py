@@ -175,7 +175,7 @@ def test_functions_of_a_module():
     product: Any = rewrite(TwiceToProduct(), mod, mod)
     assert product["main"].body.op.name == "multiply"
     assert structural_equal(product["g"], mod["g"])
-    assert mod["main"].body.op.name == "add"
-    cut = is_op("nn.relu")(wildcard()).partition(mod, {"Composite": "act"})
+    assert "add" in str(mod["main"].body)
+    cut: Any = is_op("nn.relu")(wildcard()).partition(mod, {"Composite": "act"})
     assert cut["g"].body.op.attrs["Composite"] == "act"
     assert [key.name_hint for key in cut.get_global_vars()] == ["main", "g"]

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute
 
 from ....dialects.element_types import DTYPES
-from ....dialects.relay import OPERATORS
+from ....dialects.relay import DYNAMIC, OPERATORS
 from ....dialects.relay.core import FuncOp
 from ....dialects.relay.functions import FnOp
 from ....dialects.relay.operator import element_of, shape_of
@@ -39,7 +39,7 @@ from .outlining import partition
 from .written import HoldsFunctions, operator_named
 from .written_groups import partition_written, rewrite_written
 
-_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in (*OPERATORS, *DYNAMIC)}
 _EITHER_WAY = ("add", "multiply")
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from xdsl.ir import Attribute
 
-from ....dialects.relay import OPERATORS
+from ....dialects.relay import DYNAMIC, OPERATORS
 from ....dialects.relay.operator import Operator
 from ....frontends.relay import expr as relay
 from ....frontends.relay.elaborate import elaborate
@@ -22,7 +22,7 @@ class HoldsFunctions(Protocol):
         ...
 
 
-_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in (*OPERATORS, *DYNAMIC)}
 
 
 def operator_named(name: str) -> type[Operator] | None:

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Range, linear, substitute
+from ....dialects.kernel_sizes import lifted
 
 
 def canonical(values: Sequence[SSAValue], ranges: Sequence[Range], *maps: Sequence[AffineExpr]) -> Hashable:
@@ -23,4 +24,4 @@ def canonical(values: Sequence[SSAValue], ranges: Sequence[Range], *maps: Sequen
 
 def _any(range: Range) -> AffineExpr:
     """Some value of it: where any will do."""
-    return AffineExpr.constant(range[0])
+    return lifted(range[0])

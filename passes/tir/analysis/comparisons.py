@@ -7,8 +7,10 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ....dialects.affine import Range, linear, linear_bounds
+from ....dialects.affine import Range, hull, linear, linear_bounds
 from ....dialects.element_types import bit_width, is_integer
+from ....dialects.kernel_sizes import at_least, negative
+from ....dialects.sizes import Size, same
 from ....dialects.tir import UNBOUNDED
 from ....dialects.tir.index_maps import Ranges, operands_of
 
@@ -30,7 +32,7 @@ def decided(op: CmpiOp, ranges: Ranges) -> bool | None:
         return None
     apart = linear_bounds(left.plus(right, -1), known)
     predicate = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
-    if predicate[0] == "u" and min(low for low, _ in sides) < 0:
+    if predicate[0] == "u" and not all(at_least(low, 0) for low, _ in sides):
         return None
     return _holds(predicate.removeprefix("u").removeprefix("s"), *apart)
 
@@ -45,19 +47,24 @@ def _index(value: SSAValue) -> SSAValue:
 
 
 def _fits(ends: Range, width: int) -> bool:
-    """Whether a cast to an integer of `width` bits is exact, and so is the difference of two."""
+    """Whether a cast to an integer of `width` bits is exact, and so is the difference of two; indices are."""
     limit = 1 << (min(62, width) - 1)
-    return -limit <= ends[0] and ends[1] < limit
+    low, high = hull(ends)
+    if width == 62 and not (isinstance(ends[0], int) and isinstance(ends[1], int)):
+        return True
+    return -limit <= low and high < limit
 
 
-def _holds(predicate: str, low: int, high: int) -> bool | None:
+def _holds(predicate: str, low: Size, high: Size) -> bool | None:
     """Whether a difference that lies in low..high is as `predicate` says."""
+    above, under = at_least(low, 1), negative(high)
+    zero = same(low, 0) and same(high, 0)
     always, never = {
-        "eq": (low == high == 0, low > 0 or high < 0),
-        "ne": (low > 0 or high < 0, low == high == 0),
-        "lt": (high < 0, low >= 0),
-        "le": (high <= 0, low > 0),
-        "gt": (low > 0, high <= 0),
-        "ge": (low >= 0, high < 0),
+        "eq": (zero, above or under),
+        "ne": (above or under, zero),
+        "lt": (under, at_least(low, 0)),
+        "le": (negative(high - 1), above),
+        "gt": (above, negative(high - 1)),
+        "ge": (at_least(low, 0), under),
     }[predicate]
     return True if always else False if never else None

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ....dialects.affine import Linear, flatten, linear
+from ....dialects.affine import Linear, below, flatten, linear
+from ....dialects.sizes import Size
 from ....dialects.tir import ForOp, LoadOp, StoreOp, buffer_of
 from ....dialects.tir.index_maps import Ranges, simplify_maps, view
 from ....dialects.tir.lanes import lanes
@@ -17,8 +18,8 @@ from ....dialects.tir.lanes import lanes
 class Point(NamedTuple):
     """The element `constant + sum(factor * atom)` of a buffer, from which on `lanes` ones are touched."""
 
-    terms: tuple[tuple[AffineExpr, int], ...]
-    constant: int
+    terms: tuple[tuple[AffineExpr, Size], ...]
+    constant: Size
     values: tuple[SSAValue, ...]
     """What the dims in the terms are."""
     lanes: int
@@ -65,7 +66,7 @@ def same_elements(accesses: Sequence[LoadOp | StoreOp], nest: Operation, ranges:
     if len({p.key for p in points}) != 1:
         return False
     chosen = points[0]
-    loops: dict[SSAValue, int] = {}
+    loops: dict[SSAValue, Size] = {}
     parent = accesses[0].parent_op()
     while parent is not None and parent is not nest.parent_op():
         if isinstance(parent, ForOp):
@@ -77,6 +78,8 @@ def same_elements(accesses: Sequence[LoadOp | StoreOp], nest: Operation, ranges:
             return False
         value = chosen.values[atom.position]
         if (extent := loops.pop(value, None)) is not None:
+            if not isinstance(extent, int) or not isinstance(factor, int):
+                return False
             spans.append((abs(factor), extent))
         elif isinstance(value.owner, Operation) and nest.is_ancestor(value.owner):
             return False
@@ -86,4 +89,4 @@ def same_elements(accesses: Sequence[LoadOp | StoreOp], nest: Operation, ranges:
         if factor <= reach:
             return False
         reach += factor * (extent - 1)
-    return all(extent < 2 for extent in loops.values())
+    return all(below(extent, 2) for extent in loops.values())

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, Integer
 from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.affine import Range, bounds
+from ....dialects.affine import Range, bounds, hull
 from ....dialects.element_types import bit_width, is_integer
 from ....dialects.tir import UNBOUNDED, ForOp, IndexOp, PrimFuncOp
 from ....dialects.tir import lanes as tir_lanes
@@ -33,7 +33,7 @@ def integer_ranges(func: PrimFuncOp) -> Ranges:
     ranges: Ranges = {}
     for op in func.walk():
         if isinstance(op, ForOp):
-            ranges[op.var] = op.bounds
+            ranges[op.var] = hull(op.bounds)
         for result in op.results:
             ranges[result] = _fit(_range(op, ranges), _of_type(result))
     return ranges
@@ -67,7 +67,7 @@ def _range(op: Operation, ranges: Ranges) -> Range | None:
             return (min(numbers), max(numbers))
         case IndexOp():
             seen = view(op, ranges)
-            low, high = bounds(seen.map[0], seen.ranges)
+            low, high = hull(bounds(seen.map[0], seen.ranges))
             (count,) = lanes(op.result.type) or (1,)
             span = op.stride.value.data * (count - 1)
             return (low + min(0, span), high + max(0, span))

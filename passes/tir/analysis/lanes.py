@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import gcd
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ....dialects.affine import Linear, Range, bounds, linear
+from ....dialects.affine import Linear, Range, below, bounds, linear
+from ....dialects.kernel_sizes import at_least
+from ....dialects.sizes import Size, same
 from ....dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ....dialects.tir.dots import Dot
 from ....dialects.tir.index_maps import Access, Ranges, View, flat_index, simplify_maps, view
@@ -109,7 +111,8 @@ class Lanes:
         self._touches: dict[SSAValue, list[_Touch]] = {}
         iterations = loop.trip_count
         loose = {**ranges, loop.var: (0, width - 1)}
-        self._scan(loop.block, _Scope({**ranges, loop.var: (0, iterations - 1)}, loose, iterations < width))
+        masked = not at_least(iterations, width)
+        self._scan(loop.block, _Scope({**ranges, loop.var: (0, iterations - 1)}, loose, masked))
         for touches in self._touches.values():
             for touch, other in product(touches, touches):
                 if isinstance(touch.op, StoreOp) and self._collide(touch, other):
@@ -170,7 +173,7 @@ class Lanes:
         if simplified.never:
             raise Obstacle(f"it holds a {op.name} whose guard never holds")
         held = list(simplified.ranges)
-        if position < len(held) and held[position][0] == held[position][1]:
+        if position < len(held) and same(*held[position]):
             held[position] = seen.ranges[position]
         return tuple(held)
 
@@ -215,6 +218,8 @@ class Lanes:
         stride = form.coefficient(position)
         if stride is None:
             raise Obstacle("an index divides the lane")
+        if not isinstance(stride, int):
+            raise Obstacle(f"lanes lie {stride} elements apart")
         return stride, _first(form, position, stride)
 
     def _note(
@@ -258,8 +263,8 @@ class Lanes:
         first: list[AffineExpr] = []
         for expr in seen.map:
             form = linear(expr, inside)
-            if (step := form.coefficient(position)) is None:
-                raise Obstacle("an index divides the lane")
+            if not isinstance(step := form.coefficient(position), int):
+                raise Obstacle("an index divides the lane" if step is None else f"lanes lie {step} elements apart")
             first.append(_first(form, position, step).expr)
         guard = None
         if seen.guard:
@@ -269,7 +274,7 @@ class Lanes:
 
     # Dependences
 
-    def _terms(self, touch: _Touch, sign: int) -> Iterator[tuple[object, int, Range]]:
+    def _terms(self, touch: _Touch, sign: int) -> Iterator[tuple[object, Size, Range]]:
         """The terms of a touched element. Those that change inside the loop have keys of their own per touch."""
         for atom, factor in touch.rest.terms:
             used = [touch.values[i] for i in sorted(atom.used_dims())]
@@ -284,16 +289,21 @@ class Lanes:
 
     def _collide(self, store: _Touch, other: _Touch) -> bool:
         """Whether two lanes may touch one element."""
-        if not self._inside.intersection(store.values) and store[1:4] == other[1:4] and store.stride:
+        if not self._inside.intersection(store.values) and _equal(store, other) and store.stride:
             return False
-        factors: dict[object, tuple[int, Range]] = {}
+        factors: dict[object, tuple[Size, Range]] = {}
         for key, factor, extent in (*self._terms(store, 1), *self._terms(other, -1)):
             before = factors.get(key, (0, extent))[0]
             factors[key] = (before + factor, extent)
         apart = store.rest.constant - other.rest.constant
+        factors = {key: (f, ends) for key, (f, ends) in factors.items() if not same(f, 0)}
+        numbers = [apart, *(number for f, ends in factors.values() for number in (f, *ends))]
+        if not all(isinstance(number, int) for number in numbers):
+            return True
+        apart = cast(int, apart)
         low = high = apart
         step = 0
-        for factor, (least, most) in factors.values():
+        for factor, (least, most) in cast("list[tuple[int, tuple[int, int]]]", list(factors.values())):
             low += min(factor * least, factor * most)
             high += max(factor * least, factor * most)
             step = gcd(step, factor)
@@ -312,6 +322,12 @@ class Lanes:
         return low + sum(min(0, r) for r in reach) <= 0 <= high + sum(max(0, r) for r in reach)
 
 
+def _equal(one: _Touch, other: _Touch) -> bool:
+    """Whether two touch the same element in every lane."""
+    apart = one.rest.plus(other.rest, -1)
+    return one.stride == other.stride and one.values == other.values and not apart.terms and same(apart.constant, 0)
+
+
 def _first(form: Linear, position: int, step: int) -> Linear:
     """A form in the first lane."""
     return form.plus(Linear(((AffineDimExpr(position), -step),), 0)) if step else form
@@ -319,7 +335,8 @@ def _first(form: Linear, position: int, step: int) -> Linear:
 
 def _differs(expr: AffineExpr, position: int, ranges: tuple[Range, ...]) -> bool:
     """Whether a guard expression may hold in some lanes only."""
-    return linear(expr, ranges).coefficient(position) != 0 and bounds(expr, ranges)[0] < 0
+    step = linear(expr, ranges).coefficient(position)
+    return (step is None or not same(step, 0)) and not at_least(bounds(expr, ranges)[0], 0)
 
 
 def _condition(seen: View, guard: tuple[AffineExpr, ...], position: int) -> Condition:
@@ -328,8 +345,8 @@ def _condition(seen: View, guard: tuple[AffineExpr, ...], position: int) -> Cond
     steps: list[int] = []
     for expr in guard:
         form = linear(expr, seen.ranges)
-        if (step := form.coefficient(position)) is None:
-            raise Obstacle("a guard divides the lane")
+        if not isinstance(step := form.coefficient(position), int):
+            raise Obstacle("a guard divides the lane" if step is None else f"a guard moves by {step} from lane to lane")
         first.append(_first(form, position, step).expr)
         steps.append(step)
     return Condition(seen.values, tuple(first), tuple(steps))
@@ -367,7 +384,7 @@ def _is_inside(op: LoadOp, seen: View) -> bool:
     """Whether an element is there in all lanes, also those that do not run the load."""
     for expr, extent in zip(seen.map, buffer_of(op.buffer).get_shape(), strict=True):
         low, high = bounds(expr, seen.ranges)
-        if low < 0 or high >= extent:
+        if not at_least(low, 0) or not below(high, extent):
             return False
     return True
 

@@ -8,7 +8,9 @@ from typing import NamedTuple, TypeAlias
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ....dialects.affine import Linear, Range, flatten, linear, linear_bounds, substitute
+from ....dialects.affine import Linear, Range, below, flatten, linear, linear_bounds, substitute
+from ....dialects.kernel_sizes import at_least, known, negative
+from ....dialects.sizes import Size, proves
 from ....dialects.tir import UNBOUNDED, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
 from ....dialects.tir.index_maps import Ranges, View, blocks_of, view
 from ....dialects.tir.lanes import lanes
@@ -38,9 +40,9 @@ class _Forms(NamedTuple):
     def decided(self, box: tuple[Range, ...]) -> bool | None:
         """Whether it holds in all of `box`, in none of it (False), or in part of it (None), as far as bounds tell."""
         ends = [linear_bounds(form, box) for form in self.forms]
-        if all(low >= 0 for low, _ in ends):
+        if all(at_least(low, 0) for low, _ in ends):
             return not self.negated
-        if any(high < 0 for _, high in ends):
+        if any(negative(high) for _, high in ends):
             return self.negated
         return None
 
@@ -65,7 +67,7 @@ def _block(block: Block, ranges: Ranges, around: tuple[_Condition, ...]) -> Iter
                 for number, (inner, known) in enumerate(blocks_of(op, ranges)):
                     yield from _block(inner, known, (*around, _Condition(seen.values, seen.guard, number == 1)))
             case ForOp():
-                if op.trip_count:
+                if op.is_run():
                     for inner, known in blocks_of(op, ranges):
                         yield from _block(inner, known, around)
             case _:
@@ -98,18 +100,19 @@ def _error(op: Access, ranges: Ranges, around: tuple[_Condition, ...]) -> str | 
     return None
 
 
-def _is_inside(expr: AffineExpr, extent: int, seen: View) -> bool:
+def _is_inside(expr: AffineExpr, extent: Size, seen: View) -> bool:
     """Whether ranges and the access's own guard, one expression at a time, show that an index is right."""
     form = linear(expr, seen.ranges)
     low, high = linear_bounds(form, seen.ranges)
+    above, under = at_least(low, 0), below(high, extent)
     for guard in seen.guard:
-        if low >= 0 and high < extent:
+        if above and under:
             break
         # Where the guard holds, index - guard <= index <= index + guard.
         known = linear(guard, seen.ranges)
-        low = max(low, linear_bounds(form.plus(known, -1), seen.ranges)[0])
-        high = min(high, linear_bounds(form.plus(known), seen.ranges)[1])
-    return low >= 0 and high < extent
+        above = above or at_least(linear_bounds(form.plus(known, -1), seen.ranges)[0], 0)
+        under = under or below(linear_bounds(form.plus(known), seen.ranges)[1], extent)
+    return above and under
 
 
 class _Space:
@@ -130,9 +133,15 @@ class _Space:
     def _form(self, expr: AffineExpr, values: Sequence[SSAValue]) -> Linear:
         return linear(substitute(expr, [self.dims[value] for value in values]), self.box)
 
-    def outside(self, expr: AffineExpr, extent: int) -> Range | None:
+    def outside(self, expr: AffineExpr, extent: Size) -> Range | None:
         """The values that an index takes, if some are outside of [0, extent)."""
         form = self._form(expr, self.values)
+        forms = (form, *(one for condition in self.conditions for one in condition.forms))
+        if not isinstance(extent, int) or not all(one.plain for one in forms) or not self._counted(forms):
+            # Of open sizes: where no value is right.
+            low, high = linear_bounds(form, self.box)
+            wrong = negative(high) or proves(low, ">=", extent)
+            return (low, high) if wrong and not self.conditions else None
         used = {dim for one in (*self.conditions, _Forms((form,))) for dim in one.used_dims()}
         if any(self.box[dim] == UNBOUNDED for dim in used):
             low, high = linear_bounds(form, self.box)
@@ -140,6 +149,11 @@ class _Space:
         if not (self._reaches(form.plus(Linear((), -extent))) or self._reaches(form.times(-1).plus(Linear((), -1)))):
             return None
         return -self._most(form.times(-1)), self._most(form)
+
+    def _counted(self, forms: Sequence[Linear]) -> bool:
+        """Whether the ends of all variables in `forms` are numbers."""
+        used = {dim for form in forms for atom, _ in form.terms for dim in atom.used_dims()}
+        return all(isinstance(end, int) for dim in used for end in self.box[dim])
 
     def _reaches(self, form: Linear) -> bool:
         """Whether `form` is at least 0 in an iteration. False if the budget does not suffice to tell."""
@@ -165,7 +179,7 @@ class _Space:
 
     def _most(self, form: Linear) -> int:
         """The largest value of `form` in an iteration; where the budget does not suffice, one that it surely takes."""
-        low, high = linear_bounds(form, self.box)
+        low, high = map(known, linear_bounds(form, self.box))
         while low < high:
             middle = (low + high + 1) // 2
             if self._reaches(form.plus(Linear((), -middle))):

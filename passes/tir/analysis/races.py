@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....dialects.sizes import Size
 from ....dialects.tir import ForOp
 from .elementwise import Point
 
@@ -23,19 +25,22 @@ def meet(loop: ForOp, one: Point, other: Point) -> bool:
     if one.key == other.key and not _moves(one, loop):
         return True
     mine, theirs = _factors(one, loop), _factors(other, loop)
-    if mine is None or theirs is None:
+    if mine is None or theirs is None or not (one.form.plain and other.form.plain):
         return False
     factor = mine[0].pop(loop.var, 0)
     if factor != theirs[0].pop(loop.var, 0) or mine[1] != theirs[1]:
         return False
     # one - other = factor * (p - q) + what the inner loops add, each on its own; the iterations p and q differ.
-    apart = one.constant - other.constant
-    steps = [(f, _extent(v)) for v, f in mine[0].items()] + [(-f, _extent(v)) for v, f in theirs[0].items()]
+    apart = cast(int, one.constant) - cast(int, other.constant)
+    last = loop.trip_count - 1
+    counts = [(f, _extent(v)) for v, f in mine[0].items()] + [(-f, _extent(v)) for v, f in theirs[0].items()]
+    if not isinstance(last, int) or not all(isinstance(extent, int) for _, extent in counts):
+        return False
+    steps = cast("list[tuple[int, int]]", counts)
     steps += [(one.stride, one.lanes), (-other.stride, other.lanes)]
     reached, least = _sums(steps)
     if reached is None:
         return False
-    last = loop.trip_count - 1
     return any(
         _bit(reached, sign * factor * iterations - apart - least)
         for iterations in range(1, (last if factor else 1) + 1)
@@ -64,11 +69,11 @@ def _factors(point: Point, loop: ForOp) -> tuple[dict[SSAValue, int], dict[SSAVa
         value = point.values[atom.position]
         if _computed_in(value, loop):
             return None
-        (inner if loop.is_ancestor(value.owner) else outer)[value] = factor
+        (inner if loop.is_ancestor(value.owner) else outer)[value] = cast(int, factor)
     return inner, outer
 
 
-def _extent(var: SSAValue) -> int:
+def _extent(var: SSAValue) -> Size:
     loop = var.owner.parent_op()
     assert isinstance(loop, ForOp)
     return loop.trip_count

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ....dialects.affine import substitute
+from ....dialects.affine import below, substitute
+from ....dialects.kernel_sizes import affine_map, lifted, size_attribute
+from ....dialects.sizes import Size, same
 from ....dialects.tir import UNBOUNDED, ForOp, IndexOp
 from ....dialects.tir.index_maps import Access, Ranges, simplify_maps, update, view
 
@@ -16,25 +18,26 @@ _FEW = 8
 """Chunks whose loop is unrolled, so that each may have a register of its own."""
 
 
-def subrange(loop: ForOp, begin: int, end: int, ranges: Ranges) -> ForOp:
+def subrange(loop: ForOp, begin: Size, end: Size, ranges: Ranges) -> ForOp:
     """A copy of `loop` that does its iterations from `begin` to `end`."""
     copy = loop.clone()
-    copy.properties["extent"] = IntegerAttr(end - begin, i64)
-    inside: Ranges = {**ranges, copy.var: (0, end - begin - 1)}
-    express(copy, copy.var, AffineDimExpr(0) + begin if begin else AffineDimExpr(0), [copy.var], inside)
+    copy.properties["extent"] = size_attribute(end - begin)
+    inside: Ranges = {**ranges, copy.var: copy.bounds}
+    start = AffineDimExpr(0)
+    express(copy, copy.var, start if same(begin, 0) else start + lifted(begin), [copy.var], inside)
     return copy
 
 
 def strip_mine(loop: ForOp, size: int, ranges: Ranges) -> ForOp:
     """A loop around a copy of `loop` of `size` iterations; together they do what it does. `size` divides it."""
     chunks = loop.trip_count // size
-    outer = ForOp.make(chunks, "unrolled" if chunks <= _FEW else "serial")
+    outer = ForOp.make(chunks, "unrolled" if below(chunks, _FEW + 1) else "serial")
     outer.location, outer.var.location = loop.location, loop.var.location
     outer.var.name_hint = loop.var.name_hint
     inner = loop.clone()
     inner.properties["extent"] = IntegerAttr(size, i64)
     outer.block.add_op(inner)
-    inside: Ranges = {**ranges, outer.var: (0, outer.trip_count - 1), inner.var: (0, size - 1)}
+    inside: Ranges = {**ranges, outer.var: outer.bounds, inner.var: (0, size - 1)}
     express(inner, inner.var, AffineDimExpr(0) * size + AffineDimExpr(1), [outer.var, inner.var], inside)
     return outer
 
@@ -64,7 +67,7 @@ def express(loop: ForOp, var: SSAValue, expr: AffineExpr, values: Sequence[SSAVa
                 others.append(op)
     if not others or isinstance(expr, AffineDimExpr):
         return
-    number = IndexOp.make(AffineMap(len(values), 0, (expr,)), values)
+    number = IndexOp.make(affine_map(len(values), (expr,)), values)
     number.location = loop.location
     first = loop.block.first_op
     assert first is not None

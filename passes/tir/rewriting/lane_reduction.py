@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.utils import FastMathFlag
@@ -63,6 +63,8 @@ def reduce_lanes(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> 
     """
     update = _update(loop)
     extent = loop.trip_count
+    if not isinstance(extent, int):
+        raise Obstacle(f"its extent is {extent}")
     whole = register // element_bytes(buffer_of(update.store.buffer).element_type)
     width = min(whole, extent & -extent)
     if not is_width(width, register):
@@ -123,7 +125,7 @@ def _terms(part: ForOp, ranges: Ranges) -> tuple[ForOp, Lanes, _Update]:
     for op in (update.store, update.combine, update.load):
         op.detach()
     try:
-        lanes = Lanes(part, ranges, part.trip_count)
+        lanes = Lanes(part, ranges, cast(int, part.trip_count))
         if update.combine.operands[update.term] not in lanes.varying:
             raise Obstacle("its terms are alike")
     except Obstacle:

@@ -17,6 +17,7 @@ from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ....dialects.kernel_sizes import at_least, lifted
 from ....dialects.tir import UNBOUNDED, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from ....dialects.tir import lanes as tir_lanes
 from ....dialects.tir.index_maps import simplify_maps, update
@@ -43,8 +44,9 @@ class VectorizedBody:
     def run(self) -> None:
         """Rewrite the body; the loop has to go then."""
         mask = None
-        if (last := self.loop.trip_count - 1) < self.lanes.width - 1 and (first := self.loop.block.first_op):
-            mask = self._mask(Condition((), (AffineExpr.constant(last),), (-1,)), first, at=self.loop.location)
+        count = self.loop.trip_count
+        if not at_least(count, self.lanes.width) and (first := self.loop.block.first_op):
+            mask = self._mask(Condition((), (lifted(count - 1),), (-1,)), first, at=self.loop.location)
         self._block(self.loop.block, mask)
 
     def _block(self, block: Block, mask: SSAValue | None) -> None:

@@ -18,27 +18,46 @@ if TYPE_CHECKING:
     from whence.runtime.tensors import TensorSpec
     from whence.support.dtypes import Array
 
+FILLS = ("ramp", "zeros", "ones", "random")
+
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """The inputs of a run."""
-    parser.add_argument(
-        "-i", "--input", type=Path, metavar="FILE", help=".npz with the inputs by name (default: a ramp)"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="random inputs from this seed instead")
+    """What a model is run on."""
+    group = parser.add_argument_group("inputs")
+    about = ".npz with the inputs by name"
+    group.add_argument("-i", "--inputs", "--input", dest="input", type=Path, metavar="FILE", help=about)
+    about = "what inputs hold that no file gives: 0, 1/n, 2/n, .. (ramp), zeros, ones or random numbers"
+    group.add_argument("--fill-mode", choices=FILLS, help=about)
+    group.add_argument("--seed", type=int, metavar="N", help="random inputs from this seed (--fill-mode random)")
+
+
+def check_inputs(args: argparse.Namespace) -> None:
+    """Raises PipelineError for options of `add_inputs` that do not fit together."""
+    if args.seed is not None:
+        if args.input is not None:
+            raise PipelineError("--seed: expected no --input beside it, got both")
+        if args.fill_mode not in (None, "random"):
+            raise PipelineError(f"--seed: expected --fill-mode random beside it, got {args.fill_mode}")
+    if args.fill_mode is not None and args.input is not None:
+        raise PipelineError("--fill-mode: expected no --input beside it, got both")
 
 
 def inputs_of(args: argparse.Namespace, specs: Sequence[TensorSpec]) -> dict[str, Array]:
-    """The inputs that `add_inputs`' arguments stand for; names that are none of a file's are left out.
+    """The arrays that `add_inputs`' arguments stand for, by name."""
+    import numpy as np
 
-    Raises PipelineError for a file and a seed at once, FrontendError for what is no file of arrays.
-    """
     from whence.cli.arrays import default_inputs, named, random_inputs, read_arrays
 
-    if args.input is not None and args.seed is not None:
-        raise PipelineError("--seed: expected no --input beside it, got both")
+    check_inputs(args)
     if args.input is not None:
         return named(read_arrays(args.input), specs)
-    return random_inputs(specs, args.seed) if args.seed is not None else default_inputs(specs)
+    if args.seed is not None or args.fill_mode == "random":
+        return random_inputs(specs, args.seed or 0)
+    ramp = default_inputs(specs)
+    if args.fill_mode in ("zeros", "ones"):
+        fill = np.zeros_like if args.fill_mode == "zeros" else np.ones_like
+        return {name: fill(array) for name, array in ramp.items()}
+    return ramp
 
 
 def static(compiled: Executable, what: str) -> Executable:

@@ -73,7 +73,7 @@ _HOMES = {
     "astext": "whence.relay.text",
     "create_executor": "whence.relay.execution",
 }
-_MODULES = ("analysis", "transform", "dataflow_pattern", "prelude", "vm")
+_MODULES = ("analysis", "frontend", "transform", "dataflow_pattern", "prelude", "vm")
 
 
 def __getattr__(name: str) -> typing.Any:

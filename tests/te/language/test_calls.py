@@ -9,7 +9,7 @@ import pytest
 
 import whence
 from whence import te
-from whence.functions import SPECIALIZATIONS, OpenFunction
+from whence.open_functions import SPECIALIZATIONS, OpenFunction
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 
 Array = np.ndarray[Any, Any]
@@ -127,10 +127,12 @@ def test_one_build_serves_many_sizes() -> None:
     for rows, columns in ((3, 4), (5, 16), (1, 9), (3, 4), (700, 3)):
         a, b = _floats(rows, columns), _floats(rows + 1)
         np.testing.assert_allclose(f(a, b), a * b[1:, None] + rows, rtol=1e-6)
-    sizes = [(one["n"], one["m"]) for one in f.specializations]
-    assert sizes == [(5, 16), (1, 9), (3, 4), (700, 3)]
-    assert repr(f).endswith("code for 4 sizes)")
+    assert f.specializations == []
+    assert repr(f).endswith("code for all sizes)")
     assert "vector" in f.tir
+    special = f.specialized(n=3, m=4)
+    np.testing.assert_allclose(special(a[:3, :1].repeat(4, 1), b[:4]), a[:3, :1] * b[1:4, None] + 3 + np.zeros(4))
+    assert f.specializations == [{"n": 3, "m": 4}]
 
 
 def test_the_code_for_sizes_is_bounded() -> None:
@@ -139,7 +141,7 @@ def test_the_code_for_sizes_is_bounded() -> None:
     f = whence.build_schedule(te.create_schedule(x + 1.0), threads=1)
     assert isinstance(f, OpenFunction)
     for size in range(1, SPECIALIZATIONS + 3):
-        np.testing.assert_array_equal(f(np.zeros(size, "float32")), np.ones(size))
+        np.testing.assert_array_equal(f.specialized(n=size)(np.zeros(size, "float32")), np.ones(size))
     assert [one["n"] for one in f.specializations] == list(range(3, SPECIALIZATIONS + 3))
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from whence import te
-from whence.functions import OpenFunction
 from whence.kernels import build_schedule
+from whence.open_functions import OpenFunction
 from whence.support.errors import ScheduleError
 
 Array = np.ndarray[Any, Any]
@@ -119,6 +119,7 @@ def test_loops_bounded_by_size_variables() -> None:
     for size in (3, 8):
         a = _floats(size)
         np.testing.assert_allclose(f(a), np.cumsum(a), rtol=1e-4, atol=1e-6)
+    assert f.specializations == []
 
 
 @te.hybrid.script

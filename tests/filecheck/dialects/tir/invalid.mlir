@@ -72,7 +72,7 @@ tir.prim_func @f(%a: !tir.buffer<4x8xf32>) outputs 0 {
 
 // -----
 
-// CHECK: tir.load: expected a map over dims only, got (d0)[s0] -> (d0, s0)
+// CHECK: tir.load: expected sizes of the function, which has 0, got s0
 tir.prim_func @f(%a: !tir.buffer<4x8xf32>) outputs 0 {
   tir.for %i in 4 {
     %0 = "tir.load"(%a, %i) <{map = affine_map<(d0)[s0] -> (d0, s0)>}> : (!tir.buffer<4x8xf32>, index) -> f32
