@@ -153,7 +153,7 @@ def depthwise_conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SS
 def _as_wide(ctx: Context, kernel: SSAValue, data: SSAValue) -> SSAValue:
     """A kernel of bytes as sums of wider integers take it."""
     dtype = dtype_of(data)
-    return ctx.emit(CastOp, kernel, dtype=dtype.name) if dtype in (np.int32, np.int64) else kernel
+    return ctx.emit(CastOp, kernel, dtype=dtype.name) if dtype.name in ("int32", "int64") else kernel
 
 
 def conv_2d(ctx: Context) -> SSAValue:
