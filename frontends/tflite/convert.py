@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 from ..importing.converter import Converter
 from . import (
     activations,
+    detection,
     elementwise,
     hybrid,
     indexing,
@@ -26,6 +27,7 @@ from .program import RENAMING, Node
 
 CONVERTERS: dict[str, Converter[Context]] = {
     **activations.TABLE,
+    **detection.TABLE,
     **elementwise.TABLE,
     **indexing.TABLE,
     **products.TABLE,

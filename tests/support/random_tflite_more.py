@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flatbuffers import flexbuffers
 from random_tflite_parts import Make, Rng, normal, one, pick, sizes
 from tflite_builder import Net
 
@@ -132,7 +133,52 @@ def dilate(rng: Rng) -> bytes:
     return one("DILATE", [("float32", shape), steps, np.array(-1.5, np.float32)], options="DilateOptions")
 
 
+def suppression(op: str) -> Make:
+    def make(rng: Rng) -> bytes:
+        net, count, most = Net(), int(rng.integers(1, 12)), int(rng.integers(1, 8))
+        corners = np.sort(rng.uniform(0, 1, (count, 2, 2)), axis=1).astype(np.float32)
+        inputs = [net.const("boxes", corners.reshape(count, 4)), net.input("scores", [count])]
+        numbers: list[Any] = [np.array(most, np.int32), np.array(0.3, np.float32), np.array(-1.0, np.float32)]
+        if op.endswith("V5"):
+            numbers.append(np.array(0.0, np.float32))
+        inputs += [net.const(f"c{k}", number) for k, number in enumerate(numbers)]
+        outputs = [net.tensor("found", [most], "int32"), net.tensor("number", [], "int32")]
+        if op.endswith("V5"):
+            outputs.insert(1, net.tensor("scores_found", [most]))
+        options = op.title().replace("_", "") + "Options"
+        net.op(op, inputs, outputs, options)
+        return net.build(outputs)
+
+    return make
+
+
+def detection(rng: Rng) -> bytes:
+    net, count, classes, most = Net(), int(rng.integers(3, 12)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    boxes, scores = net.input("boxes", [1, count, 4]), net.input("scores", [1, count, classes + 1])
+    anchors = net.const("anchors", rng.uniform(0.1, 0.9, (count, 4)).astype(np.float32))
+    outputs = [net.tensor("found", [1, most, 4]), net.tensor("classes", [1, most])]
+    outputs += [net.tensor("best", [1, most]), net.tensor("number", [1])]
+    numbers: dict[str, Any] = {
+        "max_detections": most,
+        "max_classes_per_detection": 1,
+        "num_classes": classes,
+        "nms_score_threshold": 0.1,
+        "nms_iou_threshold": 0.5,
+        "y_scale": 10.0,
+        "x_scale": 10.0,
+        "h_scale": 5.0,
+        "w_scale": 5.0,
+        "use_regular_nms": False,
+    }
+    custom = ("TFLite_Detection_PostProcess", bytes(flexbuffers.Dumps(numbers)))
+    net.op("CUSTOM", [boxes, scores, anchors], outputs, custom=custom)
+    return net.build(outputs)
+
+
 MORE: dict[str, Make] = {
+    "DETECTION_POSTPROCESS": detection,
+    "NON_MAX_SUPPRESSION_V4": suppression("NON_MAX_SUPPRESSION_V4"),
+    "NON_MAX_SUPPRESSION_V5": suppression("NON_MAX_SUPPRESSION_V5"),
     "BUCKETIZE": bucketize,
     "DILATE": dilate,
     "DYNAMIC_UPDATE_SLICE": dynamic_update_slice,
