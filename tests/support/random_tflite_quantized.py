@@ -341,6 +341,33 @@ def moved(op: str) -> Make:
     return make
 
 
+def hybrid(op: str) -> Make:
+    """Floats with weights of 8 bits."""
+
+    def make(rng: Rng) -> bytes:
+        one = One(rng)
+        channels, kernel = bool(rng.integers(2)), sizes(rng, 2, 3)
+        depth, outputs = int(rng.integers(1, 9)), int(rng.integers(2, 9))
+        shape = image(rng, depth) if op != "FULLY_CONNECTED" else [int(rng.integers(1, 4)), depth]
+        one.inputs.append(one.net.input("x0", shape))
+        if op == "FULLY_CONNECTED":
+            weights(one, (outputs, depth), 0, "float32", "int8", False)
+            one.const(rng.standard_normal(outputs).astype(np.float32))
+            asymmetric = bool(rng.integers(2))
+            return one.end(op, "float32", None, "FullyConnectedOptions", 9, asymmetricQuantizeInputs=asymmetric)
+        fields: dict[str, Any] = {"strideH": 1, "strideW": 1, "padding": 0, "fusedActivationFunction": pick(rng, 0, 1)}
+        if op == "CONV_2D":
+            weights(one, (outputs, *kernel, depth), 0, "float32", "int8", channels)
+            one.const(rng.standard_normal(outputs).astype(np.float32))
+            return one.end(op, "float32", None, "Conv2DOptions", 5, **fields)
+        weights(one, (1, *kernel, depth), 3, "float32", "int8", True)
+        one.const(rng.standard_normal(depth).astype(np.float32))
+        return one.end(op, "float32", None, "DepthwiseConv2DOptions", 6, depthMultiplier=1, **fields)
+
+    return make
+
+
+HYBRID: dict[str, Make] = {name: hybrid(name) for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")}
 QUANTIZED: dict[str, Make] = {
     "ADD": arithmetic("ADD", "AddOptions"),
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
