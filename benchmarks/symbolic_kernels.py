@@ -6,6 +6,9 @@ Prints a row for each kernel whose name contains one of the words (all of them w
 microseconds of both, called in turn, their ratio, and the seconds of processor time that making each took.
 """
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import statistics
