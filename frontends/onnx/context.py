@@ -122,6 +122,10 @@ class Tensor:
         return self.value
 
 
+def _sizes() -> list[Size]:
+    return []
+
+
 @dataclass(eq=False)
 class Context:
     """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
@@ -136,9 +140,15 @@ class Context:
     folder: Path | None
     read: list[Tensor] = field(default_factory=_tensors)
     """The tensors whose values were looked at."""
+    required: list[Size] = field(default_factory=_sizes)
+    """What no call may make negative."""
 
     def __post_init__(self) -> None:
         self._attributes = {attribute.name: attribute for attribute in self.node.attribute}
+
+    def require(self, size: Size) -> None:
+        """Have every call checked: its sizes must not make this one negative."""
+        self.required.append(size)
 
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""
