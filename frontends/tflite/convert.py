@@ -13,6 +13,7 @@ from . import (
     indexing,
     products,
     quantized_elementwise,
+    quantized_images,
     quantized_lookup,
     quantized_products,
     quantized_windows,
@@ -44,6 +45,7 @@ CONVERTERS: dict[str, Converter[Context]] = {
 
 QUANTIZED: dict[str, Converter[Context]] = {
     **quantized_elementwise.TABLE,
+    **quantized_images.TABLE,
     **quantized_lookup.TABLE,
     **quantized_products.TABLE,
     **quantized_windows.TABLE,
