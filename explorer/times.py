@@ -1,4 +1,4 @@
-"""What the layers of a compiled model take: measured times of its kernel calls, shared out by estimated work."""
+"""What the layers of a compiled model take: measured times of its kernel calls, shared out by samples or by work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ..lowering.kernel.work import Work
 from ..planning.artifact import Artifact, Call
-from ..provenance.span import leaves
 from .code import kernel_of
 from .layers import Layer, owners
-
-Shares = dict[Layer | None, float]
-"""Layer -> its part of something; None: what no layer is known of."""
+from .samples import Samples, layer_shares
+from .shares import Shares
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,8 @@ class LayerTime:
     """None: what no layer is known of."""
     seconds: float
     calls: tuple[str, ...]
+    estimated: float = 0.0
+    """Of the seconds those that are an estimate."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,26 @@ class Times:
     calls: tuple[float, ...]
     layers: tuple[Shares, ...]
     """Per call the seconds of each layer; they add up to the call's."""
+    sampled: tuple[bool, ...] = ()
+    """Per call whether samples tell the parts of its layers; else they are estimates, unless there is one layer."""
 
     @staticmethod
-    def of(artifact: Artifact, calls: Sequence[float]) -> Times:
-        """Measured seconds of the calls, shared out over their layers in proportion to estimated work."""
+    def of(artifact: Artifact, calls: Sequence[float], samples: Samples | None = None) -> Times:
+        """Measured seconds of the calls, shared out over their layers by samples, or else by estimated work."""
         owner = owners(artifact)
-        parts = [
-            {layer: share * taken for layer, share in shares(artifact, call, owner).items()}
-            for call, taken in zip(artifact.calls, calls, strict=True)
-        ]
-        return Times(tuple(calls), tuple(parts))
+        parts: list[Shares] = []
+        sampled: list[bool] = []
+        for number, (call, taken) in enumerate(zip(artifact.calls, calls, strict=True)):
+            found = samples.shares(number, owner) if samples is not None else None
+            sampled.append(found is not None)
+            if found is None:
+                found = shares(artifact, call, owner)
+            parts.append({layer: share * taken for layer, share in found.items()})
+        return Times(tuple(calls), tuple(parts), tuple(sampled))
+
+    def estimated(self, call: int) -> bool:
+        """Whether the parts of a call's layers are estimates."""
+        return len(self.layers[call]) > 1 and not (self.sampled and self.sampled[call])
 
     @property
     def total(self) -> float:
@@ -53,13 +63,15 @@ class Times:
     def ranked(self, artifact: Artifact) -> list[LayerTime]:
         """The time of every layer, longest first."""
         seconds: Shares = {}
+        estimated: Shares = {}
         names: dict[Layer | None, list[str]] = {}
-        for call, parts in zip(artifact.calls, self.layers, strict=True):
+        for number, (call, parts) in enumerate(zip(artifact.calls, self.layers, strict=True)):
             for layer, taken in parts.items():
+                estimated[layer] = estimated.get(layer, 0.0) + self.estimated(number) * taken
                 seconds[layer] = seconds.get(layer, 0.0) + taken
                 names.setdefault(layer, []).append(call.name)
         ranked = sorted(seconds, key=lambda layer: -seconds[layer])
-        return [LayerTime(layer, seconds[layer], tuple(names[layer])) for layer in ranked]
+        return [LayerTime(layer, seconds[layer], tuple(names[layer]), estimated[layer]) for layer in ranked]
 
 
 def shares(artifact: Artifact, call: Call, owner: Mapping[LocationAttr, Layer]) -> Shares:
@@ -72,9 +84,4 @@ def shares(artifact: Artifact, call: Call, owner: Mapping[LocationAttr, Layer]) 
     total = sum(work)
     if not total:
         work, total = [1] * len(work), len(work)
-    found: Shares = {}
-    for weight, location in zip(work, call.layers, strict=True):
-        behind = tuple(dict.fromkeys(owner.get(leaf) for leaf in leaves(location))) or (None,)
-        for layer in behind:
-            found[layer] = found.get(layer, 0.0) + weight / total / len(behind)
-    return {layer: share for layer, share in found.items() if share or layer is not None}
+    return layer_shares(call, [weight / total for weight in work], owner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
+from typing import NamedTuple
 
 from ..lowering.external.kernel import ExternalKernel
 from ..lowering.kernel.record import Kernel
@@ -14,13 +15,16 @@ from ..lowering.llvm_to_native.thread_pool import pool_code
 from ..passes.tir.instrument_bound_checkers import CALLBACK
 from ..provenance.diagnostics import message
 from ..provenance.span import fuse
-from ..runtime.bounds import BoundErrors
+from ..runtime.bounds import BoundErrors, checked_access
 from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
-from ..runtime.program import ENTRY, PARALLEL_FOR, SIZES_ENTRY
+from ..runtime.library import GraphFunction, Library
+from ..runtime.program import ENTRY, PARALLEL_FOR, SIZES_ENTRY, Code
 from ..runtime.sized_executor import SizedRunner
+from ..runtime.threads import ThreadPool
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
+from .graph import GraphPlan
 
 _CALL = re.compile(r'tir\.call_extern "(?!llvm\.)([^"]+)"')
 
@@ -31,6 +35,38 @@ def load(artifact: Artifact) -> Runner:
     Linking takes about 0.2 ms per kernel; code and parameters live as long as the runner. Raises PipelineError when the
     code is for another machine, or calls a C function that this process does not have.
     """
+    linked = _link(artifact)
+    kind = Runner if artifact.program.sizes is None else SizedRunner
+    return kind(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
+
+
+def load_library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool) -> Library:
+    """The functions of an artifact by the names that its graph calls them; errors as `load`."""
+    linked = _link(artifact)
+    functions = {
+        name: GraphFunction(linked.code[artifact.kernels[kernel].symbol], artifact.kernels[kernel].workspace)
+        for name, kernel in plan.functions.items()
+    }
+    bounds, externals, program = linked.bounds, linked.externals, artifact.program
+
+    def check(node: str) -> None:
+        call = program.calls[plan.calls[node]]
+        if bounds is not None:
+            bounds.check(call.name, checked_access(call, program.kernels[call.kernel]))
+        if externals is not None:
+            externals.check()
+
+    return Library(functions, pool, linked, check if bounds is not None or externals is not None else None)
+
+
+class _Linked(NamedTuple):
+    code: Code
+    bounds: BoundErrors | None
+    externals: ExternalFunctions | None
+
+
+def _link(artifact: Artifact) -> _Linked:
+    """The code of an artifact in this process."""
     check_runs_here(artifact.target)
     program = artifact.program
     bounds = BoundErrors() if program.checked else None
@@ -46,8 +82,7 @@ def load(artifact: Artifact) -> Runner:
     entries = [ENTRY] if program.sizes is None else [ENTRY, SIZES_ENTRY]
     code = link(objects, [*entries, *symbols], imports | elsewhere)
     code.addresses.update(elsewhere)
-    kind = Runner if program.sizes is None else SizedRunner
-    return kind(program, artifact.params, code, bounds, externals)
+    return _Linked(code, bounds, externals)
 
 
 def _check_symbols(artifact: Artifact, imports: Container[str]) -> None:

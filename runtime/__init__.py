@@ -1,0 +1,25 @@
+"""All that a deployed model needs; names that TVM has at this place are loaded when first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .loaded import load_module as load_module
+    from .params import load_param_dict as load_param_dict
+    from .params import load_param_dict_from_file as load_param_dict_from_file
+    from .params import save_param_dict as save_param_dict
+    from .params import save_param_dict_to_file as save_param_dict_to_file
+
+_HOMES = {
+    "load_module": "loaded",
+    "load_param_dict": "params",
+    "load_param_dict_from_file": "params",
+    "save_param_dict": "params",
+    "save_param_dict_to_file": "params",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"whence.runtime.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'whence.runtime' has no attribute '{name}'")

@@ -1,11 +1,16 @@
-"""How many CPUs this process may use: those it is bound to, and the quota of its control groups."""
+"""The CPUs of this process: how many it may use, by its mask and control groups; which instructions they have."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+import platform
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from ..support.errors import PipelineError, expectation
 
 _GROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
@@ -58,3 +63,55 @@ def _lines(path: Path) -> list[str]:
         return path.read_text().splitlines()
     except (OSError, UnicodeDecodeError):  # no such system
         return []
+
+
+_X86 = (
+    "sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 fma f16c bmi bmi2 lzcnt avx512f avx512bw avx512dq avx512vl avx512vnni "
+    "avx512bf16 avx512vbmi avxvnni avx512fp16 amx-tile amx-int8 amx-bf16"
+).split()
+"""What LLVM calls the instructions that matter."""
+_LINUX = {
+    "sse3": "pni",
+    "bmi": "bmi1",
+    "lzcnt": "abm",
+    "sse4.1": "sse4_1",
+    "sse4.2": "sse4_2",
+    "avxvnni": "avx_vnni",
+    "avx512vnni": "avx512_vnni",
+    "avx512bf16": "avx512_bf16",
+    "avx512fp16": "avx512_fp16",
+    "amx-tile": "amx_tile",
+    "amx-int8": "amx_int8",
+    "amx-bf16": "amx_bf16",
+}
+"""Where Linux has another name."""
+_BY_VECTOR = {256: "avx", 512: "avx512f"}
+
+
+def check_machine(name: str, wants: Mapping[str, Any]) -> None:
+    """Raises PipelineError for code that this machine cannot run: of another architecture, or with other instructions.
+
+    name: what the error is about. wants: the `triple` and `features` of the code as LLVM has them, and `vector_bits`.
+    """
+    machine = str(wants["triple"]).partition("-")[0]
+    here = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    expected = f"code for {here}"
+    if machine != here:
+        raise PipelineError(expectation(name, expected, f"some for {machine}"))
+    if machine != "x86_64" or not (has := _flags()):
+        return
+    wanted = [word[1:] for word in str(wants["features"]).split(",") if word[:1] == "+" and word[1:] in _X86]
+    if (vectors := _BY_VECTOR.get(wants["vector_bits"])) is not None:
+        wanted.append(vectors)
+    if lacking := [word for word in dict.fromkeys(wanted) if _LINUX.get(word, word) not in has]:
+        raise PipelineError(expectation(name, f"{expected} as it is here", f"some that needs {', '.join(lacking)}"))
+
+
+@cache
+def _flags() -> frozenset[str]:
+    """What Linux says that the processor can do; nothing where there is no Linux."""
+    for line in _lines(Path("/proc/cpuinfo")):
+        name, _, flags = line.partition(":")
+        if name.strip() == "flags":
+            return frozenset(flags.split())
+    return frozenset()

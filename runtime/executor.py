@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError
+from ..support.errors import FrontendError, PipelineError, expectation
 from .bounds import BoundErrors, checked_access
 from .external import ExternalFunctions
 from .program import ENTRY, Call, Code, Program, Slot
@@ -30,6 +30,7 @@ class Runner:
     code: the linked `ENTRY` and kernels by their symbols; kept, as the parameters are, as long as the runner.
     bounds: what the kernels report to, if the program tests its accesses.
     externals: the kernels that others run, if there are any.
+    Raises PipelineError for a program that reads parameters when there are none.
     """
 
     program: Program
@@ -45,6 +46,8 @@ class Runner:
     ):
         self.program = program
         self.params = tuple(params)
+        if not self.params and any(slot.kind == "param" for call in program.calls for slot in call.inputs):
+            raise PipelineError(expectation("run", "a model with its parameters", "one exported without"))
         self._code = code
         self._bounds = bounds
         self._externals = externals
@@ -136,6 +139,37 @@ class Runner:
         if self._externals is not None:
             self._externals.check()
         return seconds
+
+    def repeat(
+        self,
+        inputs: Sequence[Array] | Mapping[str, object],
+        pool: ThreadPool,
+        mark: npt.NDArray[np.int64],
+        more: Callable[[int], bool],
+    ) -> int:
+        """Run call by call, `mark[0]` the number of the call while it runs and -1 between runs; how many runs it were.
+
+        Runs go on as long as `more`, of the runs so far, says so.
+        """
+        arrays, outputs = self._bind(inputs)
+        io, taken = [*arrays, *outputs], self._take_arena()
+        natives = [self._native(call, io, taken[0], pool.handle or None) for call in self.program.calls]
+        runs = 0
+        while more(runs):
+            for number, (function, arguments) in enumerate(natives):
+                mark[0] = number
+                function(*arguments)
+            mark[0] = -1
+            runs += 1
+        self._arenas.append(taken)
+        if self._externals is not None:
+            self._externals.check()
+        return runs
+
+    @property
+    def code(self) -> Code:
+        """The linked functions."""
+        return self._code
 
     def _bind(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[list[Array], list[Tensor]]:
         return self._checked(inputs), self._arguments.outputs()[0]

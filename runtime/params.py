@@ -242,3 +242,30 @@ class _Reader:
         if not known or lanes != 1:
             self.fail(f"'{name}' has type code {code} with {bits} bits and {lanes} lanes", "DLTensor file")
         return np.dtype(f"{_NAMES[code]}{bits}")
+
+
+def save_param_dict(params: Mapping[str, object]) -> bytearray:
+    """The bytes of a params file, as TVM writes it: 0 stands where `write_params` has a checksum."""
+    arrays = {name: np.asarray(value) for name, value in params.items()}
+    data = bytearray(_U64.pack(_LIST_MAGIC) + _U64.pack(0))
+    for piece in _body(arrays):
+        data += piece
+    return data
+
+
+def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, Array]:
+    """The tensors of the bytes of a params file, in arrays of their own; raises FrontendError when they are none."""
+    return read_params(bytes(param_bytes))
+
+
+def save_param_dict_to_file(params: Mapping[str, object], path: str | Path) -> None:
+    """Write the bytes that `save_param_dict` gives. Raises FrontendError when the file cannot be written."""
+    try:
+        Path(path).write_bytes(save_param_dict(params))
+    except OSError as error:
+        raise FrontendError(f"{path}: expected to write a params file, got: {error.strerror}") from error
+
+
+def load_param_dict_from_file(path: str | Path) -> dict[str, Array]:
+    """The tensors of a params file, memory-mapped; errors as `load_params`."""
+    return load_params(Path(path))

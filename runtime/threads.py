@@ -13,17 +13,20 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
 
 from ..support.errors import PipelineError, expectation
 from .cpus import available_cpus
+from .program import PARALLEL_FOR, Code
 from .tensors import address, aligned_empty
 
 MAX_THREADS = 1024
 _SPIN_SECONDS = 40e-6
+WORKER_SYMBOLS = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
+"""The functions of the pool's code beside `whence_parallel_for`, where the system has workers."""
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -48,6 +51,8 @@ class Layout:
     """The pool's memory, in 64-bit words; what different threads write lies on different cache lines."""
 
     STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
+    WORKERS = 26
+    """How many run, where nobody else counts them: in a program in C."""
     # Parts of the word STATE.
     ACTIVE, OPEN, BUSY, STOPPED = 0xFFFF, 1 << 16, 1 << 17, 1 << 18
 
@@ -66,6 +71,20 @@ class PoolCode:
     """`void (i64 turns)`: the idle loop."""
     alive: object = field(default=None, compare=False)
     """What keeps the code where it is."""
+
+    @staticmethod
+    def of(code: Code) -> PoolCode:
+        """The pool in linked code."""
+        start, stop, spin = (code.addresses.get(symbol, 0) for symbol in WORKER_SYMBOLS)
+        return PoolCode(code[PARALLEL_FOR], start, stop, spin, alive=code)
+
+    def apart(self) -> PoolCode:
+        """The same addresses, which do not keep the code."""
+        return replace(self, alive=None)
+
+    def drop(self) -> None:
+        """Stop the workers that run this code and forget them: it is about to go."""
+        _pools.drop(self.apart())
 
 
 @cache
@@ -131,6 +150,7 @@ class _Pools:
         self.exiting = False
 
     def running(self, code: PoolCode, threads: int) -> _Workers:
+        """The workers of a size, started. Who uses them keeps their code, not they themselves."""
         with self.lock:
             workers = self.known.get((code, threads))
             if workers is None:
@@ -144,11 +164,16 @@ class _Pools:
             if (workers := self.known.get((code, threads))) is not None:
                 workers.stop()
 
+    def drop(self, code: PoolCode) -> None:
+        with self.lock:
+            for key in [key for key in self.known if key[0] == code]:
+                self.known.pop(key).stop()
+
     def exit(self) -> None:
         """Stop for good: a worker must not outlive its code, which goes when the interpreter ends."""
         with self.lock:
             self.exiting = True
-            for workers in self.known.values():
+            for workers in list(self.known.values()):
                 workers.stop()
 
     def after_fork(self) -> None:
@@ -176,6 +201,7 @@ class ThreadPool:
 
     def __init__(self, code: PoolCode, threads: int | None = None):
         self.code = code
+        self._key = code.apart()
         self.threads = thread_count(threads)
 
     @property
@@ -183,11 +209,11 @@ class ThreadPool:
         """The `pool` argument of kernels: an address, 0 for one thread. Read it anew for every run."""
         if self.threads == 1 or not self.code.start:
             return 0
-        return _pools.running(self.code, self.threads).handle
+        return _pools.running(self._key, self.threads).handle
 
     def close(self) -> None:
         """Stop and join the workers of this size."""
-        _pools.stop(self.code, self.threads)
+        _pools.stop(self._key, self.threads)
 
     def __repr__(self) -> str:
         return f"ThreadPool({self.threads})"

@@ -30,7 +30,7 @@ ORDER = [
 FOLDERS = [name for name in ORDER if (ROOT / name).is_dir()]
 TEXT = {".py", ".mlir", ".md", ".js", ".css", ".html", ".toml"}
 MAX_LINES = 500
-HEAVY = ["onnx", "onnxruntime", "llvmlite", "xdsl", "numpy", "ml_dtypes"]
+HEAVY = ["onnx", "onnxruntime", "tflite", "llvmlite", "xdsl", "numpy", "ml_dtypes"]
 
 
 def sources(*folders: str) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from . import (
     dilation,
     division,
     dynamic,
+    dynamic_sizes,
     elementwise,
     fast_math,
     indexing,
@@ -96,7 +97,7 @@ OPERATORS = operators_of(
 )
 """All operators: the classes of these modules."""
 
-DYNAMIC = [op for op in operators_of(dynamic) if issubclass(op, dynamic.Dynamic)]
+DYNAMIC = [op for op in operators_of(dynamic, dynamic_sizes) if issubclass(op, dynamic.Dynamic)]
 """Operators of which operands decide the result's shape; none has a kernel of its own."""
 
 LANGUAGE = (

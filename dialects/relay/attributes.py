@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BoolAttr,
     DenseArrayBase,
     Float64Type,
@@ -50,10 +51,10 @@ def reals_attr(values: Sequence[float]) -> Reals:
     return DenseArrayBase.from_list(f64, list(values))
 
 
-def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[float]) -> Attribute:
+def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[float] | Sequence[str]) -> Attribute:
     """The attribute that holds a Python value: int -> i64, float -> f64, bool -> i1, str, ints -> array<i64>.
 
-    A list with floats in it -> array<f64>; an empty one is of ints.
+    Names are an array of strings. A list with floats in it -> array<f64>; an empty one is of ints.
     """
     match value:
         case bool():
@@ -64,6 +65,8 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
             return FloatAttr(value, f64)
         case str():
             return StringAttr(value)
+        case _ if value and all(isinstance(v, str) for v in value):
+            return ArrayAttr([StringAttr(str(v)) for v in value])
         case _ if any(isinstance(v, SizeExpr) for v in value):
             return sizes_attr(cast("Sequence[Size]", value))
         case _ if any(isinstance(v, float) for v in value):

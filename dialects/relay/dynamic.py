@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
@@ -25,6 +25,8 @@ from .rearrange import TileOp
 from .traits import ANY, INTEGERS, OPAQUE, Kind
 from .transform import BroadcastToOp, ReshapeOp, StridedSliceOp
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class StandsFor:
@@ -40,7 +42,7 @@ class StandsFor:
 
 
 class Dynamic(Operator):
-    """Base of these operators. Operands that decide come last."""
+    """Base of these operators. The other operands are those of the static operator, in its order."""
 
     STANDS_FOR: ClassVar[StandsFor]
     traits = traits_def(OPAQUE)
@@ -51,7 +53,7 @@ class Dynamic(Operator):
             for type_ in sig.operand(name):
                 if not cls.STANDS_FOR.numbers.holds(type_.element_type):
                     sig.fail(f"{cls.STANDS_FOR.numbers.noun} {name}", str(type_))
-        return [tensor_of(cls.element(sig), [DYNAMIC_INDEX] * cls.rank(sig))]
+        return [tensor_of(cls.element(sig), cls.extents(sig))]
 
     @classmethod
     def inferred(cls, sig: Signature) -> Sequence[Tensor]:
@@ -61,6 +63,11 @@ class Dynamic(Operator):
     def element(cls, sig: Signature) -> Attribute:
         """The element type of the result."""
         return sig.types[0].element_type
+
+    @classmethod
+    def extents(cls, sig: Signature) -> list[int]:
+        """The extents of the result, as far as they are known."""
+        return [DYNAMIC_INDEX] * cls.rank(sig)
 
     @classmethod
     def rank(cls, sig: Signature) -> int:
@@ -78,10 +85,16 @@ class Dynamic(Operator):
 
     def parted(self, operands: Sequence[SSAValue]) -> tuple[list[SSAValue], list[SSAValue | None]]:
         """The operands of the static operator, and what decides its attributes, None where that is left out."""
-        groups = self.signature.arguments(operands)
-        single = [None if isinstance(group, tuple) else group for group in groups]
-        split = len(groups) - len(self.STANDS_FOR.deciding)
-        return [value for value in single[:split] if value is not None], single[split:]
+        return self._parted(self.signature, operands)
+
+    @classmethod
+    def _parted(cls, sig: Signature, values: Sequence[T]) -> tuple[list[T], list[T | None]]:
+        """Of one value for each operand, the static operator's and those that decide."""
+        named: dict[str, T | None] = {}
+        for group, found in zip(cls.operand_groups(), sig.arguments(values), strict=True):
+            named[group.name] = None if isinstance(found, tuple) else found
+        deciding = [named.pop(name) for name in cls.STANDS_FOR.deciding]
+        return [value for value in named.values() if value is not None], deciding
 
     @classmethod
     def static(cls, sig: Signature, operands: Sequence[SSAValue], values: Sequence[Array | None]) -> Operator:
@@ -94,7 +107,7 @@ class Dynamic(Operator):
         }
         for name, value in zip(cls.STANDS_FOR.deciding, values, strict=True):
             if value is not None:
-                known[name] = cast(Value, tuple(value.tolist()) if value.ndim else value.item())
+                known[name] = cast(Value, tuple(value.ravel().tolist()) if value.ndim else value.item())
         return cls.STANDS_FOR.static(*operands, location=sig.location, **cls.completed(known))
 
     @classmethod
@@ -104,8 +117,7 @@ class Dynamic(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, *arrays: AnyArray | None) -> Any:
-        split = len(arrays) - len(cls.STANDS_FOR.deciding)
-        inputs, values = [array for array in arrays[:split] if array is not None], arrays[split:]
+        inputs, values = cls._parted(sig, [array for array in arrays if array is not None])
         operands = Block(arg_types=[tensor_type(array) for array in inputs]).args
         found = evaluate(cls.static(sig, operands, values), inputs)
         return found[0] if len(found) == 1 else found

@@ -174,7 +174,13 @@ def fixed_point(factor: AnyArray) -> tuple[AnyArray, AnyArray]:
 
 
 def multiplied(x: AnyArray, multiplier: AnyArray, shift: AnyArray, rounding: str) -> AnyArray:
-    """`x * multiplier * 2^(shift - 31)` in 64 bits, rounded once."""
+    """`x * multiplier * 2^(shift - 31)` in 64 bits, rounded once; "DOUBLE": after the product, and after the shift."""
+    if rounding == "DOUBLE":
+        left = (x.astype(np.int64) << np.maximum(shift, 0).astype(np.int64)).astype(np.int32)
+        high = (left.astype(np.int64) * multiplier + (1 << 30)) >> 31
+        right = np.maximum(-shift, 0).astype(np.int64)
+        half = np.where(right > 0, (np.int64(1) << np.maximum(right - 1, 0)) - (high < 0), 0)
+        return ((high + half) >> right).astype(np.int32)
     product = (x.astype(np.int64) << np.maximum(shift, 0).astype(np.int64)) * multiplier
     dropped = 31 - np.minimum(shift, 0).astype(np.int64)
     half = np.int64(1) << (dropped - 1)
@@ -185,7 +191,12 @@ def multiplied(x: AnyArray, multiplier: AnyArray, shift: AnyArray, rounding: str
 
 @irdl_op_definition
 class FixedPointMultiplyPerAxisOp(Operator):
-    """`data * multiplier * 2^(shift - 31)` in 64 bits, rounded once: what `requantize` becomes. Operands broadcast."""
+    """`data * multiplier * 2^(shift - 31)` in 64 bits, rounded once: what `requantize` becomes. Operands broadcast.
+
+    rounding: where halves go, "UPWARD" or "TONEAREST", which is away from zero. Beyond TVM, "DOUBLE" is how TFLite's
+    reference kernels compute it: the upper half of the product is rounded upward, then what is left of the shift to the
+    nearest.
+    """
 
     name = "relay.fixed_point_multiply_per_axis"
     data = operand_def(TensorType)

@@ -29,7 +29,7 @@ def from_onnx(
 
     Raises FrontendError when the model is bad, uses unsupported operators, or leaves a shape open.
     """
-    from .graph import import_model
-    from .load import load
+    from ..importing.importer import import_model
+    from .graph import open_model
 
-    return import_model(load(model), shapes or {})
+    return import_model(open_model(model), shapes or {})

@@ -12,14 +12,14 @@ from ...dialects.relay.activation import PReluOp
 from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import ArgMaxOp
+from ..importing.converter import Converter
+from ..importing.terms import Term, absolute, constant, erf, exp, log, maximum, sigmoid, tanh, term, where, wide_term
 from .context import Context
-from .converter import Converter
-from .terms import Term, absolute, constant, erf, exp, log, maximum, sigmoid, tanh, term, where, wide_term
 
 Function = Callable[[Context, Term], Term]
 
 
-def activation(function: Function) -> Converter:
+def activation(function: Function) -> Converter[Context]:
     """The converter of a function of one input, which is computed in float32 or wider and rounded once."""
     return Converter(lambda ctx: function(ctx, wide_term(ctx, 0)).to(ctx.dtype(0)).value)
 
@@ -115,7 +115,7 @@ def prelu(ctx: Context) -> SSAValue:
     return where(data < 0, data * slope, data).value
 
 
-def softmax(op: type[Operator]) -> Converter:
+def softmax(op: type[Operator]) -> Converter[Context]:
     """The converter of a softmax: from opset 13 on along `axis`; before, over all elements from `axis` on."""
 
     def convert(ctx: Context) -> SSAValue:

@@ -14,9 +14,10 @@ from ...dialects.relay.elementwise import AddOp, CastOp, EqualOp, LessOp, TanhOp
 from ...dialects.relay.logic import WhereOp
 from ...dialects.relay.nn import BatchMatmulOp, SoftmaxOp
 from ...dialects.relay.transform import ConcatenateOp, MaxOp, PadOp, ReshapeOp, TransposeOp
-from .context import Context, dtype_of, shape_of
-from .converter import Converter
-from .products import reshaped, scaled, transposed
+from ..importing.converter import Converter
+from ..importing.products import reshaped, scaled, transposed
+from ..importing.tensor import dtype_of, shape_of
+from .context import Context
 
 Heads = tuple[SSAValue, SSAValue, SSAValue]
 """Query, key and value, (batch, heads, length, size)."""

@@ -12,10 +12,11 @@ from ...dialects.relay.elementwise import AddOp, EqualOp, LessOp
 from ...dialects.relay.logic import LogicalAndOp, WhereOp
 from ...dialects.relay.nn import LayerNormOp
 from ...dialects.relay.transform import ConcatenateOp, ReshapeOp, SqueezeOp, StridedSliceOp, SumOp, TakeOp, TransposeOp
+from ..importing.converter import Converter
+from ..importing.products import product, reshaped
+from ..importing.tensor import dtype_of, shape_of
 from .attention import Heads, Scores, added, as_wide, cast_to, distance, masked, merge_heads, split_heads, weighted
-from .context import Context, dtype_of, shape_of
-from .converter import Converter
-from .products import product, reshaped
+from .context import Context
 from .rotary import turned
 
 

@@ -8,9 +8,9 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...support.dtypes import GREATEST, SMALL, is_float
+from ..importing.converter import Converter
+from ..importing.tensor import dtype_of as dtype_of_value
 from .context import Context
-from .context import dtype_of as dtype_of_value
-from .converter import Converter
 from .tensors import dtype_of
 
 _POWERS = "float8_e8m0fnu"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..importing.converter import Converter
 from . import (
     activations,
     attention,
@@ -35,9 +36,9 @@ from . import (
     sorting,
     vision,
 )
-from .converter import Converter
+from .context import Context
 
-CONVERTERS: dict[str, Converter] = {
+CONVERTERS: dict[str, Converter[Context]] = {
     **activations.TABLE,
     **attention.TABLE,
     **casts.TABLE,
@@ -69,7 +70,7 @@ CONVERTERS: dict[str, Converter] = {
 }
 """Operators of the default domain."""
 
-MICROSOFT: dict[str, Converter] = {
+MICROSOFT: dict[str, Converter[Context]] = {
     **activations.MICROSOFT,
     **attention_microsoft.MICROSOFT,
     **convolution.MICROSOFT,
@@ -89,6 +90,6 @@ DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
 """Domain -> operator -> how it is imported."""
 
 
-def converter_of(domain: str, op_type: str) -> Converter | None:
+def converter_of(domain: str, op_type: str) -> Converter[Context] | None:
     """The row of an operator, if there is one."""
     return DOMAINS.get(domain, {}).get(op_type)

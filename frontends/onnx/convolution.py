@@ -11,8 +11,8 @@ from ...dialects.relay.elementwise import AddOp, ClipOp, LeakyReluOp, MultiplyOp
 from ...dialects.relay.nn import BiasAddOp, Conv1DOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.window_indices import DeformableConv2DOp
+from ..importing.converter import Converter
 from .context import Context
-from .converter import Converter
 from .window import Sizes, explicit_pads, halves, image_of, positive, window
 
 CONV: Mapping[int, type[Operator]] = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}

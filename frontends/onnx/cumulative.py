@@ -6,11 +6,11 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumprodOp, CumsumOp
 from ...dialects.relay.operator import Operator
+from ..importing.converter import Converter
 from .context import Context
-from .converter import Converter
 
 
-def cumulative(op: type[Operator]) -> Converter:
+def cumulative(op: type[Operator]) -> Converter[Context]:
     """The converter of a sum or product along an axis, which is an input."""
 
     def convert(ctx: Context) -> SSAValue:

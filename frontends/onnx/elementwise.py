@@ -11,8 +11,9 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ExpandDimsOp
-from .context import Context, shape_of
-from .converter import Converter, Result
+from ..importing.converter import Converter, Result
+from ..importing.tensor import shape_of
+from .context import Context
 
 Convert = Callable[[Context], SSAValue]
 

@@ -1,300 +1,107 @@
-"""A checked model -> module: names the tensors, converts step by step, accounts for what vanished."""
+"""A checked model as the importer takes it: names of layers and tensors, nodes, and functions in their place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
-import numpy as np
 import onnx
-from onnx import TypeProto
-from xdsl.dialects.builtin import UNKNOWN_LOC, ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
+from onnx import ModelProto, TypeProto
+from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.element_types import tensor_type
-from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
-from ...dialects.relay.size_ranges import REQUIRED, main_of, set_ranges
-from ...dialects.size_types import sizes_attr
-from ...dialects.sizes import Ranges, Size, UndecidedSize, common_range, known_ranges, range_for
-from ...provenance.audit import surviving_leaves
-from ...provenance.builder import LocatedBuilder
-from ...provenance.diagnostics import describe, message
-from ...provenance.ledger import current_ledger
-from ...provenance.span import fuse, layer_location, leaves
-from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
-from ...runtime.flow import Source as Left
-from ...runtime.flow import tensor as array_of
-from ...runtime.interpreter import Demand
-from ...support.context import spans_enabled
+from ...dialects.sizes import Size, SizeExpr
+from ...runtime.flow import Region, Step
+from ...runtime.open_specs import OpenSpec
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from .context import Context, Tensor, Undecided
+from ..importing import importer
+from ..importing.converter import Converter, Result
+from ..importing.tensor import Tensor, shape_of
+from .context import Context
 from .convert import converter_of
-from .converter import Narrowed, Result
 from .expand import body_of, expanded
-from .fold import folded
-from .inputs import input_types, symbolic_types
-from .load import Source
-from .names import value_name
+from .inputs import input_types, open_inputs, open_outputs, symbolic_types
+from .load import Source, load
 from .program import canonical, node_of
+from .symbolic import folded_sizes
 
 
-def import_model(source: Source, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
-    """The relay module of a loaded model; `shapes` are those of `from_onnx`.
+class Model(importer.Model):
+    """A loaded ONNX model."""
 
-    Raises Undecided when only values decide what is computed.
-    """
-    return _imported(source, input_types(source, shapes))
+    prefix = "onnx"
 
+    def __init__(self, source: Source):
+        self.source = source
+        self.file, self.name, self.region = source.file, source.model.graph.name, source.region
 
-def import_symbolic(source: Source, shapes: Mapping[str, Sequence[Size]], ranges: Ranges) -> ModuleOp:
-    """As `import_model`, with symbolic sizes where inputs are open; `ranges` are those of symbols.
+    def importer(self, region: Region) -> Importer:
+        return Importer(self, region)
 
-    `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
-    does with a table of positions that ends, adds that to them. Raises Undecided when not all sizes follow from the
-    inputs'.
-    """
-    types, known = symbolic_types(source, shapes), dict(ranges)
-    while True:
-        try:
-            with known_ranges(known):
-                module = _imported(source, types)
-        except Undecided as undecided:
-            needed = range_for(*undecided.equal) if undecided.equal is not None else None
-            if needed is None or (common := common_range(known.get(needed[0], (0, None)), needed[1])) is None:
-                raise
-            if known.get(needed[0]) == common:
-                raise
-            known[needed[0]] = common
-        else:
-            set_ranges(main_of(module), known)
-            return module
+    def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
+        return input_types(self.source, shapes)
+
+    def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
+        return symbolic_types(self.source, shapes)
+
+    def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
+        return open_inputs(self.source, shapes)
+
+    def open_outputs(self) -> tuple[OpenSpec, ...]:
+        return open_outputs(self.source)
 
 
-def _imported(source: Source, types: Mapping[str, TensorType[Attribute]]) -> ModuleOp:
-    importer = _Importer(source, source.region)
-    for name, type_ in types.items():
-        importer.tensors[name] = importer.argument(name, type_, Argument(name))
-    importer.main.attributes["input_names"] = _strings(types)
-    importer.convert_steps(source.region)
-    outputs = source.region.outputs
-    found = [importer.lookup(name, source.region, None) for name in outputs]
-    for tensor in found:
-        if tensor.narrowed is not None or not tensor.plain:
-            raise Undecided(message("output", "a tensor whose shape is known at import", tensor.name), tensor)
-    importer.main.attributes["output_names"] = _strings(outputs)
-    return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in found])
+def open_model(model: ModelProto | bytes | str | os.PathLike[str]) -> Model:
+    """Read and check a model; raises FrontendError when it is not one, broken or uses unsupported operators."""
+    return Model(load(model))
 
 
-@dataclass(frozen=True, eq=False)
-class Imported:
-    """A stretch of steps."""
-
-    module: ModuleOp
-    arguments: tuple[Argument, ...]
-    """Of `@main`."""
-    results: Mapping[str, Left]
-    """What is left of it, by name."""
-    next: Step | None
-    """The first step that is not in it."""
-    computes: bool
-    """Whether there is anything left to run."""
+def _type_of(tensor: Tensor) -> TypeProto:
+    """The ONNX type of a tensor."""
+    dtype = tensor.dtype
+    assert dtype is not None
+    shape = tensor.array.shape if tensor.array is not None else shape_of(cast(SSAValue, tensor.value))
+    dims = [str(extent) if isinstance(extent, SizeExpr) else extent for extent in cast("Sequence[Size]", shape)]
+    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), dims)
 
 
-def import_stretch(source: Source, region: Region, at: int, given: Mapping[str, Value]) -> Imported:
-    """As many steps of a region, from `at` on, as can be converted for values of the given shapes.
-
-    Raises Demand for the name of a given value that the first step needs, and FrontendError for what cannot be.
-    """
-    importer = _Importer(source, region)
-    for name, value in given.items():
-        importer.tensors[name] = importer.given(name, value, Argument(name))
-    begin = region.steps[at]
-    follow = importer.convert_steps(region, at, cut=True)
-    if follow is begin:
-        return Imported(importer.module, (), {}, begin, False)
-    position = len(region.steps) if follow is None else region.steps.index(follow)
-    needed = region.needed_after(position)
-    values: dict[SSAValue, int] = {}
-    results = {name: importer.left(importer.tensors[name], values) for name in importer.bound if name in needed}
-    importer.main.attributes["output_names"] = _strings(value.name_hint or f"result{k}" for value, k in values.items())
-    importer.main.attributes["input_names"] = _strings(map(_spelled, importer.arguments))
-    module = importer.finish(list(values))
-    return Imported(module, tuple(importer.arguments), results, follow, bool(values))
-
-
-def _spelled(argument: Argument) -> str:
-    return argument.name + "".join(f"[{index}]" for index in argument.path)
-
-
-def _strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
-    return ArrayAttr([StringAttr(name) for name in names])
-
-
-def _location_of(value: SSAValue) -> LocationAttr:
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner.location
-    return next(argument.location for argument in owner.args if argument is value)
-
-
-class _Importer:
+class Importer(importer.Importer):
     """The state of one import."""
 
-    def __init__(self, source: Source, region: Region):
-        self.source = source
-        self.spans = spans_enabled()
-        self.module = ModuleOp([])
-        name = source.model.graph.name or "main"
-        self.main = FuncOp("main", [], [], location=self.leaf(name, 0))
-        self.module.body.block.add_op(self.main)
-        self.builder = LocatedBuilder(self.main.block)
-        self.tensors: dict[str, Tensor] = {}
-        self.constants: dict[tuple[int, str], Tensor] = {}
-        """By the identity of the region that has them."""
-        self.arguments: list[Argument] = []
-        self.bound: list[str] = []
-        """Names of values that steps made."""
-        self.converted: list[Step] = []
-        self.required: list[Size] = []
-        """What sizes must not make negative."""
-        self.reads: list[tuple[Tensor, LocationAttr]] = []
-        """Known tensors whose values were looked at, and the layers that did."""
-        self.region = region
-        self._users: dict[int, dict[str, Step]] = {}
-        self._makers: dict[int, dict[str, Step]] = {}
-
-    # Names and places.
-
-    def leaf(self, name: str, index: int) -> LocationAttr:
-        return layer_location(name, self.source.file, index) if self.spans else UNKNOWN_LOC
-
-    def value_leaf(self, name: str, region: Region | None) -> LocationAttr:
-        """The leaf of a value that was not made here: its layer; of an input `<layer>.<tensor>` of its first reader."""
-        while region is not None:
-            makers = self._makers.get(id(region))
-            if makers is None:
-                makers = {output: step for step in region.steps for output in step.outputs}
-                self._makers[id(region)] = makers
-            if name in makers:
-                node = node_of(makers[name])
-                return node.leaf if self.spans else UNKNOWN_LOC
-            if name in region.inputs or name in region.constants:
-                return self.tensor_leaf(name, region)
-            region = region.parent
-        return self.leaf(name, 0)
+    def __init__(self, model: Model, region: Region):
+        super().__init__(model, region)
+        self.onnx = model.source
 
     def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
         """The leaf of an input or initializer: `<layer>.<tensor>` of its first consumer."""
-        users = self._users.get(id(region))
-        if users is None:
-            users = dict[str, Step]()
-            for step in region.steps:
-                for read in step.reads():
-                    users.setdefault(read, step)
-            self._users[id(region)] = users
+        users = self.users(region)
         if name not in users:
             return self.leaf(name, 0)
         node = node_of(users[name])
         return self.leaf(f"{node.layer}.{name}", node.index)
 
-    def lookup(self, name: str, region: Region | None, reader: Step | None) -> Tensor:
-        """The tensor of a name; an initializer is decoded when it is first asked for."""
-        if (tensor := self.tensors.get(name)) is not None:
-            return tensor
-        while region is not None and name not in region.constants:
-            region = region.parent
-        if region is None:
-            where = (
-                f"{node_of(reader).proto.op_type} ({describe(node_of(reader).leaf)})" if reader else self.source.file
-            )
-            raise FrontendError(f"{where}: expected outputs that exist at inference, got '{name}'")
-        key = id(region), name
-        if key not in self.constants:
-            self.constants[key] = Tensor(name, region.constants[name], leaf=self.tensor_leaf(name, region))
-        return self.constants[key]
+    def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
+        node = node_of(step)
+        return Context(
+            op_type=node.op_type,
+            leaf=node.leaf,
+            inputs=inputs,
+            builder=self.builder,
+            module=self.module,
+            node=node.proto,
+            opset=node.opset,
+            folder=self.onnx.builder.folder,
+        )
 
-    def argument(self, name: str, type_: TensorType[Attribute], argument: Argument) -> Tensor:
-        """A value that is computed elsewhere: an argument of `@main`."""
-        value = self.main.block.insert_arg(type_, len(self.main.block.args))
-        value.location = self.value_leaf(name, self.region)
-        value.name_hint = value_name(name)
-        self.arguments.append(argument)
-        return Tensor(name, value=value, leaf=value.location)
+    def converter(self, step: Step) -> Converter[Context] | None:
+        proto = node_of(step).proto
+        return converter_of(canonical(proto.domain), proto.op_type)
 
-    def given(self, name: str, value: Value, argument: Argument) -> Tensor:
-        """What the interpreter has under a name."""
-        match value:
-            case None:
-                return Tensor(name, items=None, nothing=True)
-            case list():
-                inside = [self.given(name, item, Argument(name, (*argument.path, k))) for k, item in enumerate(value)]
-                return Tensor(name, items=inside)
-            case Known():
-                return Tensor(name, value.array, leaf=self.value_leaf(name, self.region))
-            case _:
-                return self.argument(name, tensor_type(array_of(value, name)), argument)
-
-    def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
-        """Where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
-        if tensor.items is not None:
-            return Items(tuple(self.left(item, values) for item in tensor.items))
-        if tensor.nothing:
-            return None
-        if tensor.array is not None:
-            return Known(tensor.array)
-        assert tensor.value is not None
-        if isinstance(tensor.value, BlockArgument):
-            return self.arguments[tensor.value.index]
-        at = values.setdefault(tensor.value, len(values))
-        if tensor.narrowed is None:
-            return Output(at)
-        count, axis = tensor.narrowed
-        return Output(at, values.setdefault(count, len(values)), axis)
-
-    # Steps.
-
-    def convert_steps(self, region: Region, at: int = 0, *, cut: bool = False) -> Step | None:
-        """Convert the steps of a region from `at` on.
-
-        cut: where values decide, stop, and return the step to go on with; else raise Undecided.
-        """
-        first = region.steps[at] if region.steps else None
-        while at < len(region.steps):
-            step = region.steps[at]
-            if self.splice(region, at):
-                first = region.steps[at] if step is first else first
-                continue
-            mark = self.main.block.last_op, len(self.converted), len(self.reads), len(self.bound)
-            try:
-                narrowed = self.convert(step, region)
-            except Undecided as undecided:
-                if not cut:
-                    raise
-                self.roll_back(*mark)
-                if step is first and not step.kind and undecided.tensor is not None:
-                    value = undecided.tensor.value
-                    if not isinstance(value, BlockArgument):
-                        raise
-                    raise Demand(self.arguments[value.index].name) from undecided
-                return step
-            at += 1
-            if narrowed:
-                if not cut:
-                    raise Undecided(message(step.layer, "shapes known at import", "one that values decide"), None)
-                return region.steps[at] if at < len(region.steps) else None
-        return None
-
-    def roll_back(self, last: Operation | None, converted: int, reads: int, bound: int) -> None:
-        """Forget what was converted after a mark. Constants stay: tensors know them."""
-        op = self.main.block.last_op
-        while op is not None and op is not last:
-            before = op.prev_op
-            if not isinstance(op, ConstantOp):
-                op.detach()
-                op.erase()
-            op = before
-        del self.converted[converted:], self.reads[reads:], self.bound[bound:]
+    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+        sizes = folded_sizes(context)
+        return super().folded(context, convert) if sizes is None else (sizes,)
 
     def splice(self, region: Region, at: int) -> bool:
         """Put the body of the function that a step calls in its place, if it calls one."""
@@ -303,7 +110,7 @@ class _Importer:
         if step.kind or converter_of(canonical(node.proto.domain), node.proto.op_type) is not None:
             return False
         function = body_of(
-            node, lambda: [self.type_of(name, region, step) for name in step.inputs], self.source.functions
+            node, lambda: [self.type_of(name, region, step) for name in step.inputs], self.onnx.functions
         )
         if function is None:
             raise FrontendError(
@@ -312,9 +119,8 @@ class _Importer:
             )
         opsets = {**node.opsets, **{canonical(entry.domain): entry.version for entry in function.opset_import}}
         nodes = expanded(node.proto, function, f"{node.layer}/")
-        region.splice(at, self.source.builder.steps(nodes, opsets, node, region))
-        self._makers.pop(id(region), None)
-        self._users.pop(id(region), None)
+        region.splice(at, self.onnx.builder.steps(nodes, opsets, node, region))
+        self.forget(region)
         return True
 
     def type_of(self, name: str, region: Region, reader: Step) -> TypeProto:
@@ -323,114 +129,6 @@ class _Importer:
             return TypeProto()
         tensor = self.lookup(name, region, reader)
         if tensor.items is not None:
-            inner = tensor.items[0].type_proto() if tensor.items else TypeProto()
+            inner = _type_of(tensor.items[0]) if tensor.items else TypeProto()
             return onnx.helper.make_sequence_type_proto(inner)
-        return tensor.type_proto()
-
-    def convert(self, step: Step, region: Region) -> bool:
-        """Emit what a step stands for, or evaluate it, and bind its outputs; whether values decide a shape of them."""
-        if step.kind:
-            return self.choose(step, region)
-        node = node_of(step)
-        location = node.leaf if self.spans else UNKNOWN_LOC
-        inputs = [self.lookup(name, region, step) if name else None for name in step.inputs]
-        while inputs and inputs[-1] is None:
-            inputs.pop()
-        folder = self.source.builder.folder
-        context = Context(node.proto, node.opset, node.leaf, inputs, self.builder, self.module, folder)
-        converter = converter_of(canonical(node.proto.domain), node.proto.op_type)
-        assert converter is not None
-        try:
-            with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
-                results = folded(context, converter.convert) or converter.convert(context)
-        except UndecidedSize as error:
-            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal) from error
-        except VerifyException as error:
-            raise FrontendError(f"{error} ({describe(node.leaf)})") from error
-        except (ValueError, IndexError, ArithmeticError) as error:
-            raise FrontendError(
-                message(node.proto.op_type, "inputs that can be evaluated", str(error), node.leaf)
-            ) from error
-        self.converted.append(step)
-        self.required += context.required
-        # A node may name fewer outputs than there are, or more than exist at inference.
-        found = results if isinstance(results, tuple) else (results,)
-        for name, result in zip(step.outputs, found, strict=False):
-            if name:
-                self.bind(name, result, location, context.read)
-        return any(isinstance(result, Narrowed) for result in found)
-
-    def choose(self, step: Step, region: Region) -> bool:
-        """An If whose condition is known is its branch."""
-        node = node_of(step)
-        if step.kind != "If":
-            raise Undecided(message(step.kind, "steps that shapes decide", "a loop", node.leaf), None)
-        condition = self.lookup(step.inputs[0], region, step)
-        if condition.array is None:
-            found = f"'{condition.name}', which is computed at run time"
-            raise Undecided(message("If", "a condition known at import", found, node.leaf), condition)
-        self.converted.append(step)
-        self.reads.append((condition, node.leaf))
-        branch = step.bodies["then_branch" if condition.array.reshape(()).item() else "else_branch"]
-        self.convert_steps(branch)
-        for name, inner in zip(step.outputs, branch.outputs, strict=True):
-            if name:
-                self.tensors[name] = self.lookup(inner, branch, step)
-                self.bound.append(name)
-        return False
-
-    def bind(self, name: str, result: Result, location: LocationAttr, read: list[Tensor]) -> None:
-        """Note what an output is, and where the known values went that it was made with."""
-        self.bound.append(name)
-        match result:
-            case Tensor():
-                self.tensors[name] = result
-                return
-            case Narrowed():
-                self.tensors[name] = Tensor(
-                    name, value=result.value, leaf=location, narrowed=(result.count, result.axis)
-                )
-                value = result.value
-            case SSAValue():
-                self.tensors[name] = Tensor(name, value=result, leaf=location)
-                value = result
-            case _:
-                self.tensors[name] = Tensor(name, result, leaf=location, made_of=tuple(read))
-                return
-        self.reads.extend((tensor, location) for tensor in read)
-        if value.name_hint is None:
-            value.name_hint = value_name(name)
-
-    # The end.
-
-    def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
-        """The module that returns values."""
-        with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
-            self.builder.add(ReturnOp(*values))
-        if self.required:
-            self.main.attributes[REQUIRED] = sizes_attr(self.required)
-        self.main.update_type()
-        if self.spans:
-            self.account()
-        return self.module
-
-    def account(self) -> None:
-        """Tell the open ledger the types of nodes, and which left no op, with the layers that took up their values."""
-        if (ledger := current_ledger()) is None:
-            return
-        ledger.op_types |= {node_of(step).leaf: node_of(step).proto.op_type for step in self.converted}
-        readers: dict[LocationAttr, dict[LocationAttr, None]] = {}
-        for tensor, reader in self.reads:
-            for leaf in leaves(tensor.location):
-                readers.setdefault(leaf, {})[reader] = None
-        surviving = surviving_leaves(self.main)
-        for step in self.converted:
-            node = node_of(step)
-            if node.leaf not in surviving:
-                ledger.record(
-                    node.proto.op_type,
-                    removed=[f"onnx.{node.proto.op_type}"],
-                    before=[node.leaf],
-                    after=list(readers.get(node.leaf, ())),
-                    reason="evaluated at import",
-                )
+        return _type_of(tensor)

@@ -11,8 +11,9 @@ from ...dialects.relay.interpolation import Resizing
 from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
 from ...dialects.relay.transform import ReshapeOp
 from ...dialects.sizes import holds_zero
-from .context import Context, shape_of
-from .converter import Converter
+from ..importing.converter import Converter
+from ..importing.tensor import shape_of
+from .context import Context
 from .shaping import axis_of
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}

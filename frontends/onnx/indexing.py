@@ -14,8 +14,9 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp, TensorScatterOp
 from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.sizes import holds_zero
-from .context import Context, dtype_of, shape_of
-from .converter import Converter, Narrowed
+from ..importing.converter import Converter, Narrowed
+from ..importing.tensor import dtype_of, shape_of
+from .context import Context
 from .shaping import axis_of
 
 

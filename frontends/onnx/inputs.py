@@ -17,8 +17,8 @@ from ...dialects.size_types import tensor_of
 from ...dialects.sizes import RESERVED, Size, same, symbol
 from ...runtime.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
-from .context import Undecided
-from .limits import excess, expectation
+from ..importing.limits import excess, expectation
+from ..importing.tensor import Undecided
 from .load import Source
 from .tensors import dtype_of
 

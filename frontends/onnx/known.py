@@ -12,8 +12,8 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.creation import FullOp
 from ...dialects.sizes import Size, proves
 from ...support.dtypes import Array
+from ..importing.converter import Converter
 from .context import Context
-from .converter import Converter
 from .symbolic import sizes_array
 
 

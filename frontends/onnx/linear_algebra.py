@@ -12,11 +12,11 @@ from ...dialects.relay.linear_algebra import DetOp, EinsumOp, Equation, Letters,
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import TransposeOp
 from ...support.dtypes import Array
+from ..importing.converter import Converter
+from ..importing.products import product
+from ..importing.terms import Term, term
 from .context import Context
-from .converter import Converter
-from .products import product
 from .tensors import dtype_of
-from .terms import Term, term
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

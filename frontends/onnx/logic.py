@@ -8,10 +8,10 @@ from operator import add
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import division, logic
+from ..importing.converter import Converter
+from ..importing.terms import term, wide_term
 from .context import Context
-from .converter import Converter
 from .elementwise import elementwise
-from .terms import term, wide_term
 
 
 def bit_shift(ctx: Context) -> SSAValue:

@@ -6,9 +6,9 @@ import numpy as np
 
 from ...dialects.relay.loss import NLLLossOp
 from ...dialects.relay.nn import LogSoftmaxOp
+from ..importing.converter import Converter, Result
+from ..importing.terms import Term, constant, term
 from .context import Context
-from .converter import Converter, Result
-from .terms import Term, constant, term
 
 
 def _loss(ctx: Context, predictions: Term) -> Term:

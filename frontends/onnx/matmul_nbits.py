@@ -9,9 +9,10 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.nn import BiasAddOp, DenseOp
 from ...support.dtypes import Array
-from .context import Context, shape_of
-from .converter import Converter
-from .products import reshaped
+from ..importing.converter import Converter
+from ..importing.products import reshaped
+from ..importing.tensor import shape_of
+from .context import Context
 
 
 def unpacked(packed: Array, bits: int, count: int) -> Array:

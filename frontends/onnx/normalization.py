@@ -14,10 +14,10 @@ from ...dialects.relay.norms import GroupNormOp, InstanceNormOp, RMSNormOp
 from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import BroadcastToOp
 from ...support.dtypes import Array
+from ..importing.converter import Converter, Result
+from ..importing.terms import Term, absolute, constant, sqrt, term, where, wide_term
 from .context import Context
-from .converter import Converter, Result
 from .random import uniform
-from .terms import Term, absolute, constant, sqrt, term, where, wide_term
 
 _STASHED: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.BFLOAT16: "bfloat16"}
 

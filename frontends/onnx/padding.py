@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
-from .context import Context, shape_of
-from .converter import Converter
+from ..importing.converter import Converter
+from ..importing.tensor import shape_of
+from .context import Context
 from .shaping import axis_of
 
 

@@ -24,8 +24,8 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, ReshapeOp, SumOp
 from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
+from ..importing.converter import Converter
 from .context import Context
-from .converter import Converter
 from .window import Sizes, Window, explicit_pads, image_of, positive, window
 
 ByRank = Mapping[int, type[Operator]]

@@ -13,27 +13,23 @@ from typing import cast
 import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
-from xdsl.dialects.builtin import LocationAttr
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
+from ..importing import importer
 from .tensors import dense, dtype_of, to_array
 
 CONTROL = ("If", "Loop", "Scan")
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node(importer.Node):
     """What a step was in the model."""
 
     proto: NodeProto
     opsets: Mapping[str, int]
     """Domain -> version."""
-    leaf: LocationAttr
-    layer: str
-    index: int
-    """Of the node of the main graph that it is, or is in."""
 
     @property
     def opset(self) -> int:
@@ -114,7 +110,9 @@ class Builder:
         for at, (proto, name) in enumerate(zip(nodes, layer_names(nodes), strict=True)):
             layer = name if outer is None else f"{outer.layer}/{name}"
             index = at if outer is None else outer.index
-            steps.append(self._step(Node(proto, opsets, layer_location(layer, self.file, index), layer, index), region))
+            leaf = layer_location(layer, self.file, index)
+            node = Node(op_type=proto.op_type, leaf=leaf, layer=layer, index=index, proto=proto, opsets=opsets)
+            steps.append(self._step(node, region))
         return steps
 
     def _step(self, node: Node, region: Region) -> Step:

@@ -14,8 +14,9 @@ from ...dialects.relay.reduce import MaxOp, MinOp
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import holds_zero, same_shape
 from ...support.dtypes import SMALL, is_float
-from .context import Context, dtype_of, shape_of
-from .converter import Converter
+from ..importing.converter import Converter
+from ..importing.tensor import dtype_of, shape_of
+from .context import Context
 from .quantized_windows import convolution
 from .tensors import dtype_of as dtype_of_code
 

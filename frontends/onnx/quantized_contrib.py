@@ -14,8 +14,9 @@ from ...dialects.relay.logic import WhereOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from .context import Context, Tensor, shape_of
-from .converter import Converter, Result
+from ..importing.converter import Converter, Result
+from ..importing.tensor import Tensor, shape_of
+from .context import Context
 from .quantization import (
     dequantize_linear,
     dynamic_quantize,
@@ -41,12 +42,12 @@ def _parameters(ctx: Context, *indices: int) -> list[SSAValue]:
     return [_one(ctx, of(ctx, i + k)) for i in indices for k, of in enumerate((scale_of, zero_point_of))]
 
 
-def binary(op: type[Operator]) -> Converter:
+def binary(op: type[Operator]) -> Converter[Context]:
     """A, its scale and zero point, B, its own, those of the result."""
     return Converter(lambda ctx: ctx.emit(op, ctx.value(0), ctx.value(3), *_parameters(ctx, 1, 4, 6)))
 
 
-def unary(op: type[Operator], attributes: Attributes = lambda ctx: {}) -> Converter:
+def unary(op: type[Operator], attributes: Attributes = lambda ctx: {}) -> Converter[Context]:
     """X, its scale and zero point, those of the result."""
     return Converter(lambda ctx: ctx.emit(op, ctx.value(0), *_parameters(ctx, 1, 3), **attributes(ctx)))
 

@@ -10,7 +10,8 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import AddOp, CastOp
 from ...dialects.relay.qnn_products import Conv2DOp
 from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
-from .context import Context, dtype_of, shape_of
+from ..importing.tensor import dtype_of, shape_of
+from .context import Context
 
 Ints = tuple[int, ...]
 

@@ -15,10 +15,10 @@ from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.random import NormalOp, UniformOp
 from ...dialects.relay.reduce import SumOp
+from ..importing.converter import Converter
+from ..importing.terms import Term, minimum, term
 from .context import Context
-from .converter import Converter
 from .tensors import dtype_of
-from .terms import Term, minimum, term
 
 
 def seed_of(ctx: Context) -> int:

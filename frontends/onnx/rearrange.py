@@ -16,8 +16,9 @@ from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, StridedS
 from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import Size, SizeExpr, ceil_div, same, size_max
 from ...support.dtypes import Array
-from .context import Context, Undecided, shape_of
-from .converter import Converter
+from ..importing.converter import Converter
+from ..importing.tensor import Undecided, shape_of
+from .context import Context
 from .shaping import axis_of
 
 

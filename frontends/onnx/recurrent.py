@@ -23,8 +23,9 @@ from ...dialects.relay.transform import (
     TransposeOp,
 )
 from ...dialects.sizes import same, symbols_of
-from .context import Context, shape_of
-from .converter import Converter
+from ..importing.converter import Converter
+from ..importing.tensor import shape_of
+from .context import Context
 
 _BLOCK = 16
 """Units that a panel of weights has at most."""

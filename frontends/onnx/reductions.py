@@ -10,9 +10,9 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
 from ...dialects.relay.operator import Operator
+from ..importing.converter import Converter
+from ..importing.terms import Term, absolute, exp, log, sqrt, term, where, wide_term
 from .context import Context
-from .converter import Converter
-from .terms import Term, absolute, exp, log, sqrt, term, where, wide_term
 
 _Function = Callable[[Term], Term]
 
@@ -61,7 +61,7 @@ class LogSumExp(Reduction):
         return total + (offset if keepdims else offset.reshape(*total.shape))
 
 
-def arg_reduction(op: type[Operator]) -> Converter:
+def arg_reduction(op: type[Operator]) -> Converter[Context]:
     """The converter of the place of an extreme along an axis, an int64."""
 
     def convert(ctx: Context) -> SSAValue:

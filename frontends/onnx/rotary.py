@@ -9,9 +9,10 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import AddOp, MultiplyOp, SubtractOp
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, StridedSliceOp, TakeOp
-from .context import Context, dtype_of, shape_of
-from .converter import Converter
-from .products import reshaped
+from ..importing.converter import Converter
+from ..importing.products import reshaped
+from ..importing.tensor import dtype_of, shape_of
+from .context import Context
 
 
 def turned(ctx: Context, x: SSAValue, angles: Sequence[SSAValue], interleaved: bool, size: int) -> SSAValue:

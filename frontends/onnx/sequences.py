@@ -9,8 +9,9 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, StridedSliceOp
 from ...support.dtypes import Array
-from .context import Context, Tensor
-from .converter import Converter, Result
+from ..importing.converter import Converter, Result
+from ..importing.tensor import Tensor
+from .context import Context
 from .shaping import axis_of
 
 

@@ -24,9 +24,9 @@ from ...dialects.relay.transform import (
     TransposeOp,
 )
 from ...dialects.sizes import Size, SizeExpr, same
-from .context import Context, Undecided, dtype_of
-from .converter import Converter
-from .symbolic import broadcast_sizes
+from ..importing.converter import Converter
+from ..importing.tensor import Undecided, broadcast_sizes, dtype_of
+from .context import Context
 
 
 def axis_of(ctx: Context, axis: int, rank: int) -> int:

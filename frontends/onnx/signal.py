@@ -9,8 +9,9 @@ from ...dialects.relay.elementwise import MultiplyOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.signal import DftOp, StftOp
 from ...dialects.relay.transform import PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
-from .context import Context, dtype_of, shape_of
-from .converter import Converter
+from ..importing.converter import Converter
+from ..importing.tensor import dtype_of, shape_of
+from .context import Context
 from .indexing import emit_all
 from .shaping import axis_of
 

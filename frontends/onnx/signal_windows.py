@@ -6,8 +6,8 @@ import numpy as np
 from onnx import TensorProto
 
 from ...support.dtypes import Array
+from ..importing.converter import Converter
 from .context import Context
-from .converter import Converter
 from .tensors import dtype_of
 
 
@@ -23,7 +23,7 @@ def _dtype(ctx: Context) -> np.dtype[np.generic]:
     return dtype_of(code, f"{ctx.node.op_type} '{ctx.node.output[0]}'")
 
 
-def cosine_window(*shares: float) -> Converter:
+def cosine_window(*shares: float) -> Converter[Context]:
     """The converter of a window: the sum of cosines of 0, 1, .. periods over its length, of these shares."""
 
     def convert(ctx: Context) -> Array:

@@ -11,8 +11,9 @@ from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ...dialects.sizes import holds_zero
 from ...support.dtypes import Array
-from .context import Context, shape_of
-from .converter import Converter, Narrowed
+from ..importing.converter import Converter, Narrowed
+from ..importing.tensor import shape_of
+from .context import Context
 from .indexing import emit_all
 from .shaping import axis_of
 

@@ -13,19 +13,15 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...dialects.sizes import Size, SizeExpr, decide, proves, same, size_max, size_min
+from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max, size_min
 from ...support.dtypes import Array
-from .context import Context, Undecided
+from ..importing.tensor import Undecided, is_symbolic
+from .context import Context
 
 Sizes: TypeAlias = "npt.NDArray[np.object_]"
 Rule: TypeAlias = "Callable[[Context, list[Sizes | None]], Array | None]"
 _LIMIT = 64
 """Arrays of at most this many elements are computed with."""
-
-
-def is_symbolic(array: Array | None) -> bool:
-    """Whether an array is one of sizes."""
-    return array is not None and array.dtype == np.object_
 
 
 def sizes_array(values: Sequence[Size] | Size) -> Array:
@@ -230,14 +226,3 @@ TABLE: dict[str, Rule] = {
     "Where": _where,
 }
 """Operators of sizes."""
-
-
-def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, ...]:
-    """The shape that two broadcast to; raises ValueError where they do not."""
-    rank = max(len(left), len(right))
-    found: list[Size] = []
-    for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
-        if not same(a, 1) and not same(b, 1) and a != b:
-            raise ValueError(f"{a} and {b}")
-        found.append(b if same(a, 1) else a)
-    return tuple(found)

@@ -17,7 +17,7 @@ from onnx.external_data_helper import ExternalDataInfo
 from ...dialects.element_types import DTYPES
 from ...support.dtypes import SMALL, Array, bits
 from ...support.errors import FrontendError
-from .limits import excess, expectation
+from ..importing.limits import excess, expectation
 
 _LONGEST = 100
 """Characters of a name that an error shows."""

@@ -9,8 +9,9 @@ from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.sampling import AffineGridOp, CropAndResizeOp, GridSampleOp
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, TransposeOp
 from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, RoiAlignOp, RoiPoolOp
-from .context import Context, dtype_of
-from .converter import Converter, Narrowed
+from ..importing.converter import Converter, Narrowed
+from ..importing.tensor import dtype_of
+from .context import Context
 from .indexing import emit_all
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ...dialects.relay import OPERATORS
+from ...dialects.relay import DYNAMIC, OPERATORS
 from ...dialects.relay.attributes import to_python
 from ...dialects.relay.operator import Operator
 
@@ -14,7 +14,7 @@ from ...dialects.relay.operator import Operator
 @cache
 def operators() -> dict[str, type[Operator]]:
     """The operators by TVM's names, which have no `relay.`."""
-    return {cls.name.removeprefix("relay."): cls for cls in OPERATORS}
+    return {cls.name.removeprefix("relay."): cls for cls in (*OPERATORS, *DYNAMIC)}
 
 
 class Attrs(dict[str, Any]):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
-from ...dialects.relay import OPERATORS
+from ...dialects.relay import DYNAMIC, OPERATORS
 from ...dialects.relay.attributes import to_python
 from ...support.dtypes import python_number
 from .operators import name_of
@@ -27,7 +27,7 @@ _ORDERS = {
 def defaults() -> Mapping[str, Mapping[str, Any]]:
     """Per operator its attributes in order, with their defaults."""
     found: dict[str, Mapping[str, Any]] = {}
-    for op in OPERATORS:
+    for op in (*OPERATORS, *DYNAMIC):
         name = name_of(op)
         values = {
             key: REQUIRED if d.default_value is None else to_python(d.default_value)

@@ -38,6 +38,8 @@ from .expr import (
     Var,
 )
 
+Written: TypeAlias = Attribute | None
+Found: TypeAlias = Attribute | None
 Task: TypeAlias = "tuple[Expr, Expr] | Callable[[], bool]"
 
 
@@ -47,7 +49,7 @@ def structural_equal(
     """Whether two expressions or programs are the same but for the names of variables.
 
     A graph is compared as one: what is read twice here is read twice there, so that `%0 = x + y; %0 + %0` is not
-    `(x + y) + (x + y)`. Types that inference found do not count.
+    `(x + y) + (x + y)`. Types that inference found count only where the other side has them written.
 
     map_free_vars: a free variable here may be another one there, the same everywhere; otherwise it is the same object.
     spans: whether spans count, those of names (operators, constructors, global functions) apart.
@@ -133,7 +135,13 @@ class _Comparison:
         """Variables where they are bound."""
         self.there[lhs], self.here[rhs] = rhs, lhs
         same = lhs.virtual_device == rhs.virtual_device and self.same_span(lhs, rhs)
-        return same and self.types(lhs.type_annotation, rhs.type_annotation)
+        return same and self.annotations((lhs.type_annotation, lhs.type), (rhs.type_annotation, rhs.type))
+
+    def annotations(self, lhs: tuple[Written, Found], rhs: tuple[Written, Found]) -> bool:
+        """Types as they were written; where one is left out, what was inferred there stands for it."""
+        if lhs[0] is None and rhs[0] is None:
+            return True
+        return self.types(lhs[0] or lhs[1], rhs[0] or rhs[1])
 
     def nodes(self, lhs: Expr, rhs: Expr) -> bool:
         if type(lhs) is not type(rhs):
@@ -224,7 +232,7 @@ class _Comparison:
         return (
             self.attributes(here, {key: plain(value) for key, value in rhs.attrs.items()})
             and all(map(self.define, lhs.params, rhs.params))
-            and self.types(lhs.ret_type, rhs.ret_type)
+            and self.annotations((lhs.ret_type, lhs.body.type), (rhs.ret_type, rhs.body.type))
             and self.then((lhs.body, rhs.body), leave)
         )
 

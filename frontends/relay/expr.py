@@ -76,6 +76,10 @@ class Expr:
         """A call of this function."""
         return Call(self, list(args))
 
+    def astype(self, dtype: str) -> Call:
+        """This tensor's elements as another dtype."""
+        return Call(Op("cast"), [self], {"dtype": dtype})
+
 
 def _text() -> Any:
     """The printer, which stands on these classes."""
@@ -132,6 +136,18 @@ class Tuple(Expr):
     """Expressions as one value."""
 
     fields: Sequence[Expr]
+
+    def __getitem__(self, index: int) -> Expr:
+        """The expression in a place; raises IndexError beyond the last one."""
+        if not -len(self.fields) <= index < len(self.fields):
+            raise IndexError("Tuple index out of range")
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def astype(self, dtype: str) -> Call:
+        raise TypeError("astype cannot be used on tuple")
 
 
 @dataclass(eq=False, repr=False)

@@ -374,6 +374,9 @@ def _names(op: FuncOp) -> list[str]:
 
 
 def _attribute(value: Attribute) -> Any:
+    if isinstance(value, ArrayAttr):
+        names = cast("ArrayAttr[Attribute]", value).data
+        return [name.data for name in names if isinstance(name, StringAttr)]
     try:
         return to_python(value)
     except TypeError:

@@ -11,13 +11,15 @@ from xdsl.ir import Attribute
 from ...dialects.element_types import DTYPES
 
 _VECTOR = re.compile(r"([a-z]+[0-9]+)x([0-9]+)")
+_SHORT = {"int": "int32", "uint": "uint32", "float": "float32"}
+"""Dtypes without a width."""
 DEEPEST = 200
 """How far types, patterns and lists of attributes may nest."""
 
 
 def dtype_of(name: str) -> Attribute | None:
     """The element type of a dtype such as `float32` or `int8x4`; None for what is none."""
-    if (found := DTYPES.get(name)) is not None:
+    if (found := DTYPES.get(_SHORT.get(name, name))) is not None:
         return found
     if (vector := _VECTOR.fullmatch(name)) is None or not 1 < int(vector[2]) < 1 << 16:
         return None

@@ -6,7 +6,7 @@ from functools import cache
 from threading import Lock
 
 from ...runtime.program import PARALLEL_FOR
-from ...runtime.threads import PoolCode, ThreadPool
+from ...runtime.threads import WORKER_SYMBOLS, PoolCode, ThreadPool
 from ..cache import KernelCache
 from ..fingerprint import native_key
 from .compile import compile_text
@@ -15,12 +15,17 @@ from .target import Target
 from .thread_pool_text import has_workers, pool_text
 
 _lock = Lock()
-_START, _STOP, _SPIN = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
+
+
+def system_of(target: Target) -> tuple[str, str]:
+    """The system and the machine that code is for, by Python's names."""
+    machine, _, rest = target.triple.partition("-")
+    return "linux" if "linux" in rest else rest, machine
 
 
 def pool_object(target: Target) -> bytes:
     """The object file of the pool; from the cache, if it was compiled for such a machine before."""
-    text, store = pool_text(), KernelCache()
+    text, store = pool_text(*system_of(target)), KernelCache()
     key = native_key(target, text)
     code = store.get(key)
     if code is None:
@@ -31,11 +36,9 @@ def pool_object(target: Target) -> bytes:
 
 @cache
 def _linked() -> PoolCode:
-    workers = (_START, _STOP, _SPIN) if has_workers() else ()
-    code = link([pool_object(Target.native())], (PARALLEL_FOR, *workers))
-    if not workers:
-        return PoolCode(code[PARALLEL_FOR], alive=code)
-    return PoolCode(code[PARALLEL_FOR], code[_START], code[_STOP], code[_SPIN], alive=code)
+    target = Target.native()
+    workers = WORKER_SYMBOLS if has_workers(*system_of(target)) else ()
+    return PoolCode.of(link([pool_object(target)], (PARALLEL_FOR, *workers)))
 
 
 def pool_code() -> PoolCode:

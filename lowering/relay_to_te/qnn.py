@@ -21,10 +21,13 @@ def fixed_point_multiply(op: Operator, x: Tensor) -> Tensor:
 
 
 def fixed_point_multiply_per_axis(op: Operator, x: Tensor, multiplier: Tensor, shift: Tensor) -> Tensor:
-    nearest = op.signature.str("rounding") == "TONEAREST"
+    rounding = op.signature.str("rounding")
+    nearest = rounding == "TONEAREST"
 
     def element(*i: Expr) -> Expr:
         factor, at = (broadcast(number, i).astype("int64") for number in (multiplier, shift))
+        if rounding == "DOUBLE":
+            return _multiplied_twice_rounded(x(*i), factor, at)
         return _multiplied(x(*i), factor, at, nearest)
 
     return compute(shape(x), element, label(op))
@@ -39,6 +42,18 @@ def _multiplied(x: Expr, multiplier: Expr, shift: Expr, nearest: bool) -> Expr:
     if nearest:
         half = te.select(product < 0, half - 1, half)
     return te.shift_right(product + half, dropped).astype("int32")
+
+
+def _multiplied_twice_rounded(x: Expr, multiplier: Expr, shift: Expr) -> Expr:
+    """The same, rounded after the product, upward, and again after the shift to the right, halves away from 0."""
+    zero, one = te.const(0, "int64"), te.const(1, "int64")
+    left = te.shift_left(x.astype("int64"), te.maximum(shift, zero)).astype("int32")
+    high = te.shift_right(left.astype("int64") * multiplier + (1 << 30), te.const(31, "int64"))
+    right = te.maximum(zero - shift, zero)
+    half = te.shift_left(one, te.maximum(right - 1, zero))
+    half = te.select(high < 0, half - 1, half)
+    moved = te.shift_right(high + half, right)
+    return te.select(right > 0, moved, high).astype("int32")
 
 
 @dataclass(frozen=True)

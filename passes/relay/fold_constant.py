@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.binding import IfOp, LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
-from ...dialects.relay.open_extents import knows_sizes
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.open_extents import is_open, knows_sizes
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.shapes import OfShape
 from ...dialects.relay.traits import Stateful
 from ...dialects.relay.tuples import TupleGetItemOp
 from ...provenance.rewrite import replace_with_constant, rewrite
@@ -29,16 +32,28 @@ from .known_values import GetOfTuple, IfOnConstant, MatchOnConstruct
 from .let_blocks import forward_through_lets
 
 
-def foldable(module: ModuleOp) -> set[Operation]:
-    """The operators that depend on constants only, in regions, too; primitive functions and stateful ones apart."""
+def _tells_shape(op: Operation) -> bool:
+    """Whether it is computed from extents that are known, whatever the elements are."""
+    return isinstance(op, OfShape) and not is_open(op.data.type)
+
+
+def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:
+    """The operators that depend on constants and known extents only, in regions, too.
+
+    Primitive functions and stateful operators apart.
+    """
     constant: set[Operation] = set()
     found: set[Operation] = set()
     for func in functions_of(module).values():
         for op in pre_order(func) if func.primitive is None else ():
             if is_at_hand(op, module):
                 constant.add(op)
-            elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful) and knows_sizes(op):
-                if all(resolved(operand).owner in constant for operand in op.operands):
+            elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
+                if not fold_qnn and op.name.startswith("relay.qnn."):
+                    continue
+                if _tells_shape(op) or (
+                    knows_sizes(op) and all(resolved(operand).owner in constant for operand in op.operands)
+                ):
                     constant.add(op)
                     found.add(op)
     return found
@@ -57,7 +72,7 @@ class FoldConstant(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if op not in self.foldable or not isinstance(op, Operator):
             return
-        results = evaluate(op, [self._value(operand) for operand in op.operands])
+        results = evaluate(op, [self._value(operand, op) for operand in op.operands])
         users = [use.operation for result in op.results for use in result.uses]
         if all(user in self.foldable for user in users):
             self.values.update(zip(op.results, results, strict=True))
@@ -68,7 +83,9 @@ class FoldConstant(RewritePattern):
         replace_with_constant(op, constants, rewriter, consumed)
         erase_unused([*operands, *(constant.result for constant in constants)], rewriter)
 
-    def _value(self, operand: SSAValue) -> Array:
+    def _value(self, operand: SSAValue, reader: Operation) -> Array:
+        if _tells_shape(reader):
+            return np.broadcast_to(np.zeros((), numpy_dtype(element_of(operand))), shape_of(operand))
         value = resolved(operand)
         owner = value.owner
         return owner.value(self.module) if isinstance(owner, ConstantOp) else self.values[value]
@@ -76,12 +93,12 @@ class FoldConstant(RewritePattern):
     def _consumed(self, op: Operation) -> list[Operation]:
         """The ops and constants that `op` was evaluated from, pre-order."""
         seen: dict[Operation, None] = {}
-        stack = list(reversed(op.operands))
+        stack = list(reversed(op.operands)) if not _tells_shape(op) else []
         while stack:
             owner = resolved(stack.pop()).owner
             if isinstance(owner, Operation) and owner not in seen:
                 seen[owner] = None
-                stack.extend(reversed(owner.operands))
+                stack.extend(reversed(owner.operands) if not _tells_shape(owner) else ())
         return list(seen)
 
     def _constants(self, results: Sequence[Array], consumed: Sequence[Operation]) -> list[ConstantOp]:
@@ -97,11 +114,14 @@ class FoldConstantPass(ModulePass):
     """Replaces what depends on constants only by what it comes to, as TVM's FoldConstant (level 2).
 
     Before: any relay module. Constants whose values are missing (a module read from text without its params) stay.
-    After: no operator outside primitive functions has only constant operands, `nn.dropout` apart. An `if` on a constant
+    After: no operator outside primitive functions has only constant operands, `nn.dropout` apart, and none asks for
+    extents that are known. An `if` on a constant
     is the branch that it takes, a field of a tuple that is at hand is the field, a match on a value whose constructors
     are at hand is the clause that fits; constants and what is made elsewhere pass through no let-block.
     Locations: a constant gets those of the op and of all it was computed from, in pre-order; what a branch or clause
     gives gets its own, then that of the `if` or match.
+
+    fold_qnn: whether operators on quantised tensors fold, too; TVM's function of this name has them stay by default.
 
     ```mlir
     %0 = relay.constant dense<[1.0, 2.0]> : tensor<2xf32> loc("w")
@@ -112,11 +132,20 @@ class FoldConstantPass(ModulePass):
     """
 
     name = "relay-fold-constant"
+    fold_qnn: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self._fold(op)
+        for let in [one for one in pre_order(op) if isinstance(one, LetOp)]:
+            for inner in let.block.ops:
+                if isinstance(inner, ConstantOp):
+                    # A name makes a binding of what is read where it is.
+                    inner.result.name_hint = None
+
+    def _fold(self, op: ModuleOp) -> None:
         decide = [IfOnConstant(op), MatchOnConstruct(), GetOfTuple()]
         while True:
-            if found := foldable(op):
+            if found := foldable(op, self.fold_qnn):
                 rewrite(op, [FoldConstant(op, found)], recursive=False)
             if not any(isinstance(one, IfOp | MatchOp | TupleGetItemOp | LetOp) for one in pre_order(op)):
                 return

@@ -10,11 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whence import contrib as contrib
     from whence import instrument as instrument
+    from whence import nd as nd
     from whence import tedd as tedd
     from whence import transform as transform
     from whence.api import compile as compile
     from whence.api import load as load
+    from whence.bisection import bisect as bisect
     from whence.executable import Executable as Executable
     from whence.kernels import build as build
     from whence.kernels import build_prim_func as build_prim_func
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from whence.provenance.span import SequentialSpan as SequentialSpan
     from whence.provenance.span import SourceName as SourceName
     from whence.provenance.span import Span as Span
+    from whence.runtime.device import Device as Device
+    from whence.runtime.device import cpu as cpu
+    from whence.runtime.device import device as device
     from whence.support.context import PassContext as PassContext
     from whence.support.errors import FrontendError as FrontendError
     from whence.support.errors import PipelineError as PipelineError
@@ -39,6 +45,10 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
 _HOMES = {
+    "bisect": "whence.bisection",
+    "Device": "whence.runtime.device",
+    "cpu": "whence.runtime.device",
+    "device": "whence.runtime.device",
     "Executable": "whence.executable",
     "compile": "whence.api",
     "load": "whence.api",
@@ -65,7 +75,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("instrument", "relay", "te", "tedd", "transform")
+_MODULES = ("contrib", "instrument", "nd", "relay", "runtime", "te", "tedd", "transform")
 
 
 def __getattr__(name: str) -> Any:

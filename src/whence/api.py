@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from whence.dynamic import DynamicExecutable
-    from whence.frontends.onnx.load import Source
+    from whence.frontends.importing.importer import Model
 
 
 def load(
-    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None = None
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None = None
 ) -> ModuleOp:
     """The relay module of a model.
 
-    source: an ONNX file or model, an .mlir or .relay file with its .params beside it, a module (copied), or the name of
-    a network that the onnx package ships (`light_resnet50`).
+    source: an ONNX or TFLite file or model (or the bytes of one), an .mlir or .relay file with its .params beside it, a
+    module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open.
 
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
@@ -65,13 +65,17 @@ def load(
         if isinstance(source, ModuleOp):
             return source.clone()
         return read_module(source)
+    if _is_tflite(source):
+        from whence.frontends.tflite import from_tflite
+
+        return from_tflite(source, shapes=given)
     from whence.frontends.onnx import from_onnx
 
     return from_onnx(source, shapes=given)
 
 
 def compile(
-    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto,
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
     *,
     target: str | Target = "native",
     opt_level: int = 3,
@@ -87,7 +91,7 @@ def compile(
 ) -> Executable:
     """Compile a model.
 
-    source: an ONNX file or model, an .mlir or .relay file, or a relay module (left as it is).
+    source: an ONNX or TFLite file or model, an .mlir or .relay file, or a relay module (left as it is).
     target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
     External compilers before it take what they can, the first one first: "onnxruntime, llvm"; see docs/byoc.md.
     opt_level: 0-4, with TVM's level for each pass.
@@ -157,7 +161,7 @@ def compile(
 
 
 def _dynamic(
-    model: Source, given: InputShapes | None, made: Callable[[ModuleOp, Ledger], Artifact], threads: int | None
+    model: Model, given: InputShapes | None, made: Callable[[ModuleOp, Ledger], Artifact], threads: int | None
 ) -> DynamicExecutable:
     shapes: Mapping[str, tuple[Size, ...]] = given_shapes(given).shapes if given is not None else {}
     fixed = {name: numbers for name, shape in shapes.items() if (numbers := numbers_in(shape)) is not None}
@@ -165,19 +169,25 @@ def _dynamic(
 
 
 def _open(
-    source: str | PathLike[str] | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None, tier: Tier
-) -> tuple[ModuleOp | None, Source | None]:
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None, tier: Tier
+) -> tuple[ModuleOp | None, Model | None]:
     """The relay module of a model, and the model itself when it leaves open what only a call decides."""
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
     if isinstance(path, HoldsModule):
         path = path.module
     if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
         return load(path, shapes), None
-    from whence.frontends.onnx.context import Undecided
-    from whence.frontends.onnx.graph import import_model, import_symbolic
-    from whence.frontends.onnx.load import load as load_onnx
+    from whence.frontends.importing.importer import import_model, import_symbolic
+    from whence.frontends.importing.tensor import Undecided
 
-    model = load_onnx(path)
+    if _is_tflite(path):
+        from whence.frontends.tflite.graph import open_model as open_tflite
+
+        model = open_tflite(path)
+    else:
+        from whence.frontends.onnx.graph import open_model
+
+        model = open_model(path)
     given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
     if given.numbers is not None:
         try:
@@ -192,3 +202,12 @@ def _open(
         if tier == "symbolic":
             raise refused(undecided) from undecided
         return None, model
+
+
+def _is_tflite(source: object) -> bool:
+    """Whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
+    if isinstance(source, Path):
+        return source.suffix == ".tflite"
+    if isinstance(source, bytes):
+        return source[4:8] == b"TFL3"
+    return type(source).__module__.partition(".")[0] == "tflite"

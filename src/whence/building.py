@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.size_ranges import ranges_of, symbols_in
 from whence.dialects.sizes import known_ranges
@@ -46,6 +47,9 @@ from whence.support.garbage import fewer_collections
 Progress = Callable[[str, int, int], None]
 """What is being done, how many are done, of how many."""
 
+_ALTERED = 3
+"""The opt level from which on layouts are altered (relay-alter-op-layout)."""
+
 
 def _silent(what: str, done: int, total: int) -> None:
     """Progress that nobody watches."""
@@ -69,7 +73,8 @@ def build(
     ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
     workspace_memory_pools: where intermediate tensors and workspaces may lie.
     external: the compilers that take what they can before, the first one first.
-    desired_layouts: of operators, as the pass `relay-convert-layout` has them.
+    desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
+    on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -80,9 +85,9 @@ def build(
         elif spans_enabled():
             mark_lost(module, "import")
         main = _main(module)
-        inputs, outputs = _names(main, "input_names"), _names(main, "output_names")
+        inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         shared = _partition_passes(external, opt_level)
-        passes = relay_pipeline(opt_level, target.hardware, desired_layouts)
+        passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
 
         def count(*_: object) -> None:
@@ -123,6 +128,18 @@ def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePa
     return partition_pipeline(opt_level, external) if external else ()
 
 
+def _layouts(module: ModuleOp, opt_level: int) -> str:
+    """The layouts that operators of a module come to by themselves."""
+    if opt_level < _ALTERED:
+        return ""
+    last = {
+        op.name.removeprefix("relay.")
+        for op in module.walk()
+        if isinstance(op, Conv2D) and op.data_layout.data == "NHWC"
+    }
+    return ";".join(f"{name}:NCHW" for name in sorted(last & {"nn.conv2d", "qnn.conv2d"}))
+
+
 def _main(module: ModuleOp) -> FuncOp:
     for op in module.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == "main":
@@ -135,7 +152,7 @@ def _called(module: ModuleOp) -> set[str]:
     return {op.callee.string_value() for op in _main(module).block.ops if isinstance(op, CallOp)}
 
 
-def _names(main: FuncOp, attribute: str) -> tuple[str, ...]:
+def names_of(main: FuncOp, attribute: str) -> tuple[str, ...]:
     names = main.attributes.get(attribute)
     if not isinstance(names, ArrayAttr):
         return ()

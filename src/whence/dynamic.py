@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whence.frontends.onnx.graph import import_stretch
-from whence.frontends.onnx.inputs import open_inputs, open_outputs
-from whence.frontends.onnx.load import Source
-from whence.frontends.onnx.program import node_of
+from whence.frontends.importing.importer import Model, import_stretch, node_of
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.flow import Region, Step, Stretch, Value, plain
@@ -19,7 +16,7 @@ from whence.support.errors import FrontendError
 
 
 class DynamicExecutable(InterpretedExecutable):
-    """A compiled ONNX model of which some things are decided only when it is called.
+    """A compiled model of which some things are decided only when it is called.
 
     A call with new shapes compiles what it needs; of the stretches the least recently used go when there are more than
     `limit`.
@@ -27,7 +24,7 @@ class DynamicExecutable(InterpretedExecutable):
 
     def __init__(
         self,
-        source: Source,
+        source: Model,
         shapes: Mapping[str, Sequence[int]],
         build: Build,
         threads: int | None = None,
@@ -35,7 +32,7 @@ class DynamicExecutable(InterpretedExecutable):
     ):
         super().__init__(build, threads, limit)
         self._source = source
-        self._inputs = open_inputs(source, shapes)
+        self._inputs = source.open_inputs(shapes)
         self._interpreter = Interpreter(source.region, self._specialise, limit)
 
     def _stretches(self) -> list[Stretch]:
@@ -49,7 +46,7 @@ class DynamicExecutable(InterpretedExecutable):
     @property
     def outputs(self) -> tuple[OpenSpec, ...]:
         """Name, shape and dtype of each output, as far as the model says."""
-        return open_outputs(self._source)
+        return self._source.open_outputs()
 
     @property
     def layers(self) -> tuple[str, ...]:

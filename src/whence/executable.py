@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
@@ -15,6 +17,8 @@ from whence.runtime.tensors import Tensor, TensorSpec
 from whence.support.dtypes import Array
 
 if TYPE_CHECKING:
+    from whence.explorer.compare import Comparison
+    from whence.explorer.samples import Samples
     from whence.explorer.times import Times
     from whence.explorer.where import Where
     from whence.explorer.why import Why
@@ -25,6 +29,7 @@ class Executable:
 
     def __init__(self, artifact: Artifact | None, threads: int | None = None):
         self._artifact = artifact
+        self.threads = threads
         self._pool = thread_pool(threads)
 
     @property
@@ -87,14 +92,50 @@ class Executable:
         """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
         return self.runner.profile(inputs, self._pool, repeat)
 
-    def times(self, inputs: Mapping[str, Array], repeat: int = 10) -> Times:
-        """Median seconds of each kernel call, and of the layers in it: the call's, in proportion to estimated work."""
+    def times(self, inputs: Mapping[str, Array], repeat: int = 10, samples: Samples | None = None) -> Times:
+        """Median seconds of each kernel call, and of the layers in it.
+
+        A call's time is shared out by samples, where there are enough of it, else in proportion to estimated work.
+        """
         from statistics import median
 
         from whence.explorer.times import Times
 
         columns: list[list[float]] = self.profile(inputs, repeat).T.tolist()
-        return Times.of(self.artifact, [median(column) for column in columns])
+        return Times.of(self.artifact, [median(column) for column in columns], samples)
+
+    def sample(
+        self, inputs: Mapping[str, Array], seconds: float = 1.0, period: float = 2.5e-4, runs: int = 1
+    ) -> Samples:
+        """Where the program counter is while the model runs, for so many seconds and runs at least.
+
+        Raises PipelineError where the system has no sampler (see `lowering/llvm_to_native/sampler.py`).
+        """
+        from whence.explorer.samples import sample
+
+        return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
+
+    def export_library(self, path: str | PathLike[str]) -> None:
+        """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all.
+
+        A .tar holds objects and needs no linker; the others are linked by the system's compiler (CC).
+        `whence.runtime.load_module` loads each of them, without the compiler. Raises PipelineError where it cannot be
+        written.
+        """
+        from whence.exporting import export_artifact
+
+        export_artifact(self.artifact, None, None, Path(path))
+
+    def compare(
+        self,
+        inputs: Mapping[str, Array],
+        reference: Mapping[str, Array],
+        tensors: Mapping[str, Sequence[str]] | None = None,
+    ) -> Comparison:
+        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
+        from whence.explorer.compare import compare
+
+        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from whence.api import compile as compile_model
 from whence.dialects.element_types import tensor_type
@@ -41,10 +41,10 @@ class Executor:
 
     def __init__(self, kind: str, module: ModuleOp, target: str | Target, params: Mapping[str, Array]):
         self.kind = kind
-        self.module = _bound(module, params) if params else module
+        self.module = bound_params(module, params) if params else module
         self.target = target
         if kind in ("aot", "graph"):
-            _check_static(self.module, kind)
+            check_static(self.module, kind)
 
     @cached_property
     def executable(self) -> Executable:
@@ -104,14 +104,14 @@ def create_executor(
     return Executor(kind, mod, "native" if target == "llvm" else target, dict(params or {}))
 
 
-def _bound(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
+def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
     """A copy of a module in which arguments of `@main` are constants.
 
     Raises PipelineError for names that no argument has, values of other types, and a `@main` that others call.
     """
     bound = module.clone()
     main = next((op for op in bound.ops if isinstance(op, FuncOp) and op.sym_name.data == "main"), None)
-    arguments = {argument.name_hint: argument for argument in main.block.args} if main is not None else {}
+    arguments = dict(zip(_names_of(main), main.block.args, strict=True)) if main is not None else {}
     called = any(
         (isinstance(op, CallOp) and op.callee.string_value() == "main")
         or (isinstance(op, GlobalOp) and op.symbol.string_value() == "main")
@@ -131,9 +131,18 @@ def _bound(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
         main.block.insert_op_before(constant, first)
         argument.replace_all_uses_with(constant.result)
         main.block.erase_arg(argument)
-    main.attributes.pop("input_names", None)
+        del arguments[name]
+    if "input_names" in main.attributes:
+        main.attributes["input_names"] = ArrayAttr([StringAttr(name) for name in arguments])
     main.update_type()
     return bound
+
+
+def _names_of(main: FuncOp) -> list[str]:
+    """What the source calls the arguments, else their names as values."""
+    if isinstance(names := main.attributes.get("input_names"), ArrayAttr):
+        return [name.data for name in cast("ArrayAttr[StringAttr]", names)]
+    return [argument.name_hint or f"{argument.index}" for argument in main.block.args]
 
 
 def compiled_invoke(executable: Executable) -> Invoke:
@@ -149,7 +158,7 @@ def compiled_invoke(executable: Executable) -> Invoke:
     return invoke
 
 
-def _check_static(module: ModuleOp, kind: str) -> None:
+def check_static(module: ModuleOp, kind: str) -> None:
     """Complain, in the name of the layer, about the first op that only a run decides."""
     waiting: dict[str, set[str]] = {}
     for func in module.ops:

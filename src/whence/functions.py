@@ -6,6 +6,7 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -31,11 +32,12 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import message
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
+from whence.runtime.library import GraphFunction, Library
 from whence.runtime.packed import PackedFunctions
 from whence.runtime.program import PARALLEL_FOR
 from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, PipelineError
 
 SHAPES = 64
 """The sizes that a function keeps the shapes of arrays for."""
@@ -138,6 +140,22 @@ class Function:
         self._run([*addresses, *places])
         return results[0] if len(results) == 1 else tuple(results)
 
+    @cached_property
+    def library(self) -> Library:
+        """This function alone, to run a graph with; raises PipelineError unless inputs come before outputs."""
+        if self._order is not None:
+            raise PipelineError(f"function '{self.name}': expected inputs before outputs, to be called by a graph")
+        if self.sizes:
+            raise PipelineError(f"function '{self.name}': expected known sizes, to be called by a graph")
+        function = GraphFunction(self._code[self.name], self._workspace.nbytes)
+        return Library({self.name: function}, self._pool, self, self._after)
+
+    def _after(self, node: str) -> None:
+        """Raise what happened in a call from a node of a graph."""
+        self._packed.check()
+        self._assertions.check(node)
+        self._bounds.check(node, self._site)
+
     def __repr__(self) -> str:
         kinds = zip(self._names, self._shapes, self._dtypes, strict=True)
         arguments = [f"{name}: {spelled(shape, dtype)}" for (name, _), shape, dtype in kinds]
@@ -147,9 +165,7 @@ class Function:
 
     def _run(self, addresses: Sequence[int]) -> None:
         self._call(*addresses, *self._values, self._scratch, self._pool.handle or None)
-        self._packed.check()
-        self._assertions.check(self.name)
-        self._bounds.check(self.name, self._site)
+        self._after(self.name)
 
     def _in_place(self, arrays: Sequence[Array]) -> Any:
         """Write the outputs, which are among the arrays; None."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whence.support.errors import FrontendError
 
-SUFFIXES = (".onnx", ".mlir", ".relay")
+SUFFIXES = (".onnx", ".tflite", ".mlir", ".relay")
 
 
 @cache

@@ -18,12 +18,12 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from whence.dialects.element_types import tensor_type
 from whence.dialects.relay.constants import has_pool, pool_of
 from whence.dialects.relay.core import ConstantOp
-from whence.files import replacing
 from whence.located_parser import LocatedParser
 from whence.provenance.diagnostics import message
 from whence.runtime.params import load_params, write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
+from whence.support.files import replacing
 
 
 def context() -> Context:

@@ -15,6 +15,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 from whence.passes.registry import PASSES, Row
+from whence.passes.relay.fold_constant import FoldConstantPass
 from whence.passes.relay.merge_composite import MergeCompositePass, MergeGivenComposites
 from whence.passes.relay.pattern_table import Table
 from whence.passes.transform.passes import FunctionPass as FunctionPass
@@ -72,6 +73,11 @@ def MergeComposite(pattern_table: Table | str) -> Pass:
     if isinstance(pattern_table, str):
         return named(MergeCompositePass(pattern_table))
     return named(MergeGivenComposites(pattern_table))
+
+
+def FoldConstant(fold_qnn: bool = False) -> Pass:
+    """What depends on constants only is computed now; with `fold_qnn` operators on quantised tensors, too."""
+    return named(FoldConstantPass(fold_qnn))
 
 
 def __getattr__(name: str) -> Callable[..., Pass]:

@@ -167,3 +167,15 @@ def test_expressions_are_partitioned():
     assert isinstance(cut.op, relay.Function)
     assert isinstance(cut.args[0].op, relay.Function)
     assert cut.args[0].args[0].args == [x]
+
+
+def test_functions_of_a_module():
+    given = relay.var("x", shape=(2,))
+    mod = relay.IRModule({"main": relay.Function([given], given + given), "g": relay.Function([y], ops.nn.relu(y))})
+    product: Any = rewrite(TwiceToProduct(), mod, mod)
+    assert product["main"].body.op.name == "multiply"
+    assert structural_equal(product["g"], mod["g"])
+    assert "add" in str(mod["main"].body)
+    cut: Any = is_op("nn.relu")(wildcard()).partition(mod, {"Composite": "act"})
+    assert cut["g"].body.op.attrs["Composite"] == "act"
+    assert [key.name_hint for key in cut.get_global_vars()] == ["main", "g"]

@@ -28,6 +28,7 @@ from whence.passes.relay.flatten_atrous_conv import FlattenAtrousConvPass
 from whence.passes.relay.fold_explicit_padding import FoldExplicitPaddingPass
 from whence.passes.relay.fuse_ops import FuseOpsPass
 from whence.passes.relay.label_ops import LabelOpsPass
+from whence.passes.relay.remove_standalone_reshapes import RemoveStandaloneReshapesPass
 from whence.passes.relay.simplify_fc_transpose import SimplifyFCTransposePass
 from whence.provenance.span import leaves
 
@@ -238,6 +239,25 @@ def test_defused_is_what_was_fused() -> None:
         k: sorted(v) for k, v in where.items() if k != "constant"
     }
     assert [op.sym_name.data for op in net.module.ops if isinstance(op, FuncOp)] == ["main"]
+
+
+def test_reshapes_go_into_every_kernel_that_reads_them() -> None:
+    net = Net(normal(2, 3, 4))
+    (x,) = net.inputs
+    flat = net(t.ReshapeOp, net(t.ExpandDimsOp, net(nn.SoftmaxOp, x), axis=0), newshape=(6, 4))
+    twice = net(nn.BatchMatmulOp, x, x)
+    last = net(t.ReshapeOp, net(nn.SoftmaxOp, twice), newshape=(18,))
+    net.finish(net(nn.SoftmaxOp, flat), net(nn.DenseOp, flat, flat), last)
+    check(net, FuseOpsPass(opt_level=0), RemoveStandaloneReshapesPass())
+    kernels = [op.sym_name.data for op in net.module.ops if isinstance(op, FuncOp)][1:]
+    assert [name.rstrip("_0123456789") for name in kernels] == [
+        "fused_nn_softmax",
+        "fused_nn_batch_matmul",
+        "fused_nn_softmax",
+        "fused_reshape",
+        "fused_nn_softmax",
+        "fused_nn_dense",
+    ]
 
 
 def hashes(module: ModuleOp) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-import onnxruntime
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -18,8 +18,8 @@ from whence.dialects.relay.numerics import AnyArray
 from whence.dialects.relay.open_extents import knows_sizes
 from whence.dialects.relay.size_ranges import main_of, ranges_of
 from whence.dialects.sizes import known_ranges
-from whence.frontends.onnx.graph import import_symbolic
-from whence.frontends.onnx.load import load
+from whence.frontends.importing.importer import import_symbolic
+from whence.frontends.onnx.graph import open_model
 from whence.input_shapes import given_shapes
 from whence.interpret import Evaluator
 from whence.lowering.llvm_to_native.target import Target
@@ -29,13 +29,14 @@ from whence.provenance.ledger import Ledger
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
+onnxruntime: Any = import_module("onnxruntime")
 EXPORTS = Path(__file__).parent.parent / "exports"
 
 
 @cache
 def fused(name: str) -> ModuleOp:
     """The module of an export after all relay passes, of which each is audited."""
-    module = import_symbolic(load(EXPORTS / f"{name}.onnx"), {}, {})
+    module = import_symbolic(open_model(EXPORTS / f"{name}.onnx"), {}, {})
     with known_ranges(ranges_of(main_of(module))):
         run_passes(module, relay_pipeline(3, Target.parse("native").hardware), ledger=Ledger(), audit=True)
     return module
@@ -63,9 +64,11 @@ def test_one_program_is_that_of_each_size(name: str, values: dict[str, int]):
         dtype = numpy_dtype(type_.element_type)
         random = rng.standard_normal(type_.get_shape()) if dtype.kind == "f" else rng.integers(0, 2, type_.get_shape())
         given[spec.name] = np.asarray(random).astype(dtype)
-    found = Evaluator(module).invoke("main", *given.values())
+    found: Any = Evaluator(module).invoke("main", *given.values())
     expected = cast("list[AnyArray]", session.run(None, given))
-    for array, wanted in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+    for array, wanted in zip(
+        cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,), expected, strict=True
+    ):
         np.testing.assert_allclose(cast(AnyArray, array), wanted, rtol=1e-4, atol=1e-5)
 
 
@@ -74,7 +77,7 @@ def test_a_table_of_positions_bounds_the_length():
 
 
 def test_symbols_are_the_models_or_the_users():
-    source = load(EXPORTS / "bert.trace.onnx")
+    source = open_model(EXPORTS / "bert.trace.onnx")
     given = given_shapes("x0:[n,2*m] x1:[n,2*m] 1<=m<=16")
     main = main_of(import_symbolic(source, given.shapes, given.ranges))
     assert str(main.function_type.inputs.data[0]) == "tensor<?x?xi64, #relay.sizes<n, 2*m>>"

@@ -38,7 +38,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "relay-first-order-gradient": {"function": "main"},
 }
 """Of passes that do not run without."""
-EXTERNAL = ("annotate-target", "merge-compiler-regions", "partition-graph")
+SEQUENCES = {
+    "partition": ("annotate-target", "merge-compiler-regions", "partition-graph"),
+    "reshapes": ("fuse-ops", "remove-standalone-reshapes"),
+}
+"""Passes that have nothing to do unless others ran."""
 LEVELS = (0, 1, 2, 3)
 HALF, FULL = 0.1, 3e-3
 """How far off results may be, relative to the largest element of a tensor, or 1: in programs with float16, without."""
@@ -121,8 +125,9 @@ class Checker:
         for name in names:
             if self.wants(f"pass {name}"):
                 self._passes(f"pass {name}", [name])
-        if self.wants("partition"):
-            self._passes("partition", [f"relay-{name}" for name in EXTERNAL])
+        for title, sequence in SEQUENCES.items():
+            if self.wants(title):
+                self._passes(title, [f"relay-{name}" for name in sequence])
         for level in pipelines:
             if self.wants(f"pipeline {level}"):
                 self._pipeline(level)

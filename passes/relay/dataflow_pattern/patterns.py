@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute
 
 from ....dialects.element_types import DTYPES
-from ....dialects.relay import OPERATORS
+from ....dialects.relay import DYNAMIC, OPERATORS
 from ....dialects.relay.core import FuncOp
 from ....dialects.relay.functions import FnOp
 from ....dialects.relay.operator import element_of, shape_of
@@ -36,10 +36,10 @@ from .expressions import (
 from .groups import Check, always
 from .matcher import Matcher, Pattern
 from .outlining import partition
-from .written import operator_named
+from .written import HoldsFunctions, operator_named
 from .written_groups import partition_written, rewrite_written
 
-_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in (*OPERATORS, *DYNAMIC)}
 _EITHER_WAY = ("add", "multiply")
 
 
@@ -102,19 +102,22 @@ class DFPattern(Pattern):
 
     def partition(
         self,
-        target: ModuleOp | FuncOp | relay.Expr,
+        target: ModuleOp | FuncOp | relay.Expr | HoldsFunctions,
         attrs: Mapping[str, object] | None = None,
         check: Check = always,
     ) -> Any:
         """A new module in which every match became a call of a function of its own; the one given stays as it is.
 
-        target: a module, or the one function of a module in which to look; an expression of `whence.relay` gives one.
+        target: a module, or the one function of a module in which to look; an expression of `whence.relay` gives one,
+        and so does its IRModule.
         attrs: of the functions, besides `PartitionedFromPattern`, the names of what they are made of.
         check: asked about the root of each match whether it is wanted.
         Locations: a function and its call get those of the match, root first; what is inside keeps its own.
         """
         if isinstance(target, relay.Expr):
             return partition_written(self, target, attrs or {}, check)
+        if isinstance(target, HoldsFunctions):
+            return target.map_functions(lambda func: partition_written(self, func, attrs or {}, check))
         return partition(self, target, attrs or {}, check)
 
     def rewrite(self, callback: Callable[..., relay.Expr], expr: relay.Expr) -> relay.Expr:

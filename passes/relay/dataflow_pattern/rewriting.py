@@ -21,12 +21,12 @@ from ..infer_type import InferTypePass
 from .expressions import Fields, Node
 from .groups import Group, find_groups
 from .patterns import DFPattern
-from .written import infer_written
+from .written import HoldsFunctions, infer_written
 
 NodeMap: TypeAlias = Mapping[DFPattern, Sequence[Node]]
 """Pattern -> what it stands for."""
 
-TargetT = TypeVar("TargetT", bound=ModuleOp | relay.Expr)
+TargetT = TypeVar("TargetT", bound=ModuleOp | relay.Expr | HoldsFunctions)
 
 _ROUNDS = 100
 
@@ -67,10 +67,11 @@ class DFPatternCallback:
         raise NotImplementedError("Unimplemented")
 
 
-def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], target: TargetT) -> TargetT:
+def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], target: TargetT, mod: object = None) -> TargetT:
     """A new module, in which all matches are replaced, callback by callback, until nothing changes.
 
-    target: a module; or an expression of `whence.relay`, for which callbacks give expressions.
+    target: a module; or an expression of `whence.relay` or its IRModule, for which callbacks give expressions.
+    mod: the functions that an expression calls; nothing looks into them.
     The new ops have the locations of what the match computed with. Functions that are primitive, or closed, stay.
     Raises PipelineError when a callback gives something else than values of the right number, and for types that do
     not fit.
@@ -78,6 +79,8 @@ def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], target: 
     given = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     if isinstance(target, relay.Expr):
         return cast(TargetT, _rewritten(given, target))
+    if isinstance(target, HoldsFunctions):
+        return cast(TargetT, target.map_functions(lambda func: _rewritten(given, func)))
     copy = target.clone()
     for _ in range(_ROUNDS):
         changed = False

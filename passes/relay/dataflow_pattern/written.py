@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, Self, runtime_checkable
 
 from xdsl.ir import Attribute
 
-from ....dialects.relay import OPERATORS
+from ....dialects.relay import DYNAMIC, OPERATORS
 from ....dialects.relay.operator import Operator
 from ....frontends.relay import expr as relay
 from ....frontends.relay.elaborate import elaborate
 
-_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+
+@runtime_checkable
+class HoldsFunctions(Protocol):
+    """A module of expressions, such as `relay.IRModule`."""
+
+    def map_functions(self, change: Callable[[relay.Function], relay.Expr]) -> Self:
+        """The like, of what `change` makes of each function."""
+        ...
+
+
+_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in (*OPERATORS, *DYNAMIC)}
 
 
 def operator_named(name: str) -> type[Operator] | None:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from whence.models import model_path
@@ -37,9 +38,12 @@ class Subparsers(Protocol):
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
-    about = "an .onnx, .mlir or .relay file, or the name of a shipped model such as light_resnet50"
+    about = "an .onnx, .tflite, .mlir or .relay file, one that `whence compile` wrote (.tar, .so, .o), "
+    about += "or the name of a shipped model such as light_resnet50"
     parser.add_argument("model", help=about)
-    parser.add_argument("--opt-level", type=int, default=3, choices=range(5), metavar="L", help="0 to 4 (default 3)")
+    parser.add_argument(
+        "-O", "--opt-level", type=int, default=3, choices=range(5), metavar="L", help="0 to 4 (default 3)"
+    )
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
     about = 'what code is made for: "native" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
@@ -89,6 +93,17 @@ def print_calls(artifact: Artifact, times: Times | None = None) -> None:
         rows.append(row)
     header = ("kernel", "call", "types", "layers")
     print(table(rows, header if times is None else ("ms", "share", *header), indent=""))
+
+
+def calls_data(artifact: Artifact, times: Times | None = None) -> list[dict[str, object]]:
+    """What `print_calls` tells, for programs."""
+    from whence.provenance.span import layer_names
+
+    rows: list[dict[str, object]] = []
+    for place, call in enumerate(artifact.calls):
+        row: dict[str, object] = {"kernel": call.kernel, "call": call.name, "layers": layer_names(call.location)}
+        rows.append(row | ({"seconds": times.calls[place]} if times is not None else {}))
+    return rows
 
 
 @dataclass
@@ -152,9 +167,12 @@ def compile_model(
 
     progress = Progress()
     start = time.perf_counter()
+    path = model_path(args.model)
+    if path.suffix in EXPORTED:
+        return _exported(args, path, threads), time.perf_counter() - start
     try:
         compiled = whence.compile(
-            model_path(args.model),
+            path,
             target=args.target,
             opt_level=args.opt_level,
             threads=threads,
@@ -166,6 +184,22 @@ def compile_model(
     finally:
         progress.end()
     return compiled, time.perf_counter() - start
+
+
+EXPORTED = (".tar", ".so", ".o")
+"""The files that hold a compiled model."""
+
+
+def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Executable:
+    """A compiled model out of a file. Raises PipelineError for options that come too late."""
+    from whence.executable import Executable
+    from whence.restoring import read_artifact
+
+    for name in ("input_shapes", "desired_layout", "disabled_pass", "pass_config", "usmp", "workspace_pool"):
+        if getattr(args, name, None):
+            option = name.replace("_", "-")
+            raise PipelineError(f"--{option}: expected a model that is yet to be compiled, got {path}")
+    return Executable(read_artifact(path), threads)
 
 
 def called(args: argparse.Namespace) -> Executable:

@@ -11,6 +11,7 @@ from functools import partial
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
+from whence.cli.answers import painted
 from whence.support.errors import TextError, WhenceError
 from whence.support.names import shown
 from whence.textio import one_line
@@ -36,12 +37,12 @@ def guarded(program: str, body: Callable[[], int]) -> int:
         return 130
     except (Exception, ArgSpecParseError) as error:
         label = "" if isinstance(error, TextError) else "error: "
-        print(f"{program}: {label}{described(error)}", file=sys.stderr)
+        print(painted(f"{program}: {label}{described(error)}", sys.stderr), file=sys.stderr)
         return 1
 
 
 def _warn(program: str, text: Warning | str, *_: object) -> None:
-    print(f"{program}: warning: {shown(str(text))}", file=sys.stderr)
+    print(painted(f"{program}: warning: {shown(str(text))}", sys.stderr), file=sys.stderr)
 
 
 def described(error: BaseException) -> str:

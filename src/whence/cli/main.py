@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import run, tir, where, why
+from whence.cli import bench, bisect, compile, completion, debug, graph, memory, profile, run, tir, where, why
 from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
 
 _EPILOG = """\
 examples:
-  whence run light_resnet50
+  whence compile light_resnet50 -o resnet.tar
+  whence run resnet.tar
+  whence bench resnet.tar --threads 1
   whence run model.onnx --input x.npz --check expected.npz --profile
+  whence profile light_resnet50
+  whence debug light_resnet50 --watch n1 --nan
+  whence bisect light_resnet50
   whence why light_resnet50 --kernel fused_nn_softmax --line 3
   whence where light_resnet50 --layer n0
   whence where light_resnet50 --all --times
@@ -25,17 +31,15 @@ examples:
 
 def parser() -> Parser:
     """The command line."""
-    from argparse import RawDescriptionHelpFormatter
-
     top = Parser(
         "whence",
         description="Compiles neural networks for the CPU, and never forgets where an instruction came from.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (run, why, where, tir):
+    for command in (compile, run, bench, debug, profile, bisect, why, where, tir, graph, memory, completion):
         command.add(commands)
     return top
 
@@ -45,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def body() -> int:
         top = parser()
-        args = top.parse_args(sys.argv[1:] if argv is None else argv)
+        args = argparse.Namespace(parser=top)
+        top.parse_args(sys.argv[1:] if argv is None else argv, args)
         command = cast("Callable[[object], int] | None", getattr(args, "command", None))
         if command is None:
             top.print_help(sys.stderr)
@@ -56,3 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
 
     return guarded("whence", body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -71,6 +71,16 @@ def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     return from_onnx(path if path is not None and path.is_file() else stream.read(), shapes=shapes)
 
 
+def _tflite(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
+    from whence.frontends.tflite import from_tflite
+    from whence.input_shapes import parse_input_shapes
+
+    shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
+    path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
+    # By its path where there is one: locations say its name.
+    return from_tflite(path if path is not None and path.is_file() else stream.read(), shapes=shapes)
+
+
 def _know_compilers(passes: Sequence[ModulePass]) -> None:
     """Have the external compilers of passes that come with Whence register what they take."""
     names = [one.compiler for one in passes if isinstance(one, MergeCompositePass)]
@@ -128,6 +138,7 @@ class WhenceOptMain(xDSLOptMain):
         super().register_all_frontends()
         self.available_frontends["mlir"] = self._mlir
         self.available_frontends["relay"] = self._relay
+        self.available_frontends["tflite"] = lambda stream: _tflite(stream, self.args.input_shapes)
         self.available_frontends["onnx"] = lambda stream: _onnx(stream, self.args.input_shapes)
 
     def _mlir(self, stream: IO[bytes]) -> ModuleOp:

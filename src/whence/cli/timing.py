@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from statistics import median
+from typing import TYPE_CHECKING, Protocol
 
 from whence.cli.arrays import default_inputs
 from whence.executable import Executable
@@ -12,12 +13,21 @@ from whence.explorer.times import Times
 from whence.runtime.tensors import Tensor
 from whence.support.dtypes import Array
 
+if TYPE_CHECKING:
+    from whence.explorer.samples import Samples
+
 _BUDGET = 1.5
 """Seconds that are spent on repeating a run."""
 _RUNS = 3, 30
 
 
-def run_times(compiled: Executable, inputs: Mapping[str, Array]) -> tuple[dict[str, Tensor], list[float]]:
+class Runs(Protocol):
+    """What runs on arrays by name."""
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]: ...
+
+
+def run_times(compiled: Runs, inputs: Mapping[str, Array]) -> tuple[dict[str, Tensor], list[float]]:
     """The outputs of a first run, and the seconds of those after it."""
     outputs = compiled.run(inputs)
     fewest, most = _RUNS
@@ -29,10 +39,10 @@ def run_times(compiled: Executable, inputs: Mapping[str, Array]) -> tuple[dict[s
     return outputs, times
 
 
-def call_times(compiled: Executable, inputs: Mapping[str, Array], run: float) -> Times:
+def call_times(compiled: Executable, inputs: Mapping[str, Array], run: float, samples: Samples | None = None) -> Times:
     """Median seconds of each kernel call, and of its layers; `run` is about what a run takes."""
     fewest, most = _RUNS
-    return compiled.times(inputs, min(most, max(fewest, int(_BUDGET / max(run, 1e-6)))))
+    return compiled.times(inputs, min(most, max(fewest, int(_BUDGET / max(run, 1e-6)))), samples)
 
 
 def measure(compiled: Executable) -> Times:

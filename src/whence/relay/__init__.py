@@ -58,6 +58,7 @@ from whence.relay.type_names import scalar_type as scalar_type
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
+    from whence.relay.build_module import build as build
     from whence.relay.execution import create_executor as create_executor
     from whence.relay.text import astext as astext
     from whence.relay.text import fromtext as fromtext
@@ -65,13 +66,14 @@ if TYPE_CHECKING:
     from whence.relay.text import parse_expr as parse_expr
 
 _HOMES = {
+    "build": "whence.relay.build_module",
     "fromtext": "whence.relay.text",
     "parse_expr": "whence.relay.text",
     "parse": "whence.relay.text",
     "astext": "whence.relay.text",
     "create_executor": "whence.relay.execution",
 }
-_MODULES = ("analysis", "transform", "dataflow_pattern", "prelude", "vm")
+_MODULES = ("analysis", "frontend", "transform", "dataflow_pattern", "prelude", "vm")
 
 
 def __getattr__(name: str) -> typing.Any:

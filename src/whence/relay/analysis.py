@@ -6,13 +6,32 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.frontends.relay.equal import structural_equal as structural_equal
-from whence.frontends.relay.expr import Expr, Function, Let, Match, Var, pattern_vars, post_order
+from whence.frontends.relay import equal
+from whence.frontends.relay.expr import Expr, Function, Let, Match, Program, Var, pattern_vars, post_order
 from whence.frontends.relay.expr import free_vars as free_vars
 from whence.passes.relay.analysis import features, mac_count
 from whence.passes.relay.analysis import well_formed as well_formedness
 from whence.passes.relay.analysis.features import Feature as Feature
 from whence.relay.module import IRModule
+from whence.support.errors import WhenceError
+
+
+def structural_equal(
+    lhs: Expr | Program | IRModule, rhs: Expr | Program | IRModule, map_free_vars: bool = False, spans: bool = False
+) -> bool:
+    """Whether two expressions or modules are the same but for the names of variables; see `frontends/relay/equal.py`.
+
+    Types of modules are inferred for it, as far as they are well-typed.
+    """
+    one, other = (_typed(what) if isinstance(what, IRModule) else what for what in (lhs, rhs))
+    return equal.structural_equal(one, other, map_free_vars, spans)
+
+
+def _typed(module: IRModule) -> Program:
+    try:
+        return module.typed()
+    except WhenceError:
+        return module.program
 
 
 def post_order_visit(expr: Expr, visit: Callable[[Expr], object]) -> None:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from whence.dialects.element_types import DTYPES
 from whence.frontends.relay.expr import Constant, Expr, Tuple, Var
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
+from whence.relay.sized import resized
 from whence.support.errors import FrontendError
 
 
@@ -221,7 +222,17 @@ def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Expr:
     return found if keepdims else builder("squeeze")(found, axis=axis)
 
 
+def sparse_to_dense(sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0) -> Expr:
+    """Zeros, or `default_value`, with values at points."""
+    values = as_expr(sparse_values)
+    default = default_value
+    if not isinstance(default, Expr):
+        default = const(default, values.data.dtype.name) if isinstance(values, Constant) else const(float(default))
+    return builder("sparse_to_dense")(as_expr(sparse_indices), values, default, output_shape=_extents(output_shape))
+
+
 COMPOSED: dict[str, Builder] = {
+    "sparse_to_dense": sparse_to_dense,
     "concatenate": concatenate,
     "split": split,
     "topk": topk,
@@ -247,4 +258,5 @@ COMPOSED: dict[str, Builder] = {
     "nn.dropout_raw": dropout_raw,
     "nn.pad": pad,
 }
+COMPOSED.update(resized(COMPOSED))
 """By TVM's names of the functions."""

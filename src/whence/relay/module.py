@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.frontends.relay.elaborate import elaborate
@@ -138,6 +138,13 @@ class IRModule:
         if self._module is not None and self._program is None:
             return IRModule.of(self._module.clone())
         return IRModule(dict(self.program.functions), dict(self.program.types))
+
+    def map_functions(self, change: Callable[[Function], Expr]) -> IRModule:
+        """The module of what `change` makes of each function, with the same data types."""
+        made = IRModule(None, dict(self.program.types))
+        for name, function in self.program.functions.items():
+            made[self.get_global_var(name)] = change(function)
+        return made
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
         """Relay text with its version line, and the constants that it names."""

@@ -33,6 +33,13 @@ class _Qnn(Namespace):
     op = Namespace("qnn.")
 
 
+class _Dyn(Namespace):
+    """Operators of which operands decide the shape."""
+
+    nn = Namespace("dyn.nn.")
+    image = Namespace("dyn.image.")
+
+
 class _Operators(Namespace):
     """All operators: `relay.op.add`, `relay.op.nn.conv2d`; `relay.op.get` gives one as an expression."""
 
@@ -46,8 +53,9 @@ class _Operators(Namespace):
 _FAMILIES = ("nn", "image", "vision", "random", "annotation")
 NAMESPACES: dict[str, Namespace] = {
     **{name: Namespace(f"{name}.") for name in _FAMILIES},
+    "dyn": _Dyn("dyn."),
     "qnn": _Qnn("qnn."),
     "op": _Operators(""),
 }
-for _name in _FAMILIES:
+for _name in (*_FAMILIES, "dyn"):
     setattr(_Operators, _name, NAMESPACES[_name])

@@ -1,4 +1,4 @@
-"""ONNX tensor names -> names of SSA values."""
+"""Names of tensors in models -> names of SSA values."""
 
 from __future__ import annotations
 

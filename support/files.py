@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from whence.support.errors import PipelineError
+from .errors import PipelineError
 
 
 def _mode() -> int:
@@ -43,3 +43,9 @@ def replacing(path: Path) -> Generator[IO[bytes]]:
             raise
     except OSError as error:
         raise PipelineError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, as a whole or not at all; raises PipelineError when that fails."""
+    with replacing(path) as stream:
+        stream.write(text.encode())

@@ -16,9 +16,8 @@ from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import NonComputational, Stateful
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import Array
-from .context import Context, Tensor
-from .converter import Narrowed, Result
-from .symbolic import folded_sizes, is_symbolic
+from .converter import ContextT, Narrowed, Result
+from .tensor import Tensor, is_symbolic
 
 FOLD_LIMIT = 1024
 """Only tensors of at most this many elements are evaluated at import; FoldConstant takes care of the others."""
@@ -26,10 +25,8 @@ _FLOAT_LIMIT = 8
 """The same of floats: sizes are computed with a few of them, such as the scales of a Resize; weights are no shapes."""
 
 
-def folded(ctx: Context, convert: Callable[[Context], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
     """The outputs of a node whose inputs are known and few, evaluated; None where it is not for the import to do so."""
-    if (sizes := folded_sizes(ctx)) is not None:
-        return (sizes,)
     if not ctx.inputs or not all(tensor is None or _small(tensor.array) for tensor in ctx.inputs):
         return None
     scratch = ModuleOp([])

@@ -15,7 +15,8 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
 from ...dialects.sizes import holds_zero, same_shape
 from ...support.dtypes import Array
-from .context import Context, dtype_of, shape_of
+from .context import Context
+from .tensor import dtype_of, shape_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from xdsl.ir import SSAValue
 
 from ...support.dtypes import Array
-from .context import Context, Tensor
+from .context import Context
+from .tensor import Tensor
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,13 @@ class Narrowed:
 Result: TypeAlias = SSAValue | Array | Narrowed | Tensor
 
 
+ContextT = TypeVar("ContextT", bound=Context)
+"""The context of a frontend."""
+
+
 @dataclass(frozen=True)
-class Converter:
+class Converter(Generic[ContextT]):
     """How one operator is imported."""
 
-    convert: Callable[[Context], Result | tuple[Result, ...]]
+    convert: Callable[[ContextT], Result | tuple[Result, ...]]
     """The outputs of a node: relay values, or arrays where they are known at import."""

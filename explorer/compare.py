@@ -1,0 +1,117 @@
+"""A model against a reference, tensor by tensor: the first layer that departs, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..planning.artifact import Artifact
+from ..planning.graph import graph_plan
+from ..runtime import program
+from ..runtime.executor import Runner
+from ..runtime.tensors import Tensor
+from ..runtime.threads import ThreadPool
+from ..support.dtypes import Array
+from .difference import ATOL, RTOL, Difference, difference, in_shape
+from .layers import Layer, owners
+from .report import count, table
+from .results import results
+
+
+@dataclass(frozen=True)
+class LayerDifference:
+    """A tensor that a layer gives, against the reference."""
+
+    layer: Layer
+    tensor: str
+    """The reference's name of it."""
+    call: str
+    """The kernel call that makes it."""
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All tensors that could be compared, in the order in which they are made."""
+
+    differences: tuple[LayerDifference, ...]
+    unseen: tuple[Layer, ...]
+    """Layers of the reference that leave no tensor in memory: what reads them is in the same kernel."""
+
+    @property
+    def first(self) -> LayerDifference | None:
+        """The first that departs."""
+        return next((one for one in self.differences if not one.difference.right), None)
+
+    def __str__(self) -> str:
+        rows = [
+            (
+                one.layer.name,
+                one.tensor,
+                f"{one.difference.error:.3g}",
+                f"{one.difference.relative:.3g}",
+                "" if one.difference.right else "DEPARTS",
+                one.call,
+            )
+            for one in self.differences
+        ]
+        lines = [table(rows, ("layer", "tensor", "absolute", "relative", "", "kernel call"), indent="")]
+        if self.unseen:
+            lines.append(f"{count(len(self.unseen), 'layer')} of the reference inside kernels, not seen")
+        if (first := self.first) is None:
+            lines.append(f"no departure in {count(len(self.differences), 'tensor')}")
+        else:
+            place = f" at {list(first.difference.index)}" if first.difference.index else ""
+            lines.append(f"first departure: layer {first.layer}, tensor {first.tensor}, by {first.difference}{place}")
+        return "\n".join(lines)
+
+
+def compare(
+    artifact: Artifact,
+    runner: Runner,
+    pool: ThreadPool,
+    inputs: Mapping[str, Array],
+    reference: Mapping[str, Array],
+    tensors: Mapping[str, Sequence[str]] | None = None,
+    *,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+) -> Comparison:
+    """Compare what kernel calls make with the tensors of a reference.
+
+    reference: arrays by name. tensors: the names of what each layer gives, in order; without it a layer's name is that
+    of its tensor. Kernels may have tensors in other layouts, which are undone.
+    """
+    owner = owners(artifact)
+    made = results(artifact)
+    graph = graph_plan(artifact).graph
+    layouts = [graph.nodes[place].attrs for place in graph.calls]
+    found: list[LayerDifference] = []
+    seen: set[Layer] = set()
+    numbers = {id(call.run): number for number, call in enumerate(artifact.calls)}
+
+    def visit(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
+        number = numbers[id(call)]
+        layer = owner.get(made[number]) if number in made else None
+        if layer is None:
+            return
+        attrs = layouts[number]
+        layout = next(
+            (attrs[name] for name in ("out_layout", "dst_layout", "data_layout", "layout") if attrs.get(name)), ""
+        )
+        for name, array in zip((tensors or {}).get(layer.name, (layer.name,)), outputs, strict=False):
+            if (expected := reference.get(name)) is None:
+                continue
+            given = in_shape(array, expected.shape, layout)
+            if given is not None:
+                seen.add(layer)
+                found.append(LayerDifference(layer, name, call.name, difference(np.array(given), expected, rtol, atol)))
+
+    runner.walk(inputs, pool, visit)
+    asked = {
+        layer for layer in owner.values() if any(n in reference for n in (tensors or {}).get(layer.name, (layer.name,)))
+    }
+    unseen = sorted(asked - seen, key=lambda layer: (layer.file, layer.node))
+    return Comparison(tuple(found), tuple(unseen))

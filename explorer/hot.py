@@ -1,0 +1,146 @@
+"""Sampled time as text: the hottest lines of a model, a kernel's TIR line by line, its assembly run by run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..lowering.kernel.record import Kernel
+from ..lowering.llvm_to_native.line_table import line_table
+from ..provenance.span import layer_names
+from .calls import find_calls
+from .code import kernel_of, line_location
+from .report import percent, some, table
+from .samples import Samples
+
+_NAMES = 2
+
+
+class HotLine(NamedTuple):
+    """A line of a kernel's TIR in one call of it."""
+
+    call: int
+    line: int
+    """0: no line is known."""
+    samples: int
+    text: str
+    layers: tuple[str, ...]
+
+
+def hot_lines(samples: Samples) -> list[HotLine]:
+    """All lines that were sampled, the one with the most samples first."""
+    found: list[HotLine] = []
+    for number, call in enumerate(samples.artifact.calls):
+        kernel = kernel_of(samples.artifact, call.kernel)
+        texts = kernel.tir.splitlines()
+        for line, count in samples.lines(number).items():
+            text = texts[line - 1].strip() if 0 < line <= len(texts) else "no known line, thread pool, C functions"
+            layers = layer_names(line_location(kernel, line, call.layers))
+            found.append(HotLine(number, line, count, text, layers))
+    return sorted(found, key=lambda one: (-one.samples, one.call, one.line))
+
+
+def hot_table(samples: Samples, top: int = 10) -> str:
+    """The hottest lines of all kernels."""
+    total = max(samples.total, 1)
+    milliseconds = 1e3 * samples.seconds / max(samples.runs, 1) / max(samples.total + samples.between, 1)
+    rows = [
+        (
+            f"{one.samples * milliseconds:.3f}",
+            percent(one.samples / total),
+            samples.artifact.calls[one.call].name,
+            one.line or "",
+            some(one.layers, _NAMES),
+            one.text if len(one.text) <= 80 else f"{one.text[:77]}...",
+        )
+        for one in hot_lines(samples)[:top]
+    ]
+    head = f"{samples.total} samples of the program counter in {samples.runs} runs"
+    return f"{head}\n" + table(rows, ("ms", "share", "kernel call", "line", "layers", "tir"), indent="")
+
+
+def _chosen(samples: Samples, kernel: str | int, call: str | None) -> tuple[Kernel, str, list[int]]:
+    """A kernel, a title, and the calls whose samples count; errors as `find_calls`."""
+    artifact = samples.artifact
+    found = find_calls(artifact, kernel, call)
+    names = [one.name for one in found.asked] or [one.name for one in found.others]
+    numbers = [n for n, one in enumerate(artifact.calls) if one.kernel == found.kernel and one.name in names]
+    code = kernel_of(artifact, found.kernel)
+    taken = sum(samples.calls[number].total for number in numbers)
+    share = percent(taken / max(samples.total, 1))
+    return code, f"kernel {code.symbol}\n{taken} samples, {share} of the run, in {some(names, 3)}", numbers
+
+
+def annotated_tir(samples: Samples, kernel: str | int, call: str | None = None) -> str:
+    """The TIR of a kernel, beside each line its part of the kernel's time and its layers.
+
+    Raises FrontendError for an unknown kernel or call.
+    """
+    code, title, numbers = _chosen(samples, kernel, call)
+    counts: Counter[int] = Counter()
+    for number in numbers:
+        counts.update(samples.lines(number))
+    total = max(sum(counts.values()), 1)
+    layers = samples.artifact.calls[numbers[0]].layers if numbers else ()
+    rows: list[tuple[object, ...]] = []
+    for line, text in enumerate(code.tir.splitlines(), 1):
+        names = some(layer_names(line_location(code, line, layers)), _NAMES)
+        rows.append((line, percent(counts[line] / total) if counts[line] else "", names, text))
+    rows.append(("", percent(counts[0] / total), "", "no known line, thread pool, C functions"))
+    return f"{title}\n\n{table(rows, ('line', 'time', 'layers', 'tir'), indent='')}"
+
+
+_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
+
+
+def assembly_runs(kernel: Kernel) -> dict[int, int] | None:
+    """Number of a line (from 0) of a kernel's assembly -> the run of the object's line table that begins there.
+
+    Both come of the same `.loc` directives; None where they do not agree, as of an object that was not made of the
+    text.
+    """
+    lines = kernel.assembly.splitlines()
+    begins: list[tuple[int, int]] = []
+    waiting: int | None = None
+    for number, text in enumerate(lines):
+        if (found := _LOC.match(text)) is not None:
+            waiting = int(found[1])
+        elif text.startswith("\t") and waiting is not None:
+            begins.append((number, waiting))
+            waiting = None
+    table_ = line_table(kernel.object)
+    code = [run for run, line in enumerate(table_.lines) if line >= 0]
+    if [line for _, line in begins] != [table_.lines[run] for run in code]:
+        return None
+    return {number: run for (number, _), run in zip(begins, code, strict=True)}
+
+
+def annotated_assembly(samples: Samples, kernel: str | int, call: str | None = None) -> str:
+    """The assembly of a kernel, beside the first instruction of each run of one line the run's part of the time.
+
+    Raises FrontendError for an unknown kernel or call.
+    """
+    code, title, numbers = _chosen(samples, kernel, call)
+    counts: Counter[int] = Counter()
+    for number in numbers:
+        counts.update(samples.calls[number].runs)
+    total = max(sum(samples.calls[number].total for number in numbers), 1)
+    runs: Mapping[int, int] | None = assembly_runs(code)
+    if runs is None:
+        return f"the object's line table is not that of the assembly\n{annotated_tir(samples, kernel, call)}"
+    layers = samples.artifact.calls[numbers[0]].layers if numbers else ()
+    rows: list[tuple[object, ...]] = []
+    line = 0
+    for number, text in enumerate(code.assembly.splitlines()):
+        if (found := _LOC.match(text)) is not None:
+            line = int(found[1])
+            continue
+        time, names = "", ""
+        if number in runs:
+            count = counts[runs[number]]
+            time = percent(count / total) if count else ""
+            names = some(layer_names(line_location(code, line, layers)), _NAMES)
+        rows.append(((line or "") if number in runs else "", time, names, text.expandtabs(4)))
+    return f"{title}\n\n{table(rows, ('line', 'time', 'layers', 'assembly'), indent='')}"

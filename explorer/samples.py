@@ -1,0 +1,209 @@
+"""Where time goes within kernels: samples of the program counter, joined with debug info.
+
+A sample has the kernel call that it was taken in. Its program counter leads to a run of instructions in the kernel's
+object, that to a line of the kernel's TIR, and that, by the call, to layers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.dialects.builtin import LocationAttr
+
+from ..lowering.kernel.record import Kernel
+from ..lowering.kernel.work import Work
+from ..lowering.llvm_to_native.line_table import LineTable, code_range, line_table
+from ..lowering.llvm_to_native.sampler import Sampler
+from ..planning.artifact import Artifact, Call
+from ..provenance.span import leaves
+from ..runtime.executor import Runner
+from ..runtime.threads import ThreadPool
+from ..support.dtypes import Array
+from .code import kernel_of
+from .layers import Layer
+from .shares import Shares
+
+ENOUGH = 20
+"""A call with fewer samples shares its time out by estimates."""
+
+
+@dataclass(frozen=True)
+class CallSamples:
+    """The samples of one kernel call."""
+
+    runs: Counter[int] = field(default_factory=Counter[int])
+    """By the number of the run of instructions in the object's line table."""
+    elsewhere: int = 0
+    """Outside the kernel's code: in the thread pool, in C functions, in the system."""
+
+    @cached_property
+    def total(self) -> int:
+        return sum(self.runs.values()) + self.elsewhere
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of some runs of a model."""
+
+    artifact: Artifact
+    calls: tuple[CallSamples, ...]
+    """Per call of the artifact."""
+    between: int
+    """Taken outside all calls."""
+    lost: int
+    """Not taken: the thread could not be interrupted in time."""
+    runs: int
+    seconds: float
+    """Of all runs together."""
+
+    @property
+    def total(self) -> int:
+        """The samples of all calls."""
+        return sum(call.total for call in self.calls)
+
+    def seconds_of(self, call: int) -> float:
+        """Estimated seconds per run of a call: its part of the samples."""
+        return self.calls[call].total / max(self.total + self.between, 1) * self.seconds / max(self.runs, 1)
+
+    def lines(self, call: int) -> Counter[int]:
+        """Line of the kernel's TIR -> samples of a call; line 0 where no line is known, in the kernel or elsewhere.
+
+        A run of instructions without a line, such as spills, counts for the line around it where all code around
+        serves the same layers.
+        """
+        kernel = kernel_of(self.artifact, self.artifact.calls[call].kernel)
+        known = run_lines(kernel)
+        found: Counter[int] = Counter()
+        for number, count in self.calls[call].runs.items():
+            found[known[number]] += count
+        if self.calls[call].elsewhere:
+            found[0] += self.calls[call].elsewhere
+        return found
+
+    def kernel_lines(self, kernel: int) -> Counter[int]:
+        """As `lines`, of all calls of a kernel."""
+        found: Counter[int] = Counter()
+        for number, call in enumerate(self.artifact.calls):
+            if call.kernel == kernel:
+                found.update(self.lines(number))
+        return found
+
+    def shares(self, number: int, owner: Mapping[LocationAttr, Layer]) -> Shares | None:
+        """The part of each layer in a call, by its samples; None where these are too few.
+
+        A line that serves several ops is shared out over them by the samples of lines that serve one alone, where there
+        are any, else by their estimated work.
+        """
+        call = self.artifact.calls[number]
+        kernel = kernel_of(self.artifact, call.kernel)
+        slots = slot_samples(kernel, self.lines(number))
+        total = sum(slots.values())
+        if total < ENOUGH:
+            return None
+        return layer_shares(call, [slots.get(slot, 0.0) / total for slot in range(len(call.layers))], owner)
+
+
+def layer_shares(call: Call, parts: Sequence[float], owner: Mapping[LocationAttr, Layer]) -> Shares:
+    """Layer -> its part, of the parts of slots; an op that several layers became is each one's evenly."""
+    found: Shares = {}
+    for part, location in zip(parts, call.layers, strict=True):
+        behind = tuple(dict.fromkeys(owner.get(leaf) for leaf in leaves(location))) or (None,)
+        for layer in behind:
+            found[layer] = found.get(layer, 0.0) + part / len(behind)
+    return {layer: share for layer, share in found.items() if share or layer is not None}
+
+
+def slot_samples(kernel: Kernel, lines: Mapping[int, int]) -> dict[int, float]:
+    """Slot -> samples of the lines that it is behind."""
+    alone: Counter[int] = Counter()
+    several: list[tuple[tuple[int, ...], int]] = []
+    for line, count in lines.items():
+        slots = kernel.lines[line - 1] if 0 < line <= len(kernel.lines) else ()
+        slots = tuple(slot for slot in slots if slot < len(kernel.work))
+        if len(slots) == 1:
+            alone[slots[0]] += count
+        elif slots:
+            several.append((slots, count))
+    found: dict[int, float] = {slot: float(count) for slot, count in alone.items()}
+    for slots, count in several:
+        weights = [float(alone[slot]) for slot in slots]
+        if not sum(weights):
+            weights = [float(Work(*kernel.work[slot]).weight) for slot in slots]
+        if not sum(weights):
+            weights = [1.0] * len(slots)
+        for slot, weight in zip(slots, weights, strict=True):
+            found[slot] = found.get(slot, 0.0) + count * weight / sum(weights)
+    return found
+
+
+def run_lines(kernel: Kernel) -> tuple[int, ...]:
+    """The line of each run of instructions of a kernel's object, inferred where its own line table has none."""
+    table: LineTable = line_table(kernel.object)
+    found = list(table.lines)
+    slots = [frozenset(kernel.lines[line - 1]) if 0 < line <= len(kernel.lines) else None for line in found]
+    for number, line in enumerate(found):
+        if line:
+            continue
+        before = next((k for k in range(number - 1, -1, -1) if slots[k] is not None), None)
+        after = next((k for k in range(number + 1, len(found)) if slots[k] is not None), None)
+        if before is not None and (after is None or slots[before] == slots[after]):
+            found[number] = table.lines[before]
+    return tuple(max(line, 0) for line in found)
+
+
+def sample(
+    artifact: Artifact,
+    runner: Runner,
+    pool: ThreadPool,
+    inputs: Mapping[str, Array],
+    *,
+    seconds: float,
+    period: float,
+    runs: int,
+) -> Samples:
+    """The samples of so many runs at least, for so many seconds at least, one run that warms up left out."""
+    runner.run(inputs, pool)
+    with Sampler(period) as sampler:
+        start = time.perf_counter()
+        done = runner.repeat(
+            inputs,
+            pool,
+            sampler.tag,
+            lambda n: not sampler.full and (n < max(runs, 1) or time.perf_counter() - start < seconds),
+        )
+        taken = time.perf_counter() - start
+    found = _sorted(artifact, runner, sampler.samples.tolist())
+    calls = tuple(found[number] for number in range(len(artifact.calls)))
+    return Samples(artifact, calls, found[-1].total, sampler.lost, done, taken)
+
+
+def _sorted(artifact: Artifact, runner: Runner, pairs: Sequence[Sequence[int]]) -> dict[int, CallSamples]:
+    """The samples of each call, and under -1 those of none."""
+    counts: dict[int, Counter[int]] = {number: Counter() for number in range(-1, len(artifact.calls))}
+    for tag, counter in pairs:
+        counts[tag][counter] += 1
+    places: dict[int, tuple[int, int, int]] = {}
+    found: dict[int, CallSamples] = {}
+    for number, counters in counts.items():
+        runs: Counter[int] = Counter()
+        elsewhere = 0
+        for counter, count in counters.items():
+            run = -1
+            if number >= 0:
+                index = artifact.calls[number].kernel
+                kernel = kernel_of(artifact, index)
+                if index not in places:
+                    places[index] = code_range(kernel.object, kernel.symbol, runner.code[kernel.symbol])
+                begin, end, section = places[index]
+                if begin <= counter < end:
+                    run = line_table(kernel.object).run(section, counter - begin)
+            if run >= 0:
+                runs[run] += count
+            else:
+                elsewhere += count
+        found[number] = CallSamples(runs, elsewhere)
+    return found

@@ -1,0 +1,151 @@
+"""What a converter works with: one node, its inputs, and how to emit relay ops or complain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.attributes import Value
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.open_extents import is_open
+from ...dialects.relay.operator import Operator
+from ...dialects.sizes import Size, symbols_of
+from ...provenance.builder import LocatedBuilder
+from ...provenance.diagnostics import message
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from .limits import excess, expectation
+from .tensor import Tensor, Undecided, dtype_of, shape_of
+
+Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
+"""What stands for one operand that an operator declares."""
+
+
+def _tensors() -> list[Tensor]:
+    return []
+
+
+def _sizes() -> list[Size]:
+    return []
+
+
+@dataclass(eq=False, kw_only=True)
+class Context:
+    """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
+
+    op_type: str
+    """What the model calls the operator."""
+    leaf: LocationAttr
+    """The node's layer, for errors; the builder is located at it already (or at nothing, with spans off)."""
+    inputs: Sequence[Tensor | None]
+    builder: LocatedBuilder
+    module: ModuleOp
+    read: list[Tensor] = field(default_factory=_tensors)
+    """The tensors whose values were looked at."""
+    required: list[Size] = field(default_factory=_sizes)
+    """What no call may make negative."""
+
+    def require(self, size: Size) -> None:
+        """Have every call checked: its sizes must not make this one negative."""
+        self.required.append(size)
+
+    def fail(self, expected: str, found: str) -> NoReturn:
+        """Raise a FrontendError about this node."""
+        raise FrontendError(message(self.op_type, expected, found, self.leaf))
+
+    # Inputs.
+
+    def has(self, index: int) -> bool:
+        """Whether input `index` is given."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def tensor(self, index: int) -> Tensor:
+        """Input `index`, which must be given."""
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if tensor is None:
+            self.fail(f"an input {index}", "none")
+        return tensor
+
+    def value(self, index: int) -> SSAValue:
+        """Input `index` as a relay value; a known one becomes a constant at its first use."""
+        return self.tensor(index).materialise(self.builder, self.module)
+
+    def values(self) -> list[SSAValue]:
+        """All inputs as relay values."""
+        return [self.value(index) for index in range(len(self.inputs))]
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        tensor = self.tensor(index)
+        if tensor.array is not None:
+            return tensor.array.shape
+        assert tensor.value is not None
+        return shape_of(tensor.value)
+
+    def dtype(self, index: int) -> np.dtype[np.generic]:
+        tensor = self.tensor(index)
+        found = tensor.dtype
+        assert found is not None
+        return found
+
+    def known(self, index: int) -> Array | None:
+        """The values of input `index` if they are known at import, as numbers."""
+        tensor = self.tensor(index)
+        if tensor.symbolic:
+            return None
+        if tensor.array is not None:
+            self.read.append(tensor)
+        return tensor.array
+
+    def array(self, index: int, what: str) -> Array:
+        """The values of input `index`, called `what`, which must be known at import."""
+        array = self.known(index)
+        if array is None:
+            tensor = self.tensor(index)
+            found = f"'{tensor.name}', which is computed at run time"
+            raise Undecided(message(self.op_type, f"{what} known at import", found, self.leaf), tensor)
+        return array
+
+    def known_ints(self, index: int, what: str) -> tuple[int, ...]:
+        """The integers in input `index`, called `what`, which must be known at import; symbolic sizes among them."""
+        if (tensor := self.tensor(index)).symbolic and tensor.array is not None and tensor.array.ndim < 2:
+            self.read.append(tensor)
+            return tuple(tensor.array.reshape(-1).tolist())
+        array = self.array(index, what)
+        if array.dtype.kind not in "iu" or array.ndim > 1:
+            self.fail(f"{what} as a list of integers", f"{array.dtype}{list(array.shape)}")
+        return tuple(int(v) for v in array.reshape(-1).tolist())
+
+    # Results.
+
+    def fits(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
+        """Complain when a tensor is larger than the memory."""
+        if not any(map(symbols_of, shape)) and (too_big := excess(shape, dtype.itemsize)):
+            self.fail(expectation(), too_big)
+
+    def emit(self, op: type[Operator], *operands: Operands, **attributes: Value) -> SSAValue:
+        """Add an op and return its first result."""
+        return self.emit_all(op, *operands, **attributes)[0]
+
+    def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
+        """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
+        made = op(*operands, location=None, **attributes)
+        if any(is_open(result.type) for result in made.results):
+            types = ", ".join(str(operand.type) for operand in made.operands)
+            raise Undecided(message(self.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
+        for result in made.results:
+            self.fits(shape_of(result), dtype_of(result))
+        self.builder.add(made)
+        return tuple(made.results)
+
+    def constant(self, array: Array, hint: str) -> SSAValue:
+        """Add a constant."""
+        return self.builder.add(ConstantOp.of(array, self.module, hint)).result
+
+    def scalar(self, value: float, like: SSAValue) -> SSAValue:
+        """Add a scalar constant of the element type of `like`."""
+        return self.constant(np.asarray(value).astype(dtype_of(like)), "scalar")

@@ -1,0 +1,101 @@
+"""Matrix products of relay values, in the form that computes best."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.elementwise import MultiplyOp
+from ...dialects.relay.nn import BatchMatmulOp, DenseOp, MatmulOp
+from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
+from ...dialects.sizes import holds_zero, proves, same, same_shape
+from .context import Context
+from .tensor import broadcast_sizes, shape_of
+
+_NEAR = 16
+"""How many operators may stand between a weight and the constants that it is computed from."""
+_FEW = 4
+"""Rows for which a weight `(n, k)` is multiplied as it is; for more, it is transposed first."""
+
+
+def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+    return (
+        value
+        if same_shape(shape_of(value), shape)
+        else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=int(holds_zero(shape)))
+    )
+
+
+def transposed(ctx: Context, value: SSAValue) -> SSAValue:
+    """The last two dimensions swapped."""
+    rank = len(shape_of(value))
+    return ctx.emit(TransposeOp, value, axes=(*range(rank - 2), rank - 1, rank - 2))
+
+
+def scaled(ctx: Context, value: SSAValue, factor: float) -> SSAValue:
+    return value if factor == 1.0 else ctx.emit(MultiplyOp, value, ctx.scalar(factor, value))
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is computed from constants alone, a few operators away."""
+    stack: list[SSAValue] = [value]
+    for _ in range(_NEAR):
+        if not stack:
+            return True
+        owner = stack.pop().owner
+        if not isinstance(owner, Operation) or not (owner.operands or isinstance(owner, ConstantOp)):
+            return False
+        stack.extend(owner.operands)
+    return False
+
+
+def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -> SSAValue:
+    """Rows `(m, k)` times a 2-d weight, `(n, k)` if `outputs_first`, else `(k, n)`.
+
+    A constant one is nn.dense's, transposed if need be, to be packed at compile time; another one is multiplied in the
+    form that computes best.
+    """
+    if is_constant(weight):
+        return ctx.emit(DenseOp, data, weight if outputs_first else transposed(ctx, weight))
+    if outputs_first and proves(shape_of(data)[0], "<=", _FEW):
+        return ctx.emit(DenseOp, data, weight)
+    return ctx.emit(MatmulOp, data, transposed(ctx, weight) if outputs_first else weight)
+
+
+def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
+    """numpy's matmul: `dense` if the right operand is 2-d, else nn.batch_matmul."""
+    ranks = len(shape_of(left)), len(shape_of(right))
+    if 0 in ranks:
+        ctx.fail("operands of at least 1 dimension", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
+    if ranks[0] == 1:
+        left = ctx.emit(ExpandDimsOp, left, axis=0)
+    if ranks[1] == 1:
+        right = ctx.emit(ExpandDimsOp, right, axis=1)
+    if len(shape_of(right)) == 2:
+        *batch, depth = shape_of(left)
+        rows = reshaped(ctx, left, (prod(batch), depth))
+        result = reshaped(ctx, dense(ctx, rows, right, False), (*batch, shape_of(right)[1]))
+    else:
+        result = batch_matmul(ctx, left, right)
+    gone = [axis for axis, rank in ((-2, ranks[0]), (-1, ranks[1])) if rank == 1]
+    return ctx.emit(SqueezeOp, result, axis=gone) if gone else result
+
+
+def batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
+    """nn.batch_matmul of `(.., m, k)` and `(.., k, n)`, flat unless a batch broadcasts in part."""
+    (*left_batch, m, k), (*right_batch, _, n) = shape_of(left), shape_of(right)
+    try:
+        batch = cast("tuple[int, ...]", broadcast_sizes(left_batch, right_batch))
+    except ValueError:
+        ctx.fail("batch dimensions that broadcast", f"{left_batch} and {right_batch}")
+    if all(same(prod(own), 1) or same_shape(own, batch) for own in (left_batch, right_batch)):
+        flat = (
+            reshaped(ctx, left, (prod(left_batch), m, k)),
+            reshaped(ctx, right, (prod(right_batch), *shape_of(right)[-2:])),
+        )
+        return reshaped(ctx, ctx.emit(BatchMatmulOp, *flat, transpose_b=False), (*batch, m, n))
+    operands = [reshaped(ctx, value, (1,) * (3 - len(shape_of(value))) + shape_of(value)) for value in (left, right)]
+    return ctx.emit(BatchMatmulOp, *operands, transpose_b=False)

@@ -1,0 +1,124 @@
+"""Tensors of a model under import, and the error of those whose values come too late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
+from xdsl.ir import SSAValue
+
+from ...dialects.element_types import numpy_dtype
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.operator import as_tensor
+from ...dialects.relay.operator import shape_of as extents
+from ...dialects.sizes import Size, same
+from ...provenance.builder import LocatedBuilder
+from ...provenance.span import fuse
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from .names import value_name
+
+
+class Undecided(FrontendError):
+    """Only values that are computed at run time decide what a step does."""
+
+    def __init__(self, text: str, tensor: Tensor | None, equal: tuple[Size, Size] | None = None):
+        super().__init__(text)
+        self.equal = equal
+        """Sizes of which nobody knows whether they are equal, where that is the question."""
+        self.tensor = tensor
+        """The one whose value is needed."""
+
+
+@dataclass(eq=False)
+class Tensor:
+    """A tensor of the model: known at import (`array`), a relay value, or both."""
+
+    name: str
+    array: Array | None = None
+    value: SSAValue | None = None
+    leaf: LocationAttr = UNKNOWN_LOC
+    """The layer that made it."""
+    made_of: Sequence[Tensor] = ()
+    """The known tensors it was evaluated from."""
+    items: Sequence[Tensor] | None = None
+    """Of a sequence, what is in it."""
+    nothing: bool = False
+    """Whether it is an optional without a value."""
+    narrowed: tuple[SSAValue, int] | None = None
+    """How many of `value` count, and along which axis; nothing else can be computed with it in this stretch."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a tensor, neither a sequence nor nothing."""
+        return self.items is None and not self.nothing
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """Of a tensor; None of a sequence, or of nothing."""
+        if self.array is not None:
+            return np.dtype(np.int64) if self.symbolic else self.array.dtype
+        return None if self.value is None else dtype_of(self.value)
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as int64."""
+        return is_symbolic(self.array)
+
+    @property
+    def location(self) -> LocationAttr:
+        """Its layer and those of the tensors it was evaluated from."""
+        if not self.made_of:
+            return self.leaf
+        found: dict[int, Tensor] = {}
+        stack: list[Tensor] = [self]
+        while stack:
+            tensor = stack.pop()
+            if id(tensor) not in found:
+                found[id(tensor)] = tensor
+                stack.extend(reversed(tensor.made_of))
+        return fuse(tensor.leaf for tensor in found.values())
+
+    def materialise(self, builder: LocatedBuilder, module: ModuleOp) -> SSAValue:
+        """The relay value; of a known tensor, a constant added at its first use."""
+        if self.value is None:
+            if self.array is None:
+                raise FrontendError(
+                    f"'{self.name}': expected a tensor, got {'nothing' if self.nothing else 'a sequence'}"
+                )
+            with builder.located(self.location):
+                if self.symbolic:
+                    flat: list[int] = self.array.reshape(-1).tolist()
+                    self.value = builder.add(SizesOp(values=flat, shape=self.array.shape, dtype="int64")).result
+                else:
+                    self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
+            self.value.name_hint = value_name(self.name)
+        return self.value
+
+
+def is_symbolic(array: Array | None) -> bool:
+    """Whether an array is one of sizes that only a call decides."""
+    return array is not None and array.dtype == np.object_
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    return extents(value)
+
+
+def dtype_of(value: SSAValue) -> np.dtype[np.generic]:
+    return numpy_dtype(as_tensor(value).element_type)
+
+
+def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, ...]:
+    """The shape that two broadcast to; raises ValueError where they do not."""
+    rank = max(len(left), len(right))
+    found: list[Size] = []
+    for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
+        if not same(a, 1) and not same(b, 1) and a != b:
+            raise ValueError(f"{a} and {b}")
+        found.append(b if same(a, 1) else a)
+    return tuple(found)

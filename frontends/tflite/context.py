@@ -1,0 +1,103 @@
+"""What a converter of TFLite works with: one operator, its tensors, its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ..importing import context
+from .model import Quantization, TensorInfo
+from .program import Node
+
+INTEGERS = ("INT4", "INT8", "UINT8", "INT16", "INT32")
+"""Element types that may be quantised."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Context(context.Context):
+    """One operator under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
+
+    node: Node
+
+    # Options.
+
+    def option(self, name: str, default: Any = 0) -> Any:
+        """A field of the options, by the name that the schema's classes have for it; `default` without options."""
+        options = self.node.operator.options
+        if options is None:
+            return default
+        if not hasattr(options, name):
+            self.fail(f"options with {name}", type(options).__name__)
+        return getattr(options, name)()
+
+    def ints_option(self, name: str) -> tuple[int, ...]:
+        """A vector of integers; () when it is not there."""
+        if self.option(f"{name}Length"):
+            return tuple(int(number) for number in self.option(f"{name}AsNumpy").tolist())
+        return ()
+
+    @property
+    def version(self) -> int:
+        return self.node.operator.version
+
+    # Tensors of the file.
+
+    def info(self, index: int) -> TensorInfo:
+        """What the file says of input `index`, which must be given."""
+        found = self.node.inputs[index] if index < len(self.node.inputs) else None
+        if found is None:
+            self.fail(f"an input {index}", "none")
+        return found
+
+    def out(self, index: int = 0) -> TensorInfo:
+        """What the file says of output `index`."""
+        if index >= len(self.node.outputs):
+            self.fail(f"an output {index}", f"{len(self.node.outputs)} outputs")
+        return self.node.outputs[index]
+
+    def quantized(self, index: int = 0) -> bool:
+        """Whether input `index` holds quantised numbers."""
+        info = self.info(index)
+        return info.quantization is not None and info.type in INTEGERS
+
+    def quantization(self, index: int) -> Quantization:
+        """How input `index` is quantised."""
+        return self._checked(self.info(index))
+
+    def out_quantization(self, index: int = 0) -> Quantization:
+        """How output `index` is quantised."""
+        return self._checked(self.out(index))
+
+    def _checked(self, info: TensorInfo) -> Quantization:
+        found = info.quantization
+        if found is None:
+            self.fail(f"a scale and zero point of tensor '{info.name}'", "none")
+        if not found.scale.all():
+            self.fail(f"positive scales of tensor '{info.name}'", "0")
+        return found
+
+    # Values.
+
+    def optional(self, index: int) -> SSAValue | None:
+        """Input `index` as a relay value, if it is given."""
+        return self.value(index) if self.has(index) else None
+
+    def number(self, value: float, dtype: str) -> SSAValue:
+        """Add a scalar constant."""
+        return self.constant(np.asarray(value, dtype), "scalar")
+
+    def axes(self, index: int, rank: int) -> tuple[int, ...]:
+        """The axes in input `index`, counted from 0, each once."""
+        found = self.known_ints(index, "axes")
+        if any(not -rank <= axis < rank for axis in found):
+            self.fail(f"axes in [{-rank}, {rank})", str(list(found)))
+        return tuple(dict.fromkeys(axis % rank for axis in found))
+
+    def axis(self, axis: int, rank: int) -> int:
+        """An axis counted from 0."""
+        if not -rank <= axis < rank:
+            self.fail(f"an axis in [{-rank}, {rank})", str(axis))
+        return axis % rank

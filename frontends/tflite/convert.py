@@ -1,0 +1,76 @@
+"""The tables of TFLite operators: each family has its rows in its own module."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ..importing.converter import Converter
+from . import (
+    activations,
+    elementwise,
+    indexing,
+    products,
+    quantized_elementwise,
+    quantized_lookup,
+    quantized_products,
+    quantized_windows,
+    reductions,
+    shaping,
+    windows,
+)
+from .context import INTEGERS, Context
+from .program import RENAMING, Node
+
+CONVERTERS: dict[str, Converter[Context]] = {
+    **activations.TABLE,
+    **elementwise.TABLE,
+    **indexing.TABLE,
+    **products.TABLE,
+    **reductions.TABLE,
+    **shaping.TABLE,
+    **windows.TABLE,
+    "DEQUANTIZE": Converter(quantized_elementwise.dequantize),
+    "QUANTIZE": Converter(quantized_elementwise.quantize),
+    RENAMING: Converter(shaping.same),
+}
+"""Operator, by its name in the schema -> how it is imported."""
+
+QUANTIZED: dict[str, Converter[Context]] = {
+    **quantized_elementwise.TABLE,
+    **quantized_lookup.TABLE,
+    **quantized_products.TABLE,
+    **quantized_windows.TABLE,
+}
+"""The same where the data are quantised."""
+
+_DATA = {"TRANSPOSE_CONV": 2, "SPLIT": 1, "CONV_3D_TRANSPOSE": 2, "EMBEDDING_LOOKUP": 1}
+"""Operators whose data are not input 0."""
+
+AS_THEY_ARE = {
+    *("ARG_MAX", "ARG_MIN", "BATCH_TO_SPACE_ND", "BROADCAST_TO", "DEPTH_TO_SPACE", "EXPAND_DIMS", "FILL", "GATHER"),
+    *("GATHER_ND", "MIRROR_PAD", "PACK", "PAD", "PADV2", "REDUCE_MAX", "REDUCE_MIN", "RESHAPE"),
+    *("RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE", "REVERSE_V2", "SELECT", "SELECT_V2", "SLICE", "SPACE_TO_BATCH_ND"),
+    *("SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TOPK_V2", "TRANSPOSE", "UNPACK"),
+    *("SHAPE", "RANK", "ZEROS_LIKE", "CAST", RENAMING),
+}
+"""Operators that take quantised numbers as any others."""
+
+
+def is_quantized(node: Node) -> bool:
+    """Whether the data of an operator are quantised."""
+    at = _DATA.get(node.op_type, 0)
+    info = node.inputs[at] if at < len(node.inputs) else None
+    return info is not None and info.quantization is not None and info.type in INTEGERS
+
+
+def converter_of(node: Node) -> Converter[Context] | None:
+    """The row of an operator; raises FrontendError for one that is not quantised here."""
+    if is_quantized(node):
+        return QUANTIZED.get(node.op_type) or (
+            CONVERTERS.get(node.op_type) if node.op_type in AS_THEY_ARE else Converter(_unknown)
+        )
+    return CONVERTERS.get(node.op_type)
+
+
+def _unknown(ctx: Context) -> SSAValue:
+    ctx.fail("data that are not quantised", ctx.info(_DATA.get(ctx.op_type, 0)).type.lower())

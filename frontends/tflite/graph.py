@@ -1,0 +1,122 @@
+"""A checked model as the importer takes it: names of layers and tensors, and the converters of operators."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.element_types import element_type
+from ...runtime.flow import Region, Step
+from ...runtime.open_specs import OpenSpec
+from ...support.errors import FrontendError
+from ..importing import importer
+from ..importing.converter import Converter
+from ..importing.limits import excess, expectation
+from ..importing.tensor import Tensor
+from .context import Context
+from .convert import converter_of
+from .load import Source, load
+from .model import TensorInfo
+from .program import Node
+from .values import dtype_of
+
+
+class Model(importer.Model):
+    """A loaded TFLite model."""
+
+    prefix = "tflite"
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.file, self.region = source.model.file, source.region
+        self.name = "main"
+
+    def importer(self, region: Region) -> Importer:
+        return Importer(self, region)
+
+    def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
+        names = self.region.inputs
+        if unknown := [name for name in shapes if name not in names]:
+            listed = ", ".join(unknown)
+            raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {listed}")
+        return {name: _type(self._info(name), shapes.get(name)) for name in names}
+
+    def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
+        return tuple(_spec(name, self._info(name), shapes.get(name)) for name in self.region.inputs)
+
+    def open_outputs(self) -> tuple[OpenSpec, ...]:
+        return tuple(_spec(name, self._info(name), None) for name in self.region.outputs)
+
+    @property
+    def constants(self) -> set[str]:
+        """The names of the tensors that have values in the file."""
+        return set(self.region.constants)
+
+    def _info(self, name: str) -> TensorInfo:
+        return self.source.builder.infos[name]
+
+
+def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None) -> Model:
+    """Read and check a model; raises FrontendError when it is none, damaged or uses unsupported operators."""
+    return Model(load(model, signature))
+
+
+def _shape(info: TensorInfo, given: Sequence[int] | None) -> tuple[int, ...]:
+    """The shape of an input: what the file says, unless another is given, of as many dimensions."""
+    if given is None:
+        return info.shape
+    extents = tuple(int(extent) for extent in given)
+    if len(extents) != len(info.shape) or any(extent < 0 for extent in extents):
+        raise FrontendError(
+            f"input '{info.name}': expected a shape that agrees with the model's {list(info.shape)}, "
+            f"got {list(extents)}"
+        )
+    return extents
+
+
+def _type(info: TensorInfo, given: Sequence[int] | None) -> TensorType[Attribute]:
+    dtype, shape = dtype_of(info), _shape(info, given)
+    if too_big := excess(shape, dtype.itemsize):
+        raise FrontendError(f"input '{info.name}': expected {expectation()}, got {too_big}")
+    return TensorType(element_type(dtype), shape)
+
+
+def _spec(name: str, info: TensorInfo, given: Sequence[int] | None) -> OpenSpec:
+    shape = _shape(info, given)
+    return OpenSpec(name, shape, dtype_of(info), (None,) * len(shape))
+
+
+class Importer(importer.Importer):
+    """The state of one import."""
+
+    def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
+        """The leaf of an input or constant: its own name, at its first consumer."""
+        users = self.users(region)
+        return self.leaf(name, importer.node_of(users[name]).index if name in users else 0)
+
+    def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
+        module = super().finish(values)
+        if (names := self.main.attributes.get("output_names")) is not None:
+            given = [name.data for name in cast("ArrayAttr[StringAttr]", names)]
+            sanitised = [StringAttr(re.sub(r"\W", "_", name)) for name in given]
+            self.main.attributes["output_tensor_names"] = ArrayAttr(sanitised)
+        return module
+
+    def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
+        node = cast(Node, step.source)
+        return Context(
+            op_type=node.op_type,
+            leaf=node.leaf,
+            inputs=inputs,
+            builder=self.builder,
+            module=self.module,
+            node=node,
+        )
+
+    def converter(self, step: Step) -> Converter[Context] | None:
+        return converter_of(cast(Node, step.source))

@@ -1,0 +1,114 @@
+"""Gathers, scatters, and resized images."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.indexing import GatherNdOp, OneHotOp, ReverseSequenceOp
+from ...dialects.relay.resize import Resize2DOp
+from ...dialects.relay.transform import ReshapeOp, TakeOp, TransposeOp
+from ..importing.converter import Converter
+from ..importing.products import reshaped
+from ..importing.tensor import dtype_of, shape_of
+from .context import Context
+
+
+def gather(ctx: Context) -> SSAValue:
+    """Along an axis; the first `BatchDims` axes go along in data and indices."""
+    data, indices = ctx.value(0), ctx.value(1)
+    rank, index_rank = len(shape_of(data)), len(shape_of(indices))
+    axis = ctx.axis(ctx.option("Axis", 0), rank)
+    batch = ctx.option("BatchDims", 0)
+    batch = batch + index_rank if batch < 0 else batch
+    if not 0 <= batch <= min(axis, index_rank):
+        ctx.fail(f"batch dimensions up to axis {axis}", str(batch))
+    if not batch:
+        return ctx.emit(TakeOp, data, indices, axis=axis)
+    # The axis comes right behind the batch, and its results go back to where it was.
+    order = [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]
+    points = ctx.emit(ReshapeOp, indices, newshape=(1, *shape_of(indices)))
+    found = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
+    own, between = index_rank - batch, axis - batch
+    total = len(shape_of(found))
+    back = [*range(batch), *range(batch + own, batch + own + between)]
+    back += [*range(batch, batch + own), *range(batch + own + between, total)]
+    return ctx.emit(TransposeOp, found, axes=back)
+
+
+def gather_nd(ctx: Context) -> SSAValue:
+    """The coordinates are along the last axis of the indices."""
+    indices = ctx.value(1)
+    rank = len(shape_of(indices))
+    return ctx.emit(GatherNdOp, ctx.value(0), ctx.emit(TransposeOp, indices, axes=(rank - 1, *range(rank - 1))))
+
+
+def one_hot(ctx: Context) -> SSAValue:
+    (depth,) = ctx.known_ints(1, "a depth") or (1,)
+    on, off = (reshaped(ctx, ctx.value(k), ()) for k in (2, 3))
+    axis, rank = ctx.option("Axis", -1), len(ctx.shape(0))
+    return ctx.emit(
+        OneHotOp, ctx.value(0), on, off, depth=depth, axis=ctx.axis(axis, rank + 1), dtype=dtype_of(on).name
+    )
+
+
+def reverse_sequence(ctx: Context) -> SSAValue:
+    time, batch = ctx.option("SeqDim", 0), ctx.option("BatchDim", 0)
+    return ctx.emit(ReverseSequenceOp, ctx.value(0), ctx.value(1), seq_axis=time, batch_axis=batch)
+
+
+def embedding_lookup(ctx: Context) -> SSAValue:
+    """Rows of input 1."""
+    return ctx.emit(TakeOp, ctx.value(1), ctx.value(0), axis=0)
+
+
+def _mode(ctx: Context) -> str:
+    if ctx.option("AlignCorners", False):
+        return "align_corners"
+    return "half_pixel" if ctx.option("HalfPixelCenters", False) else "asymmetric"
+
+
+def size_of(ctx: Context) -> tuple[int, ...]:
+    """The height and width in input 1."""
+    size = ctx.known_ints(1, "a size")
+    if len(size) != 2 or min(size) < 1 or len(ctx.shape(0)) != 4:
+        ctx.fail("a 4-d input, and a height and width", f"{list(ctx.shape(0))} and {list(size)}")
+    return size
+
+
+def resize_bilinear(ctx: Context) -> SSAValue:
+    return ctx.emit(
+        Resize2DOp,
+        ctx.value(0),
+        size=size_of(ctx),
+        layout="NHWC",
+        method="linear",
+        coordinate_transformation_mode=_mode(ctx),
+    )
+
+
+def resize_nearest_neighbor(ctx: Context) -> SSAValue:
+    """Rounded down; at aligned corners to the nearest, halves away from 0."""
+    return ctx.emit(
+        Resize2DOp,
+        ctx.value(0),
+        size=size_of(ctx),
+        layout="NHWC",
+        method="nearest_neighbor",
+        coordinate_transformation_mode="align_corners" if ctx.option("AlignCorners", False) else _nearest_mode(ctx),
+        rounding_method="round_prefer_ceil" if ctx.option("AlignCorners", False) else "floor",
+    )
+
+
+def _nearest_mode(ctx: Context) -> str:
+    return "tf_half_pixel_for_nn" if ctx.option("HalfPixelCenters", False) else "asymmetric"
+
+
+TABLE = {
+    "EMBEDDING_LOOKUP": Converter(embedding_lookup),
+    "GATHER": Converter(gather),
+    "GATHER_ND": Converter(gather_nd),
+    "ONE_HOT": Converter(one_hot),
+    "RESIZE_BILINEAR": Converter(resize_bilinear),
+    "RESIZE_NEAREST_NEIGHBOR": Converter(resize_nearest_neighbor),
+    "REVERSE_SEQUENCE": Converter(reverse_sequence),
+}

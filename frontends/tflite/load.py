@@ -1,0 +1,98 @@
+"""Reads a model and checks it, before anything is converted."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from os import fspath
+from pathlib import Path
+from typing import Any, cast
+
+from ...runtime.flow import Region
+from ...support.errors import FrontendError
+from .convert import CONVERTERS
+from .model import ModelFile
+from .program import CALL, CONTROL, Builder
+
+_SHOWN = 3
+"""How many operators of a kind an error names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A loaded and checked model."""
+
+    model: ModelFile
+    region: Region
+    """Its steps."""
+    builder: Builder
+
+
+def load(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None) -> Source:
+    """Read and check a model: a path, the bytes of a file, or a `tflite.Model`.
+
+    signature: which of the model's, by its key; without, its first subgraph is what runs.
+    Raises FrontendError when it is none, damaged, or uses unsupported operators.
+    """
+    if isinstance(model, bytes):
+        return _checked(ModelFile(model, "<memory>"), signature)
+    if not isinstance(model, str | os.PathLike):
+        return _checked(ModelFile(_bytes(model), "<memory>"), signature)
+    path = Path(fspath(cast("str | os.PathLike[str]", model)))
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise FrontendError(f"{path}: expected a TFLite model, got no such file") from error
+    except OSError as error:
+        raise FrontendError(f"{path}: expected a readable TFLite model, got: {error.strerror}") from error
+    return _checked(ModelFile(data, path.name), signature)
+
+
+def _bytes(model: Any) -> bytes:
+    """The file that a root of the schema's classes reads."""
+    table = getattr(model, "_tab", None)
+    if table is None or not hasattr(table, "Bytes"):
+        raise FrontendError(f"expected a TFLite model as a path, bytes or a tflite.Model, got {type(model).__name__}")
+    return bytes(table.Bytes)
+
+
+def _checked(model: ModelFile, signature: str | None) -> Source:
+    if not model.subgraph_count:
+        raise model.fail("a model with a subgraph", "none")
+    index = 0
+    if signature is not None:
+        known = {one.key: one for one in model.signatures()}
+        if signature not in known:
+            raise model.fail(f"a signature among {', '.join(known) or 'none'}", repr(signature))
+        index = known[signature].subgraph
+    _check_supported(model, index)
+    builder = Builder(model)
+    region = builder.main(index)
+    if not region.outputs:
+        raise model.fail("a graph with at least one output", "none")
+    return Source(model, region, builder)
+
+
+_RUN = ("Subgraph", "ThenSubgraphIndex", "ElseSubgraphIndex", "CondSubgraphIndex", "BodySubgraphIndex")
+
+
+def _check_supported(model: ModelFile, main: int) -> None:
+    """Complain about all unsupported operators at once, those of subgraphs included."""
+    found: dict[str, list[str]] = {}
+    waiting, seen = [main], {main}
+    while waiting:
+        graph = model.subgraph(waiting.pop())
+        for operator in graph.operators:
+            if operator.op == CALL or operator.op in CONTROL:
+                inner = [getattr(operator.options, name)() for name in _RUN if hasattr(operator.options, name)]
+                waiting += [index for index in dict.fromkeys(inner) if index not in seen]
+                seen.update(inner)
+            elif operator.op not in CONVERTERS:
+                names = ", ".join(graph.tensors[at].name for at in operator.outputs) or f"operator {operator.index}"
+                found.setdefault(operator.op.removeprefix("CUSTOM "), []).append(names)
+    if found:
+        parts: list[str] = []
+        for name, users in sorted(found.items()):
+            more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
+            parts.append(f"{name} ({'node' if len(users) == 1 else 'nodes'} {', '.join(users[:_SHOWN])}{more})")
+        raise FrontendError(f"The following operators are not supported in frontend TFLite: {', '.join(parts)}")

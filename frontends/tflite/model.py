@@ -1,0 +1,275 @@
+"""What a model file says, as plain data: subgraphs of tensors and operators, decoded when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import tflite as _tflite
+
+from ...dialects.relay.numerics import AnyArray
+from ...support.errors import FrontendError
+from .verify import verify
+
+_MOST_PER_BYTE = 16
+"""Tables and vectors may be shared; all that a model says may be that many numbers per byte of its file."""
+
+Flat: TypeAlias = Any
+"""A table of the schema's classes, which state no types."""
+tflite: Any = _tflite
+
+
+def _names(enum: Flat) -> dict[int, str]:
+    return {value: name for name, value in cast("dict[str, object]", vars(enum)).items() if isinstance(value, int)}
+
+
+OPERATORS = _names(tflite.BuiltinOperator)
+_OPTIONS = _names(tflite.BuiltinOptions)
+_MORE_OPTIONS = _names(tflite.BuiltinOptions2)
+_CUSTOM = 32
+_OLD_CODES = 127
+"""The largest operator that the byte of old files can name."""
+TYPES = _names(tflite.TensorType)
+"""Number -> name of an element type: `FLOAT32`."""
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """Numbers stand for `scale * (number - zero_point)`, one of each, or one per index of `axis`."""
+
+    scale: AnyArray
+    """float32, 1-d."""
+    zero_point: AnyArray
+    """int64, as many."""
+    axis: int
+
+
+@dataclass(frozen=True, eq=False)
+class TensorInfo:
+    """A tensor of a subgraph."""
+
+    index: int
+    name: str
+    shape: tuple[int, ...]
+    """As the file has it: an extent that is open is 1 here."""
+    open: tuple[bool, ...]
+    """Which extents are open."""
+    type: str
+    buffer: int
+    quantization: Quantization | None
+    is_variable: bool
+    sparsity: Flat
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorInfo:
+    """An operator of a subgraph; -1 is an optional tensor that is left out."""
+
+    index: int
+    op: str
+    """`CONV_2D`; of a custom one `CUSTOM <name>`."""
+    version: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    intermediates: tuple[int, ...]
+    options: Flat
+    custom: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    index: int
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    tensors: Sequence[TensorInfo]
+    operators: Sequence[OperatorInfo]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Inputs and outputs of a subgraph by names of its own."""
+
+    key: str
+    subgraph: int
+    inputs: dict[str, int]
+    outputs: dict[str, int]
+
+
+class ModelFile:
+    """A checked file."""
+
+    def __init__(self, data: bytes, file: str):
+        verify(data, file)
+        self.data = data
+        self.file = file
+        self._flat: Flat = tflite.Model.GetRootAsModel(data, 0)
+        self._budget = _MOST_PER_BYTE * len(data)
+        self._subgraphs: dict[int, Subgraph] = {}
+
+    def fail(self, expected: str, found: str) -> FrontendError:
+        return FrontendError(f"{self.file}: expected {expected}, got {found}")
+
+    def _spend(self, count: int) -> None:
+        self._budget -= count + 1
+        if self._budget < 0:
+            raise self.fail("a TFLite model", "one whose parts are shared so often that it is larger than its file")
+
+    def _ints(self, flat: Flat, name: str) -> tuple[int, ...]:
+        """A vector of integers, () if it is not there."""
+        self._spend(getattr(flat, f"{name}Length")())
+        found = getattr(flat, f"{name}AsNumpy")()
+        return () if isinstance(found, int) else tuple(int(number) for number in found.tolist())
+
+    @property
+    def description(self) -> str:
+        return (self._flat.Description() or b"").decode()
+
+    @property
+    def subgraph_count(self) -> int:
+        return self._flat.SubgraphsLength()
+
+    @cached_property
+    def _codes(self) -> list[tuple[str, int]]:
+        """Name and version of each operator code."""
+        found: list[tuple[str, int]] = []
+        for place in range(self._flat.OperatorCodesLength()):
+            self._spend(1)
+            flat = self._flat.OperatorCodes(place)
+            old, new = flat.DeprecatedBuiltinCode(), flat.BuiltinCode()
+            code = max(old, new) if old <= _OLD_CODES else new
+            name = OPERATORS.get(code, f"operator {code}")
+            if code == _CUSTOM:
+                name = f"CUSTOM {(flat.CustomCode() or b'').decode()}"
+            found.append((name, flat.Version()))
+        return found
+
+    def subgraph(self, index: int) -> Subgraph:
+        """A subgraph; raises FrontendError when there is none, or it is none."""
+        if not 0 <= index < self.subgraph_count:
+            raise self.fail(f"a subgraph among {self.subgraph_count}", f"subgraph {index}")
+        if index not in self._subgraphs:
+            flat = self._flat.Subgraphs(index)
+            tensors = [self._tensor(flat.Tensors(place), place) for place in range(flat.TensorsLength())]
+            operators = [self._operator(flat.Operators(place), place) for place in range(flat.OperatorsLength())]
+            name = (flat.Name() or b"").decode()
+            found = Subgraph(index, name, self._ints(flat, "Inputs"), self._ints(flat, "Outputs"), tensors, operators)
+            self._check(found)
+            self._subgraphs[index] = found
+        return self._subgraphs[index]
+
+    def _check(self, graph: Subgraph) -> None:
+        """Complain about tensors that there are not."""
+        count = len(graph.tensors)
+        for who, places, least in (
+            ("an input of the graph", graph.inputs, 0),
+            ("an output of the graph", graph.outputs, 0),
+            *((f"an input of operator {op.index}", op.inputs, -1) for op in graph.operators),
+            *((f"an output of operator {op.index}", op.outputs, 0) for op in graph.operators),
+            *((f"an intermediate of operator {op.index}", op.intermediates, -1) for op in graph.operators),
+        ):
+            for place in places:
+                if not least <= place < count:
+                    raise self.fail(f"{who} among {count} tensors", f"tensor {place}")
+
+    def _tensor(self, flat: Flat, index: int) -> TensorInfo:
+        self._spend(1)
+        shape, signature = self._ints(flat, "Shape"), self._ints(flat, "ShapeSignature")
+        name = (flat.Name() or b"").decode()
+        if any(extent < 0 for extent in shape):
+            raise self.fail(f"extents of at least 0 of tensor '{name}'", str(list(shape)))
+        if not 0 <= flat.Buffer() < max(self._flat.BuffersLength(), 1):
+            raise self.fail(f"a buffer among {self._flat.BuffersLength()} of tensor '{name}'", str(flat.Buffer()))
+        opened = tuple(extent < 0 for extent in signature) if len(signature) == len(shape) else (False,) * len(shape)
+        return TensorInfo(
+            index,
+            name,
+            shape,
+            opened,
+            TYPES.get(flat.Type(), f"type {flat.Type()}"),
+            flat.Buffer(),
+            self._quantization(flat.Quantization(), name, shape),
+            bool(flat.IsVariable()),
+            flat.Sparsity(),
+        )
+
+    def _quantization(self, flat: Flat, name: str, shape: tuple[int, ...]) -> Quantization | None:
+        if flat is None or not flat.ScaleLength():
+            return None
+        self._spend(flat.ScaleLength() + flat.ZeroPointLength())
+        scale: AnyArray = flat.ScaleAsNumpy().astype(np.float32)
+        zero_point: AnyArray = np.zeros(len(scale), np.int64)
+        if flat.ZeroPointLength():
+            zero_point = flat.ZeroPointAsNumpy().astype(np.int64)
+        axis = flat.QuantizedDimension()
+        if len(zero_point) == 1 < len(scale):
+            zero_point = np.repeat(zero_point, len(scale))
+        if len(zero_point) != len(scale):
+            raise self.fail(f"as many zero points as scales of tensor '{name}'", f"{len(zero_point)}, {len(scale)}")
+        if len(scale) > 1 and not (0 <= axis < len(shape) and shape[axis] == len(scale)):
+            raise self.fail(f"one scale, or one per index of axis {axis} of {list(shape)} of '{name}'", str(len(scale)))
+        if not np.isfinite(scale).all() or (scale < 0).any():
+            raise self.fail(f"positive scales of tensor '{name}'", str(scale[~(np.isfinite(scale) & (scale >= 0))][0]))
+        return Quantization(scale, zero_point, axis)
+
+    def _operator(self, flat: Flat, index: int) -> OperatorInfo:
+        self._spend(1)
+        if not 0 <= flat.OpcodeIndex() < len(self._codes):
+            raise self.fail(f"an operator code among {len(self._codes)}", str(flat.OpcodeIndex()))
+        place: int = flat.OpcodeIndex()
+        op, version = self._codes[place]
+        return OperatorInfo(
+            index,
+            op,
+            version,
+            self._ints(flat, "Inputs"),
+            self._ints(flat, "Outputs"),
+            self._ints(flat, "Intermediates"),
+            _options(flat),
+            flat.CustomOptionsAsNumpy().tobytes() if flat.CustomOptionsLength() else b"",
+        )
+
+    def raw(self, index: int) -> AnyArray | None:
+        """The bytes of a buffer, uint8; None when it has none."""
+        if not self._flat.BuffersLength() or not index:
+            return None
+        flat = self._flat.Buffers(index)
+        if flat.DataLength():
+            return flat.DataAsNumpy()
+        offset, size = flat.Offset(), flat.Size()
+        if offset <= 1:
+            return None
+        if offset + size > len(self.data):
+            raise self.fail(f"buffer {index} inside the file of {len(self.data)} bytes", f"bytes {offset} + {size}")
+        return np.frombuffer(self.data, np.uint8, size, offset)
+
+    def signatures(self) -> list[Signature]:
+        """The signatures of the model, in order."""
+        found: list[Signature] = []
+        for place in range(self._flat.SignatureDefsLength()):
+            flat = self._flat.SignatureDefs(place)
+            graph = self.subgraph(flat.SubgraphIndex())
+            maps: list[dict[str, int]] = []
+            for side in ("Inputs", "Outputs"):
+                self._spend(getattr(flat, f"{side}Length")())
+                entries = [getattr(flat, side)(at) for at in range(getattr(flat, f"{side}Length")())]
+                maps.append({(entry.Name() or b"").decode(): entry.TensorIndex() for entry in entries})
+            if any(not 0 <= at < len(graph.tensors) for one in maps for at in one.values()):
+                raise self.fail("a signature of tensors of its subgraph", str(maps))
+            found.append(Signature((flat.SignatureKey() or b"").decode(), graph.index, maps[0], maps[1]))
+        return found
+
+
+def _options(flat: Flat) -> Flat:
+    """The options of an operator by their class; None when it has none."""
+    table, name = flat.BuiltinOptions(), _OPTIONS.get(flat.BuiltinOptionsType(), "NONE")
+    if table is None or name == "NONE":
+        table, name = flat.BuiltinOptions2(), _MORE_OPTIONS.get(flat.BuiltinOptions2Type(), "NONE")
+    if table is None or name == "NONE" or not hasattr(tflite, name):
+        return None
+    options = getattr(tflite, name)()
+    options.Init(table.Bytes, table.Pos)
+    return options

@@ -1,0 +1,155 @@
+"""Convolutions and matrix products of quantised tensors: sums of integers, rescaled as the reference kernels do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay.nn import BatchMatmulOp, BiasAddOp, Conv2DOp, DenseOp
+from ...dialects.relay.numerics import AnyArray
+from ...dialects.relay.qnn_products import BatchMatmulOp as QnnBatchMatmulOp
+from ...dialects.relay.qnn_products import Conv2DOp as QnnConv2DOp
+from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
+from ...dialects.relay.transform import BroadcastToOp
+from ..importing.converter import Converter
+from ..importing.products import reshaped, transposed
+from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term
+from .context import Context
+from .fixed_point import activation_range, centred, multiplied, multiplied_wide, out_scale, saturated, scale_of
+from .products import rows_of, shaped_back
+from .windows import conv2d, convolved_back, depthwise_conv2d, ordered
+
+_BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
+
+
+def parameters(ctx: Context, data: int = 0, weight: int = 1) -> list[SSAValue]:
+    """Zero points and scales of data and weight, as qnn operators take them."""
+    found: list[SSAValue] = []
+    for index in (data, weight):
+        zero_point = ctx.quantization(index).zero_point.astype(np.int32)
+        found.append(
+            ctx.constant(zero_point if zero_point.any() and len(zero_point) > 1 else zero_point[0], "zero_point")
+        )
+    for index in (data, weight):
+        scale = ctx.quantization(index).scale
+        found.append(ctx.constant(scale if len(scale) > 1 else scale[0], "scale"))
+    return found
+
+
+def per_output(ctx: Context, data: int = 0, weight: int = 1) -> AnyArray:
+    """The real factors of sums, one per output channel, or one."""
+    scales = ctx.quantization(weight).scale.astype(np.float64)
+    return scale_of(ctx, data) * scales / out_scale(ctx)
+
+
+def per_tensor(ctx: Context, data: int = 0, weight: int = 1) -> AnyArray:
+    """The same of kernels for one scale, which multiply in 32 bits first."""
+    scales = ctx.quantization(weight).scale
+    product = np.float32(scale_of(ctx, data)) * scales.astype(np.float32)
+    return product.astype(np.float64) / out_scale(ctx)
+
+
+def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, narrow: bool = False) -> SSAValue:
+    """Sums with their bias, in the numbers of the output.
+
+    narrow: whether sums of int64 are those of int32 before they are multiplied.
+    """
+    dtype, quantization = ctx.out().type.lower(), ctx.out_quantization()
+    wide = dtype_of(total) == np.int64
+    if ctx.has(bias):
+        addend = ctx.value(bias)
+        if dtype_of(addend) != dtype_of(total):
+            addend = ctx.emit(ew.CastOp, addend, dtype=dtype_of(total).name)
+        total = ctx.emit(BiasAddOp, total, addend, axis=len(shape_of(total)) - 1)
+    if wide and narrow:
+        total, wide = ctx.emit(ew.CastOp, total, dtype="int32"), False
+    moved = multiplied_wide(ctx, total, factors) if wide else multiplied(ctx, total, factors)
+    return saturated(ctx, moved, quantization, dtype, activation_range(ctx, quantization, dtype))
+
+
+def _small(ctx: Context, *indices: int) -> bool:
+    """Whether what is multiplied are bytes, for which there are operators."""
+    return all(ctx.dtype(index) in _BYTES for index in indices)
+
+
+def _factors(ctx: Context) -> AnyArray:
+    single = ctx.info(0).type == "UINT8" and len(ctx.quantization(1).scale) == 1
+    return per_tensor(ctx) if single else per_output(ctx)
+
+
+def conv_2d(ctx: Context) -> SSAValue:
+    """qnn.conv2d, the bias, and the factors; of 16 bits a convolution of int64."""
+    return finished(ctx, _convolution(ctx, conv2d), 2, _factors(ctx))
+
+
+def depthwise_conv_2d(ctx: Context) -> SSAValue:
+    return finished(ctx, _convolution(ctx, depthwise_conv2d), 2, _factors(ctx))
+
+
+def _convolution(ctx: Context, of: Callable[..., SSAValue]) -> SSAValue:
+    """The sums of a convolution: of int64, where 32 bits may not hold them."""
+    if _small(ctx, 0, 1):
+        return of(ctx, QnnConv2DOp, ctx.value(0), *parameters(ctx))
+    return of(ctx, Conv2DOp, centred(ctx, 0, "int64").value)
+
+
+def fully_connected(ctx: Context) -> SSAValue:
+    rows = rows_of(ctx)
+    if _small(ctx, 0, 1):
+        total = ctx.emit(QnnDenseOp, rows, ctx.value(1), *parameters(ctx))
+    else:
+        left = Term(ctx, rows).to("int64") - int(ctx.quantization(0).zero_point[0])
+        total = ctx.emit(DenseOp, left.value, centred(ctx, 1, "int64").value)
+    several = len(ctx.quantization(1).scale) > 1
+    factors = per_output(ctx) if several else per_tensor(ctx)
+    return shaped_back(ctx, finished(ctx, total, 2, factors, narrow=True))
+
+
+def batch_matmul(ctx: Context) -> SSAValue:
+    left, right = ctx.value(0), ctx.value(1)
+    if ctx.option("AdjX", False):
+        left = transposed(ctx, left)
+    if ctx.option("AdjY", False):
+        right = transposed(ctx, right)
+    (*left_batch, m, _), (*right_batch, _, n) = shape_of(left), shape_of(right)
+    batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
+
+    def flat(value: SSAValue, own: list[int]) -> SSAValue:
+        rows = shape_of(value)[-2:]
+        if tuple(own) != batch:
+            value = ctx.emit(BroadcastToOp, value, new_shape=(*batch, *rows))
+        return reshaped(ctx, value, (int(np.prod(batch)), *rows))
+
+    left, right = flat(left, left_batch), flat(right, right_batch)
+    if _small(ctx, 0, 1):
+        total = ctx.emit(QnnBatchMatmulOp, left, right, *parameters(ctx), transpose_b=False)
+    else:
+        operands = [
+            (Term(ctx, value).to("int64") - int(ctx.quantization(index).zero_point[0])).value
+            for index, value in enumerate((left, right))
+        ]
+        total = ctx.emit(BatchMatmulOp, *operands, transpose_b=False)
+    return finished(ctx, reshaped(ctx, total, (*batch, m, n)), 2, per_tensor(ctx))
+
+
+def transpose_conv(ctx: Context) -> SSAValue:
+    """Of int32 (of int64 where the data has 16 bits)."""
+    dtype = "int32" if _small(ctx, 1, 2) else "int64"
+    data = centred(ctx, 2, dtype)
+    weight = Term(ctx, ordered(ctx, 1, 3, 0, 1, 2)).to(dtype)
+    if zero_point := int(ctx.quantization(1).zero_point[0]):
+        weight = weight - zero_point
+    return finished(ctx, convolved_back(ctx, data.value, weight.value), 3, per_output(ctx, 2, 1))
+
+
+TABLE = {
+    "BATCH_MATMUL": Converter(batch_matmul),
+    "CONV_2D": Converter(conv_2d),
+    "DEPTHWISE_CONV_2D": Converter(depthwise_conv_2d),
+    "FULLY_CONNECTED": Converter(fully_connected),
+    "TRANSPOSE_CONV": Converter(transpose_conv),
+}

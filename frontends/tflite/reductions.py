@@ -1,0 +1,92 @@
+"""Reductions, sums along an axis, and what looks for the largest."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import reduce
+from ...dialects.relay.cumulative import CumsumOp
+from ...dialects.relay.normalization import LRNOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.sorting import TopKOp
+from ..importing.converter import Converter
+from ..importing.tensor import dtype_of
+from ..importing.terms import term
+from .activations import fused
+from .context import Context
+from .values import DTYPES
+
+
+def _reduction(op: type[Operator]) -> Converter[Context]:
+    return Converter(lambda ctx: reduced(ctx, op, ctx.value(0)))
+
+
+def reduced(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
+    """Over the axes in input 1."""
+    axes = ctx.axes(1, len(ctx.shape(0)))
+    if not axes:
+        return ctx.emit(ew.CopyOp, value)
+    return ctx.emit(op, value, axis=axes, keepdims=bool(ctx.option("KeepDims", False)))
+
+
+def _extreme(op: type[Operator]) -> Converter[Context]:
+    def convert(ctx: Context) -> SSAValue:
+        (axis,) = ctx.known_ints(1, "an axis") or (0,)
+        found = ctx.emit(op, ctx.value(0), axis=[ctx.axis(axis, len(ctx.shape(0)))])
+        dtype = DTYPES.get(ctx.out().type, np.dtype(np.int32)).name
+        return found if dtype_of(found).name == dtype else ctx.emit(ew.CastOp, found, dtype=dtype)
+
+    return Converter(convert)
+
+
+def cumsum(ctx: Context) -> SSAValue:
+    (axis,) = ctx.known_ints(1, "an axis") or (0,)
+    axis = ctx.axis(axis, len(ctx.shape(0)))
+    exclusive, backwards = bool(ctx.option("Exclusive", False)), bool(ctx.option("Reverse", False))
+    return ctx.emit(CumsumOp, ctx.value(0), axis=axis, exclusive=exclusive, reverse=backwards)
+
+
+def l2_normalization(ctx: Context) -> SSAValue:
+    """Over the last axis; a sum of squares below 1e-6 counts as that."""
+    x = term(ctx, 0)
+    squares = (x * x).sum(len(x.shape) - 1)
+    return fused(ctx, (x / squares.apply(ew.SqrtOp).apply(ew.MaximumOp, 1e-6)).value)
+
+
+def local_response_normalization(ctx: Context) -> SSAValue:
+    """Over the channels; alpha is not divided by how many there are."""
+    size = 2 * ctx.option("Radius", 0) + 1
+    return ctx.emit(
+        LRNOp,
+        ctx.value(0),
+        size=size,
+        axis=len(ctx.shape(0)) - 1,
+        bias=ctx.option("Bias", 0.0),
+        alpha=ctx.option("Alpha", 0.0) * size,
+        beta=ctx.option("Beta", 0.0),
+    )
+
+
+def topk(ctx: Context) -> tuple[SSAValue, ...]:
+    (k,) = ctx.known_ints(1, "a number of elements") or (1,)
+    dtype = DTYPES.get(ctx.out(1).type, np.dtype(np.int32)).name
+    return ctx.emit_all(TopKOp, ctx.value(0), k=k, axis=-1, ret_type="both", dtype=dtype)
+
+
+TABLE = {
+    "ARG_MAX": _extreme(reduce.ArgMaxOp),
+    "ARG_MIN": _extreme(reduce.ArgMinOp),
+    "CUMSUM": Converter(cumsum),
+    "L2_NORMALIZATION": Converter(l2_normalization),
+    "LOCAL_RESPONSE_NORMALIZATION": Converter(local_response_normalization),
+    "MEAN": _reduction(reduce.MeanOp),
+    "REDUCE_ALL": _reduction(reduce.AllOp),
+    "REDUCE_ANY": _reduction(reduce.AnyOp),
+    "REDUCE_MAX": _reduction(reduce.MaxOp),
+    "REDUCE_MIN": _reduction(reduce.MinOp),
+    "REDUCE_PROD": _reduction(reduce.ProdOp),
+    "SUM": _reduction(reduce.SumOp),
+    "TOPK_V2": Converter(topk),
+}

@@ -1,0 +1,306 @@
+"""Operators that move elements: reshapes, slices, pads, what joins and splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import rearrange
+from ...dialects.relay.transform import (
+    BroadcastToOp,
+    ConcatenateOp,
+    ExpandDimsOp,
+    PadOp,
+    ReshapeOp,
+    SqueezeOp,
+    StridedSliceOp,
+    TransposeOp,
+)
+from ...support.dtypes import Array
+from ..importing.converter import Converter, Result
+from ..importing.products import reshaped
+from ..importing.tensor import dtype_of, shape_of
+from .activations import fused
+from .context import Context
+from .values import DTYPES
+
+
+def reshape(ctx: Context) -> SSAValue:
+    """To the shape in input 1, else in the options; one extent may be -1."""
+    if ctx.has(1):
+        wanted = ctx.known_ints(1, "a shape")
+    else:
+        wanted = ctx.ints_option("NewShape")
+    old = ctx.shape(0)
+    rest = prod(extent for extent in wanted if extent != -1)
+    if wanted.count(-1) == 1 and rest and prod(old) % rest == 0:
+        wanted = tuple(prod(old) // rest if extent == -1 else extent for extent in wanted)
+    if prod(wanted) != prod(old) or any(extent < 0 for extent in wanted):
+        ctx.fail(f"a shape of {prod(old)} elements", str(list(wanted)))
+    return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1 * (0 in wanted))
+
+
+def transpose(ctx: Context) -> SSAValue:
+    order, rank = ctx.known_ints(1, "an order of axes"), len(ctx.shape(0))
+    if sorted(axis % rank if rank else axis for axis in order) != list(range(rank)):
+        ctx.fail(f"an order of {rank} axes", str(list(order)))
+    return ctx.emit(TransposeOp, ctx.value(0), axes=[axis % rank for axis in order])
+
+
+def expand_dims(ctx: Context) -> SSAValue:
+    (axis,) = ctx.known_ints(1, "an axis") or (0,)
+    return ctx.emit(ExpandDimsOp, ctx.value(0), axis=ctx.axis(axis, len(ctx.shape(0)) + 1))
+
+
+def squeeze(ctx: Context) -> SSAValue:
+    shape, axes = ctx.shape(0), ctx.ints_option("SqueezeDims")
+    gone = [ctx.axis(axis, len(shape)) for axis in axes] or [at for at, extent in enumerate(shape) if extent == 1]
+    if any(shape[axis] != 1 for axis in gone):
+        ctx.fail("axes of 1 element", f"axes {list(axes)} of {list(shape)}")
+    return ctx.emit(SqueezeOp, ctx.value(0), axis=gone) if gone else ctx.emit(ew.CopyOp, ctx.value(0))
+
+
+def concatenation(ctx: Context) -> SSAValue:
+    values = ctx.values()
+    axis = ctx.axis(ctx.option("Axis", 0), len(shape_of(values[0])))
+    return fused(ctx, ctx.emit(ConcatenateOp, values, axis=axis))
+
+
+def pack(ctx: Context) -> SSAValue:
+    values = ctx.values()
+    return ctx.emit(rearrange.StackOp, values, axis=ctx.axis(ctx.option("Axis", 0), len(shape_of(values[0])) + 1))
+
+
+def cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
+    return ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
+
+
+def unpack(ctx: Context) -> tuple[SSAValue, ...]:
+    value, shape = ctx.value(0), ctx.shape(0)
+    axis = ctx.axis(ctx.option("Axis", 0), len(shape))
+    if shape[axis] != len(ctx.node.outputs):
+        ctx.fail(f"{shape[axis]} outputs", str(len(ctx.node.outputs)))
+    return tuple(ctx.emit(SqueezeOp, cut(ctx, value, axis, at, at + 1), axis=(axis,)) for at in range(shape[axis]))
+
+
+def _pieces(ctx: Context, value: SSAValue, axis: int, sizes: Sequence[int]) -> tuple[SSAValue, ...]:
+    ends = np.cumsum(sizes).tolist()
+    return tuple(cut(ctx, value, axis, end - size, end) for end, size in zip(ends, sizes, strict=True))
+
+
+def split(ctx: Context) -> tuple[SSAValue, ...]:
+    """Equal parts; input 0 is the axis."""
+    (axis,) = ctx.known_ints(0, "an axis") or (0,)
+    shape, count = ctx.shape(1), ctx.option("NumSplits", len(ctx.node.outputs))
+    axis = ctx.axis(axis, len(shape))
+    if count < 1 or shape[axis] % count or count != len(ctx.node.outputs):
+        ctx.fail(f"{len(ctx.node.outputs)} equal parts of {shape[axis]} elements", str(count))
+    return _pieces(ctx, ctx.value(1), axis, [shape[axis] // count] * count)
+
+
+def split_v(ctx: Context) -> tuple[SSAValue, ...]:
+    """Parts of the sizes in input 1, one of which may be -1, along the axis in input 2."""
+    sizes, (axis,) = list(ctx.known_ints(1, "sizes")), ctx.known_ints(2, "an axis") or (0,)
+    shape = ctx.shape(0)
+    axis = ctx.axis(axis, len(shape))
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = shape[axis] - sum(sizes) - 1
+    if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(ctx.node.outputs):
+        ctx.fail(f"{len(ctx.node.outputs)} sizes whose sum is {shape[axis]}", str(sizes))
+    return _pieces(ctx, ctx.value(0), axis, sizes)
+
+
+def slice_(ctx: Context) -> SSAValue:
+    """From `begin` on `size` elements along each axis; -1 is all that are left."""
+    shape, begin, size = ctx.shape(0), ctx.known_ints(1, "begins"), ctx.known_ints(2, "sizes")
+    if not len(begin) == len(size) == len(shape):
+        ctx.fail(f"{len(shape)} begins and sizes", f"{list(begin)} and {list(size)}")
+    end = [e if s == -1 else b + s for b, s, e in zip(begin, size, shape, strict=True)]
+    if any(not 0 <= b <= e <= extent for b, e, extent in zip(begin, end, shape, strict=True)):
+        ctx.fail(f"a slice of {list(shape)}", f"begins {list(begin)} and sizes {list(size)}")
+    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=(1,) * len(shape))
+
+
+def _bit(mask: int, place: int) -> bool:
+    return bool(mask >> place & 1)
+
+
+def strided_slice(ctx: Context) -> SSAValue:
+    """numpy's slices: masks leave out begins and ends, and say which axes are new, or go."""
+    shape = ctx.shape(0)
+    begin, end, strides = (list(ctx.known_ints(k, what)) for k, what in ((1, "begins"), (2, "ends"), (3, "strides")))
+    if not len(begin) == len(end) == len(strides) or 0 in strides:
+        ctx.fail("as many begins, ends and strides other than 0", f"{begin}, {end} and {strides}")
+    names = ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask")
+    no_begin, no_end, ellipsis, new, shrink = (ctx.option(name, 0) for name in names)
+    indexed = sum(1 for k in range(len(begin)) if not _bit(new, k) and not _bit(ellipsis, k))
+    taken: list[tuple[int, int, int]] = []
+    result: list[int] = []
+    for k, (b, e, s) in enumerate(zip(begin, end, strides, strict=True)):
+        if _bit(ellipsis, k):
+            count = len(shape) - indexed
+            for extent in shape[len(taken) : len(taken) + max(count, 0)]:
+                taken.append((0, extent, 1))
+                result.append(extent)
+        elif _bit(new, k):
+            result.append(1)
+        else:
+            if len(taken) >= len(shape):
+                ctx.fail(f"indices of {len(shape)} axes", str(begin))
+            extent = shape[len(taken)]
+            if _bit(shrink, k):
+                at = b + extent if b < 0 else b
+                if not 0 <= at < extent:
+                    ctx.fail(f"an index in [{-extent}, {extent})", str(b))
+                taken.append((at, at + 1, 1))
+                continue
+            if ctx.option("Offset", False):
+                e = b + e
+            chosen = range(extent)[None if _bit(no_begin, k) else b : None if _bit(no_end, k) else e : s]
+            # Relay counts negative ends from the end: one before the first element is so far below.
+            stop = chosen.stop if chosen.stop >= 0 else -extent - 1
+            taken.append((chosen.start, stop, s) if len(chosen) else (0, 0, 1))
+            result.append(len(chosen))
+    for extent in shape[len(taken) :]:
+        taken.append((0, extent, 1))
+        result.append(extent)
+    begins, ends, steps = zip(*taken, strict=True) if taken else ((), (), ())
+    part = ctx.emit(StridedSliceOp, ctx.value(0), begin=begins, end=ends, strides=steps)
+    return reshaped(ctx, part, tuple(result))
+
+
+def _pad_width(ctx: Context) -> list[int]:
+    table = ctx.array(1, "pad widths")
+    width = [int(number) for number in table.reshape(-1).tolist()]
+    if table.shape != (len(ctx.shape(0)), 2) or min(width, default=0) < 0:
+        ctx.fail(f"pad widths of shape [{len(ctx.shape(0))}, 2], none negative", f"{table.dtype}{list(table.shape)}")
+    return width
+
+
+def pad(ctx: Context) -> SSAValue:
+    """With zeros, or what stands for 0, or input 2."""
+    width, value = _pad_width(ctx), ctx.value(0)
+    if ctx.has(2):
+        filler = reshaped(ctx, ctx.value(2), ())
+    else:
+        zero = int(ctx.out_quantization().zero_point[0]) if ctx.quantized(0) else 0
+        filler = ctx.constant(np.asarray(zero, dtype_of(value)), "pad_value")
+    return ctx.emit(PadOp, value, filler, pad_width=width)
+
+
+def mirror_pad(ctx: Context) -> SSAValue:
+    mode = {0: "REFLECT", 1: "SYMMETRIC"}.get(ctx.option("Mode", 0), "")
+    return ctx.emit(rearrange.MirrorPadOp, ctx.value(0), mode=mode, pad_width=_pad_width(ctx))
+
+
+def tile(ctx: Context) -> SSAValue:
+    times = ctx.known_ints(1, "repetitions")
+    if len(times) != len(ctx.shape(0)) or min(times, default=0) < 0:
+        ctx.fail(f"{len(ctx.shape(0))} repetitions", str(list(times)))
+    return ctx.emit(rearrange.TileOp, ctx.value(0), reps=times)
+
+
+def broadcast_to(ctx: Context) -> SSAValue:
+    return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=ctx.known_ints(1, "a shape"))
+
+
+def broadcast_args(ctx: Context) -> Array:
+    """The shape that two shapes broadcast to."""
+    a, b = ctx.known_ints(0, "a shape"), ctx.known_ints(1, "a shape")
+    return np.asarray(np.broadcast_shapes(a, b), ctx.dtype(0))
+
+
+def shape(ctx: Context) -> Array:
+    return np.asarray(ctx.shape(0), DTYPES.get(ctx.out().type, np.dtype(np.int32)))
+
+
+def rank(ctx: Context) -> Array:
+    return np.asarray(len(ctx.shape(0)), np.int32)
+
+
+def fill(ctx: Context) -> SSAValue:
+    shape = ctx.known_ints(0, "a shape")
+    if any(extent < 0 for extent in shape):
+        ctx.fail("extents of at least 0", str(list(shape)))
+    ctx.fits(shape, ctx.dtype(1))
+    return ctx.emit(BroadcastToOp, reshaped(ctx, ctx.value(1), ()), new_shape=shape)
+
+
+def range_(ctx: Context) -> Array:
+    numbers = [ctx.array(k, what).reshape(()) for k, what in enumerate(("a start", "a limit", "a step"))]
+    start, limit, delta = (number.astype(np.float64).item() for number in numbers)
+    if not delta:
+        ctx.fail("a step other than 0", "0")
+    count = max(int(np.ceil((limit - start) / delta)), 0)
+    ctx.fits((count,), numbers[0].dtype)
+    return (start + np.arange(count) * delta).astype(numbers[0].dtype)
+
+
+def reverse(ctx: Context) -> SSAValue:
+    return ctx.emit(rearrange.ReverseOp, ctx.value(0), axis=ctx.axes(1, len(ctx.shape(0))))
+
+
+def space_to_depth(ctx: Context) -> SSAValue:
+    return ctx.emit(rearrange.SpaceToDepthOp, ctx.value(0), block_size=ctx.option("BlockSize"), layout="NHWC")
+
+
+def depth_to_space(ctx: Context) -> SSAValue:
+    block = ctx.option("BlockSize")
+    return ctx.emit(rearrange.DepthToSpaceOp, ctx.value(0), block_size=block, layout="NHWC", mode="DCR")
+
+
+def _blocks(ctx: Context, what: str) -> tuple[tuple[int, ...], list[int]]:
+    sizes, table = ctx.known_ints(1, "block sizes"), ctx.array(2, what)
+    if table.shape != (len(sizes), 2) or min(sizes, default=1) < 1:
+        ctx.fail(f"block sizes, and as many pairs of {what}", f"{list(sizes)} and shape {list(table.shape)}")
+    return sizes, [int(number) for number in table.reshape(-1).tolist()]
+
+
+def space_to_batch(ctx: Context) -> SSAValue:
+    sizes, width = _blocks(ctx, "paddings")
+    zero = float(ctx.out_quantization().zero_point[0]) if ctx.quantized(0) else 0.0
+    return ctx.emit(rearrange.SpaceToBatchNdOp, ctx.value(0), block_shape=sizes, paddings=width, pad_value=zero)
+
+
+def batch_to_space(ctx: Context) -> SSAValue:
+    sizes, width = _blocks(ctx, "crops")
+    return ctx.emit(rearrange.BatchToSpaceNdOp, ctx.value(0), block_shape=sizes, crops=width)
+
+
+def same(ctx: Context) -> Result:
+    """The value under another name."""
+    return ctx.tensor(0)
+
+
+TABLE = {
+    "BATCH_TO_SPACE_ND": Converter(batch_to_space),
+    "BROADCAST_ARGS": Converter(broadcast_args),
+    "BROADCAST_TO": Converter(broadcast_to),
+    "CONCATENATION": Converter(concatenation),
+    "DEPTH_TO_SPACE": Converter(depth_to_space),
+    "EXPAND_DIMS": Converter(expand_dims),
+    "FILL": Converter(fill),
+    "MIRROR_PAD": Converter(mirror_pad),
+    "PACK": Converter(pack),
+    "PAD": Converter(pad),
+    "PADV2": Converter(pad),
+    "RANGE": Converter(range_),
+    "RANK": Converter(rank),
+    "RESHAPE": Converter(reshape),
+    "REVERSE_V2": Converter(reverse),
+    "SHAPE": Converter(shape),
+    "SLICE": Converter(slice_),
+    "SPACE_TO_BATCH_ND": Converter(space_to_batch),
+    "SPACE_TO_DEPTH": Converter(space_to_depth),
+    "SPLIT": Converter(split),
+    "SPLIT_V": Converter(split_v),
+    "SQUEEZE": Converter(squeeze),
+    "STRIDED_SLICE": Converter(strided_slice),
+    "TILE": Converter(tile),
+    "TRANSPOSE": Converter(transpose),
+    "UNPACK": Converter(unpack),
+}

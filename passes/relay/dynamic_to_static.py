@@ -1,0 +1,71 @@
+"""relay-dynamic-to-static: operators whose shapes turn out to be known are those that have them as attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.relay.dynamic import Dynamic
+from ...provenance.rewrite import rewrite, stands_for
+from .analysis.structure import resolved
+from .analysis.traversal import pre_order
+from .constant_operands import constant_value, erase_unused
+from .fold_constant import FoldConstantPass
+from .infer_type import infer_types
+
+
+@dataclass
+class Decided(RewritePattern):
+    """`dyn.reshape` to a constant shape is a `reshape`, and so on."""
+
+    module: ModuleOp
+
+    reason = "its shape is known"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Dynamic, rewriter: PatternRewriter, /) -> None:
+        inputs, deciding = op.parted(op.operands)
+        values = [None if value is None else constant_value(resolved(value), self.module) for value in deciding]
+        if any(array is None and value is not None for array, value in zip(values, deciding, strict=True)):
+            return
+        made = stands_for(op.static(op.signature, inputs, values), op)
+        rewriter.replace(op, made)
+        erase_unused([value for value in deciding if value is not None], rewriter)
+
+
+@dataclass(frozen=True)
+class DynamicToStaticPass(ModulePass):
+    """Makes operators of which operands decide the shape those that have attributes instead, as TVM's DynamicToStatic
+    (level 2).
+
+    Before: any relay module. After: no `dyn` operator has only constants, or what folds to constants, among the
+    operands that decide; types follow.
+    Locations: an operator keeps its own. Constants that are folded on the way are located as by `relay-fold-constant`.
+
+    ```mlir
+    relay.func @main(%x: tensor<2x3xf32> loc("x"), %y: tensor<6xf32> loc("y")) -> (tensor<?xf32>) {
+      %0 = relay.shape_of %y : (tensor<6xf32>) -> tensor<1xi32> loc("shape")
+      %1 = relay.dyn.reshape %x, %0 : (tensor<2x3xf32>, tensor<1xi32>) -> tensor<?xf32> loc("flat")
+      relay.return %1 : tensor<?xf32> loc("return")
+    } loc("main")
+    // becomes
+    relay.func @main(%x: tensor<2x3xf32> loc("x"), %y: tensor<6xf32> loc("y")) -> (tensor<6xf32>) {
+      %0 = relay.reshape %x {newshape = [6]} : (tensor<2x3xf32>) -> tensor<6xf32> loc("flat")
+      relay.return %0 : tensor<6xf32> loc("return")
+    } loc("main")
+    ```
+    """
+
+    name = "relay-dynamic-to-static"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        while any(isinstance(one, Dynamic) for one in pre_order(op)):
+            infer_types(op)
+            FoldConstantPass().apply(ctx, op)
+            if not rewrite(op, [Decided(op)], recursive=False):
+                break
+        infer_types(op)

@@ -1,0 +1,79 @@
+"""Where an artifact came from, as bytes, so that a file can answer the questions that it can."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc, UnknownLoc
+
+from ..lowering.cache import encode
+from ..lowering.kernel.record import Kernel
+from ..provenance.span import leaves
+from .artifact import Artifact
+
+PROVENANCE = "provenance"
+
+
+def archived(artifact: Artifact) -> dict[str, bytes]:
+    """The parts of a package that `restored_artifact` reads: modules, kernels, layers of calls, the ledger."""
+    known = _Locations()
+    plan, ledger = artifact.plan, artifact.ledger
+    data = {
+        "calls": [[known.number(call.location), [known.number(one) for one in call.layers]] for call in artifact.calls],
+        "returned": known.number(artifact.returned),
+        "ledger": [
+            [
+                entry.pass_name,
+                entry.pattern,
+                entry.reason,
+                entry.removed,
+                entry.created,
+                [known.number(one) for one in entry.before],
+                [known.number(one) for one in entry.after],
+            ]
+            for entry in ledger.entries
+        ],
+        "op_types": [[known.number(leaf), text] for leaf, text in ledger.op_types.items()],
+        "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
+        "host": artifact.target.host,
+    }
+    record: dict[str, object] = {
+        "data": json.dumps(data | {"locations": known.rows}, ensure_ascii=False),
+        "main_assembly": artifact.main_assembly,
+        "main": artifact.main,
+        "kernels": tuple(encode(vars(cast(Kernel, kernel))) for kernel in artifact.kernels),
+        "stages": tuple(snapshot.stage for snapshot in artifact.snapshots),
+    }
+    record |= {f"module {snapshot.stage}": snapshot.text for snapshot in artifact.snapshots}
+    return {PROVENANCE: encode(record)}
+
+
+class _Locations:
+    """Locations by number, each written once. Row: the name, file, line and column of a leaf; or numbers of leaves."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Any]] = []
+        self.numbers: dict[LocationAttr, int] = {}
+
+    def number(self, location: LocationAttr) -> int:
+        """-1 for an unknown one."""
+        if isinstance(location, UnknownLoc):
+            return -1
+        if (found := self.numbers.get(location)) is None:
+            row = _leaf(location) if isinstance(location, NameLoc | FileLineColLoc) else self._fused(location)
+            found = self.numbers[location] = len(self.rows)
+            self.rows.append(row)
+        return found
+
+    def _fused(self, location: LocationAttr) -> list[Any]:
+        return [self.number(leaf) for leaf in leaves(location)]
+
+
+def _leaf(location: NameLoc | FileLineColLoc) -> list[Any]:
+    """Name (None for a place alone), then file, line, column (where there is a place)."""
+    name = location.desc.data if isinstance(location, NameLoc) else None
+    place = location.location if isinstance(location, NameLoc) else location
+    if isinstance(place, FileLineColLoc):
+        return [name, place.filename.data, place.line.data, place.column.data]
+    return [name]

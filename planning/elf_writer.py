@@ -1,0 +1,61 @@
+"""An ELF object of one section of bytes, written without an assembler."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from ..runtime.elf import ALLOC, PROGBITS, RELOCATABLE, STRTAB, SYMTAB
+from ..runtime.tensors import ALIGNMENT
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_MACHINE, _FLAGS = struct.Struct("<18xH"), struct.Struct("<48xI")
+_GLOBAL_OBJECT, _HIDDEN = 0x11, 2
+
+
+def bytes_object(
+    like: bytes, section: str, symbol: str, pieces: Iterable[bytes | memoryview]
+) -> list[bytes | memoryview]:
+    """The object, in pieces: `symbol`, which no other library sees, is the first byte of a read-only `section`.
+
+    like: an object of the same machine. The bytes lie at multiples of 64, in the file as in memory.
+    """
+    content = list(pieces)
+    size = sum(map(len, content))
+    names = b"\0".join((b"", section.encode(), b".symtab", b".strtab", b".note.GNU-stack", symbol.encode(), b""))
+    symbols = bytes(_SYMBOL.size) + _SYMBOL.pack(names.index(symbol.encode()), _GLOBAL_OBJECT, _HIDDEN, 1, 0, size)
+    at_symbols = ALIGNMENT + size + -size % 8
+    at_names = at_symbols + len(symbols)
+    at_sections = at_names + len(names) + -len(names) % 8
+
+    def row(name: str, kind: int, flags: int, at: int, length: int, link: int = 0, info: int = 0, *rest: int) -> bytes:
+        return _SECTION.pack(names.index(name.encode()), kind, flags, 0, at, length, link, info, *rest)
+
+    sections = [
+        bytes(_SECTION.size),
+        row(section, PROGBITS, ALLOC, ALIGNMENT, size, 0, 0, ALIGNMENT, 0),
+        row(".symtab", SYMTAB, 0, at_symbols, len(symbols), 3, 1, 8, _SYMBOL.size),
+        row(".strtab", STRTAB, 0, at_names, len(names), 0, 0, 1, 0),
+        # Says that nothing here wants to execute its stack.
+        row(".note.GNU-stack", PROGBITS, 0, at_names, 0, 0, 0, 1, 0),
+    ]
+    header = _HEADER.pack(
+        b"\x7fELF\x02\x01\x01",
+        RELOCATABLE,
+        _MACHINE.unpack_from(like)[0],
+        1,
+        0,
+        0,
+        at_sections,
+        _FLAGS.unpack_from(like)[0],
+        _HEADER.size,
+        0,
+        0,
+        _SECTION.size,
+        len(sections),
+        3,
+    )
+    tail = bytes(-size % 8) + symbols + names + bytes(-len(names) % 8) + b"".join(sections)
+    return [header, *content, tail]

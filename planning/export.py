@@ -1,0 +1,218 @@
+"""An artifact as a file: an archive of objects, a shared library, or one object, each with everything to run it.
+
+All hold the kernels, the main program, the thread pool, the C interface (whence.h) and, as a section of bytes, the
+package: program, graph, parameters, and where everything came from. Whatever the form, the file ends with a seal
+(runtime/sealed.py).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import mmap
+import os
+import shlex
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from ..lowering.external.kernel import ExternalKernel
+from ..lowering.llvm_to_native.compile import compile_text
+from ..lowering.llvm_to_native.thread_pool import pool_object, system_of
+from ..provenance.diagnostics import message
+from ..runtime.elf import MACHINES, Elf
+from ..runtime.factory import Origin
+from ..runtime.package import SECTION, packed, param_places
+from ..runtime.saved_program import saved
+from ..runtime.sealed import seal
+from ..runtime.tensors import TensorSpec, aligned
+from ..support.errors import PipelineError, expectation
+from ..support.files import replacing
+from .artifact import Artifact
+from .c_interface import HEADER, PACKAGE, interface_text
+from .elf_writer import bytes_object
+from .graph import GraphPlan
+
+FORMATS = (".tar", ".so", ".o")
+Link: TypeAlias = Callable[..., object]
+"""Called with the file to write, the paths of objects, and options; makes a shared library."""
+PACKAGE_OBJECT, POOL_OBJECT = "whence_package.o", "whence_pool.o"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is exported beside the code."""
+
+    plan: GraphPlan
+    name: str
+    """The module's, as `relay.build` got it."""
+    origins: Mapping[str, Origin]
+    """Node -> the layers behind it, and their parts of its work."""
+    parts: Mapping[str, bytes]
+    """What the package holds besides: provenance, schedules."""
+    params: bool = True
+    """Whether the parameters are in it."""
+
+
+def export(
+    artifact: Artifact,
+    contents: Contents,
+    path: Path,
+    link: Link | None = None,
+    addons: Sequence[str | Path] = (),
+    options: Sequence[str] = (),
+) -> None:
+    """Write the model to `path`, whole or not at all; its suffix says in which form.
+
+    link: what makes the shared library, instead of the system's compiler. addons: more objects that go into it.
+    options: for the compiler. Raises PipelineError for a suffix that is none of FORMATS, for kernels that others run,
+    where the compiler fails, and when the file cannot be written.
+    """
+    if path.suffix not in FORMATS:
+        raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
+    _check(artifact)
+    objects = _objects(artifact, contents)
+    with replacing(path) as stream:
+        if path.suffix == ".tar":
+            _write_archive(objects, addons, stream)
+        else:
+            with tempfile.TemporaryDirectory(prefix="whence") as folder:
+                linked = _linked(objects, Path(folder), path.suffix, link, addons, options)
+                with open(linked, "rb") as source:
+                    while block := source.read(1 << 24):
+                        stream.write(block)
+        _seal(stream)
+
+
+def _check(artifact: Artifact) -> None:
+    for index, kernel in enumerate(artifact.kernels):
+        if isinstance(kernel, ExternalKernel):
+            call = next(call for call in artifact.calls if call.kernel == index)
+            found = f"'{kernel.symbol}', which {kernel.compiler} runs"
+            raise PipelineError(message("export", "kernels of machine code", found, call.location))
+    if artifact.program.checked:
+        raise PipelineError(expectation("export", "a model without bound checkers", "one that reports to this process"))
+    machine = Elf.of(artifact.main, "main").machine if artifact.main[:4] == b"\x7fELF" else 0
+    if machine not in MACHINES:
+        expected = f"ELF objects for {' or '.join(MACHINES.values())}"
+        raise PipelineError(expectation("export", expected, f"code for {artifact.target.triple}"))
+
+
+Object: TypeAlias = tuple[str, Sequence[bytes | memoryview]]
+"""A file name, and the bytes in pieces."""
+
+
+def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
+    """The objects that a model is linked of."""
+    program, target, plan = artifact.program, artifact.target, contents.plan
+    arrays = [aligned(array) for array in artifact.params]
+    named = {id(array): name for name, array in plan.params.items()}
+    # What no kernel reads has no name in the graph.
+    names = [named.get(id(array), "") for array in artifact.params]
+    specs = [TensorSpec(name, array.shape, array.dtype) for name, array in zip(names, arrays, strict=True)]
+    kernels = artifact.kernels
+    head = {
+        "name": contents.name,
+        "triple": target.triple,
+        "cpu": target.cpu,
+        "features": target.features,
+        "vector_bits": target.vector_bits,
+        "program": saved(program),
+        "functions": {name: (kernels[k].symbol, kernels[k].workspace) for name, k in plan.functions.items()},
+    }
+    parts = {
+        "graph": plan.graph.to_json().encode(),
+        "origins": json.dumps(contents.origins).encode(),
+        **contents.parts,
+    }
+    pieces = list(packed(head, parts, specs, arrays if contents.params else ()))
+    offsets = param_places(pieces[0]) if contents.params else None
+    interface = compile_text(interface_text(program, specs, offsets, *system_of(target)), target).object
+    return [
+        *((f"{kernel.symbol}.o", [kernel.object]) for kernel in kernels),
+        ("whence_main.o", [artifact.main]),
+        (POOL_OBJECT, [pool_object(target)]),
+        ("whence_interface.o", [interface]),
+        (PACKAGE_OBJECT, bytes_object(artifact.main, SECTION, PACKAGE, pieces)),
+    ]
+
+
+def _write_archive(objects: Sequence[Object], addons: Sequence[str | Path], stream: IO[bytes]) -> None:
+    """A tar of the objects and the header, without times and owners: equal models give equal files."""
+    header = (HEADER.name, [HEADER.read_bytes()])
+    more = [(Path(path).name, [Path(path).read_bytes()]) for path in addons]
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name, pieces in (*objects, *more, header):
+            member = tarfile.TarInfo(name)
+            member.size = sum(map(len, pieces))
+            archive.addfile(member, _Pieces(pieces))
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as a file to read from."""
+
+    def __init__(self, pieces: Iterable[bytes | memoryview]):
+        self._rest = [memoryview(piece) for piece in pieces if len(piece)]
+        self._rest.reverse()
+
+    def read(self, size: int = -1) -> bytes:
+        taken: list[memoryview] = []
+        while self._rest and size:
+            piece = self._rest.pop()
+            if 0 <= size < len(piece):
+                self._rest.append(piece[size:])
+                piece = piece[:size]
+            taken.append(piece)
+            size -= len(piece)
+        return b"".join(taken)
+
+
+def _linked(
+    objects: Sequence[Object],
+    folder: Path,
+    suffix: str,
+    link: Link | None,
+    addons: Sequence[str | Path],
+    options: Sequence[str],
+) -> Path:
+    """The file that the system's compiler makes of objects."""
+    paths: list[str] = []
+    for name, pieces in objects:
+        with open(folder / name, "wb") as stream:
+            stream.writelines(pieces)
+        paths.append(str(folder / name))
+    paths += map(str, addons)
+    out = folder / f"linked{suffix}"
+    if link is not None:
+        link(str(out), paths, list(options))
+    else:
+        how = ["-shared", "-Wl,-z,noexecstack"] if suffix == ".so" else ["-r", "-nostdlib"]
+        libraries = ["-lm", "-pthread"] if suffix == ".so" else []
+        _run([*shlex.split(os.environ.get("CC", "cc")), *how, "-o", str(out), *paths, *options, *libraries], suffix)
+    if not out.is_file():
+        raise PipelineError(expectation("export", f"the linker to write {out}", "nothing"))
+    return out
+
+
+def _run(command: Sequence[str], suffix: str) -> None:
+    expected = f"a compiler that links a {suffix} file (CC names it)"
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        found = f"{command[0]}: {error.strerror}; a .tar needs none"
+        raise PipelineError(expectation("export", expected, found)) from error
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        raise PipelineError(expectation("export", expected, f"{command[0]}: {said}"))
+
+
+def _seal(stream: IO[bytes]) -> None:
+    """Append the seal of what was written."""
+    stream.flush()
+    with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+        sealed = seal(view)
+    stream.write(sealed)

@@ -1,0 +1,1 @@
+"""Debugging of graphs as they run: dumps, times, steps, watches."""

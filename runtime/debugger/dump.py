@@ -1,0 +1,103 @@
+"""The debugger's folder: the graph, every tensor of a run, and its times, in files by TVM's names."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from ..graph import Graph
+from ..params import save_param_dict
+
+GRAPH = "_tvmdbg_graph_dump.json"
+TRACE = "_tvmdbg_execution_trace.json"
+TENSORS = "output_tensors.params"
+LAYERS = "output_tensors.layers.json"
+_FOLDER = "_tvmdbg_device_CPU_0"
+
+
+def tensor_key(node: str, place: int, output: int) -> str:
+    """What a tensor is called in `output_tensors.params`."""
+    return f"{node}____topo-index:{place}____output-num:{output}"
+
+
+class DumpFolder:
+    """`<root>/_tvmdbg_device_CPU_0`, for nobody else to read.
+
+    root: made where it is not there; None: a new temporary folder. Raises FrontendError when it cannot be written.
+    """
+
+    path: Path
+
+    def __init__(self, root: str | PathLike[str] | None = None):
+        try:
+            self.root = Path(tempfile.mkdtemp(prefix="tvmdbg_") if root is None else root)
+            self._made = root is None or not self.root.exists()
+            self.path = self.root / _FOLDER
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise FrontendError(f"{root}: expected a folder to write dumps to, got: {error.strerror}") from error
+
+    def write(self, name: str, data: str | bytes | bytearray) -> Path:
+        """Write a file; raises FrontendError when that fails."""
+        path = self.path / name
+        try:
+            path.write_bytes(data.encode() if isinstance(data, str) else data)
+        except OSError as error:
+            raise FrontendError(f"{path}: expected to write a dump, got: {error.strerror}") from error
+        return path
+
+    def remove(self) -> None:
+        """Remove what was dumped; the root, too, if it was made for it."""
+        shutil.rmtree(self.root if self._made else self.path, ignore_errors=True)
+
+
+def graph_dump(graph: Graph) -> str:
+    """The graph for tools: inputs by name, functions as ops, and shape and dtype of a node's first output."""
+    data: dict[str, Any] = json.loads(graph.to_json())
+    for place, node in enumerate(data["nodes"]):
+        entry = graph.entries[graph.rows[place]] if graph.nodes[place].outputs else None
+        node["inputs"] = [graph.nodes[ref.node].name for ref in graph.nodes[place].inputs]
+        node["op"] = "param" if graph.nodes[place].is_argument else graph.nodes[place].function
+        node.setdefault("attrs", {})["T"] = f"type: {entry.dtype if entry else ''}"
+        node["shape"] = list(entry.shape) if entry else []
+    return json.dumps(data, indent=4)
+
+
+def tensors_dump(graph: Graph, tensors: Sequence[Sequence[Array]]) -> bytearray:
+    """A params file of every output of every node, arguments too."""
+    return save_param_dict(
+        {
+            tensor_key(graph.nodes[place].name, place, output): array
+            for place, outputs in enumerate(tensors)
+            for output, array in enumerate(outputs)
+        }
+    )
+
+
+def layers_dump(graph: Graph, layers: Mapping[str, Sequence[str]]) -> str:
+    """JSON: layer -> the keys of the tensors that were made with its part in them."""
+    found: dict[str, list[str]] = {}
+    for place, node in enumerate(graph.nodes):
+        for layer in layers.get(node.name, ()):
+            found.setdefault(layer, []).extend(tensor_key(node.name, place, k) for k in range(node.outputs))
+    return json.dumps(found, indent=4, ensure_ascii=False)
+
+
+def trace_dump(nodes: Sequence[tuple[str, float, Sequence[str]]]) -> str:
+    """A Chrome trace of nodes, given as name, seconds and layers, one after the other from 0 on."""
+    events: list[dict[str, object]] = []
+    start = 0.0
+    for name, seconds, layers in nodes:
+        around = {"tid": 1, "pid": 1, "name": name}
+        about = {"args": {"layers": list(layers)}} if layers else {}
+        events.append({"ts": start * 1e6, **around, "ph": "B", **about})
+        start += seconds
+        events.append({"ts": start * 1e6, **around, "ph": "E"})
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, ensure_ascii=False)

@@ -1,0 +1,310 @@
+"""`GraphModuleDebug`: a graph module that dumps, times, stops and watches, as TVM's debug executor has it."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ...support.errors import PipelineError, expectation
+from ..device import check_cpu
+from ..factory import DebugModule, Origin
+from ..graph_executor import GraphExecutor
+from ..graph_module import GraphModule, library_of
+from ..graph_reader import read_graph
+from ..library import HasLibrary
+from ..ndarray import NDArray, view
+from ..tensors import Tensor
+from ..timing import BenchmarkResult, Timing
+from .dump import GRAPH, LAYERS, TENSORS, TRACE, DumpFolder, graph_dump, layers_dump, tensors_dump, trace_dump
+from .report import Metric, Report
+from .step import Finding, Stepper, Stop
+from .table import Row, debug_table, layer_table
+
+
+class GraphModuleDebug(GraphModule):
+    """A graph module for debugging.
+
+    module: what `lib["debug_create"]("default", dev)` gives. device: a list of one device, as TVM has it.
+    graph_json_str: the graph, which has to be the module's; None for that. dump_root: where the dump folder is made; a
+    temporary folder when None. origins: the layers behind the nodes, where the module does not know them.
+    """
+
+    def __init__(
+        self,
+        module: GraphModule | GraphExecutor,
+        device: object = None,
+        graph_json_str: str | None = None,
+        dump_root: str | PathLike[str] | None = None,
+        *,
+        origins: Mapping[str, Origin] | None = None,
+    ):
+        super().__init__(module)
+        check_cpu(device, "debug executor")
+        if graph_json_str is not None and read_graph(graph_json_str) != self.module.graph:
+            raise PipelineError(expectation("debug executor", "the graph of the module", "another"))
+        known = getattr(module, "origins", None)
+        self.origins: Mapping[str, Origin] = origins if origins is not None else known() if known is not None else {}
+        self.stepper = Stepper(self.module, self.origins)
+        self.folder = DumpFolder(dump_root)
+        self.folder.write(GRAPH, graph_dump(self.module.graph))
+        self.rows: list[Row] = []
+        """Of the last `run`."""
+        self._tensors: list[list[Tensor]] | None = None
+
+    @property
+    def dump_path(self) -> str:
+        """The folder of the dumps."""
+        return str(self.folder.path)
+
+    def run(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 1,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        sort_by_time: bool = True,
+        **inputs: object,
+    ) -> None:
+        """Time every node, run once more to dump every tensor, and print the table.
+
+        The folder then holds the tensors, the layers that they belong to, and a trace.
+        """
+        self.set_input(None, None, **inputs)
+        timing = Timing(
+            number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
+        )
+        self._measure_and_dump(timing)
+        print(self.debug_table(sort_by_time=sort_by_time))
+
+    def measured(self, number: int = 10, repeat: int = 1, *, times: bool = False, layers: bool = False) -> str:
+        """As `run`, but the table is what comes back, with the columns that are asked for."""
+        self._measure_and_dump(Timing(number, repeat, 1))
+        return self.debug_table(times=times, layers=layers)
+
+    def _measure_and_dump(self, timing: Timing) -> None:
+        self.rows = self._run_kept(self._individual(timing))
+        graph = self.module.graph
+        assert self._tensors is not None
+        self.folder.write(TENSORS, tensors_dump(graph, self._tensors))
+        self.folder.write(LAYERS, layers_dump(graph, {name: origin.layers for name, origin in self.origins.items()}))
+        first = [row for row in self.rows if row.output == 1]
+        self.folder.write(TRACE, trace_dump([(row.node, row.mean, row.layers) for row in first]))
+
+    def debug_table(self, *, sort_by_time: bool = True, times: bool = False, layers: bool = False) -> str:
+        """The table of the last `run`, with start and end of nodes, or with their layers, where asked for."""
+        return debug_table(self.rows, sort_by_time=sort_by_time, times=times, layers=layers)
+
+    def by_layer(self) -> dict[str, float]:
+        """Microseconds of each layer in the last `run`, longest first; together those of all nodes.
+
+        A node's time is measured; its layers share it by the work that each is worth. "" are nodes of no known layer.
+        """
+        found: dict[str, float] = {}
+        for row in self.rows:
+            if row.output == 1:
+                for layer, share in self._shares(row.node):
+                    found[layer] = found.get(layer, 0.0) + share * row.mean * 1e6
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def layer_table(self) -> str:
+        """The time of layers in the last `run`, and what part of it is an estimate."""
+        estimated: dict[str, float] = {}
+        for row in self.rows:
+            if row.output == 1 and self.origins.get(row.node, Origin()).estimated:
+                for layer, share in self._shares(row.node):
+                    estimated[layer] = estimated.get(layer, 0.0) + share * row.mean * 1e6
+        return layer_table(self.by_layer(), estimated)
+
+    def _shares(self, node: str) -> tuple[tuple[str, float], ...]:
+        origin = self.origins.get(node, Origin())
+        return tuple(zip(origin.layers, origin.shares, strict=True)) or (("", 1.0),)
+
+    def run_individual(
+        self,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+    ) -> list[list[float]]:
+        """Seconds of every node, arguments included, which take none: a list of repeats for each."""
+        timing = Timing(
+            number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
+        )
+        return [list(one) for one in self._individual(timing)]
+
+    def _individual(self, timing: Timing) -> list[tuple[float, ...]]:
+        timing.check()
+        self.module.begin()
+        # Every node is timed on what the nodes before it made.
+        return [self._timed(place, timing).results for place in range(len(self.module.graph.nodes))]
+
+    def _timed(self, place: int, timing: Timing) -> BenchmarkResult:
+        native = self.module.native(place)
+        if native is None:
+            return BenchmarkResult((0.0,) * timing.repeat)
+        function, arguments = native
+        result = timing.measure(lambda: function(*arguments))
+        if self.module.library.check is not None:
+            self.module.library.check(self.module.graph.nodes[place].name)
+        return result
+
+    def run_individual_node(
+        self,
+        index: int,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+    ) -> BenchmarkResult:
+        """Seconds of one node, after a run up to it; 0 for an argument. Raises FrontendError for no such node."""
+        (place,) = self.stepper.places(index)
+        timing = Timing(
+            number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
+        )
+        timing.check()
+        self._run_to(place)
+        return self._timed(place, timing)
+
+    def _run_to(self, last: int) -> None:
+        """Run the nodes up to one, which is among them."""
+        self.module.begin()
+        for place in range(last + 1):
+            self.module.run_node(place)
+
+    def _run_kept(self, seconds: list[tuple[float, ...]]) -> list[Row]:
+        """Run once, and keep all tensors; the rows of the table."""
+        graph = self.module.graph
+        executor = self.module
+        executor.begin()
+        kept: list[list[Tensor]] = []
+        rows: list[Row] = []
+        for place, node in enumerate(graph.nodes):
+            start, began = _now(), time.perf_counter()
+            executor.run_node(place)
+            end = start + datetime.timedelta(seconds=time.perf_counter() - began)
+            kept.append([np.array(executor.entries[number]) for number in graph.entries_of(place)])
+            if node.is_argument:
+                continue
+            layers = self.stepper.layers(place)
+            rows += [
+                Row(
+                    node.name,
+                    node.function,
+                    seconds[place],
+                    graph.entries[number].shape,
+                    len(node.inputs),
+                    output,
+                    layers,
+                    f"{start:%H:%M:%S.%f}",
+                    f"{end:%H:%M:%S.%f}",
+                )
+                for output, number in enumerate(graph.entries_of(place), 1)
+            ]
+        self._tensors = kept
+        return rows
+
+    def debug_get_output(self, node: str | int, out: Tensor | None = None) -> NDArray:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The first output of a node of a name or number, or the value of a layer.
+
+        From the last `run`, else of a run up to there. Raises FrontendError for an unknown name, and for a layer
+        that has no tensor, as a kernel computes it together with others.
+        """
+        place = self.stepper.value_of(node)
+        if self._tensors is None:
+            self._run_to(place)
+            array = np.array(self.module.entries[self.module.graph.rows[place]])
+        else:
+            array = self._tensors[place][0]
+        return view(array) if out is None else view(out).copyfrom(array)
+
+    def first_bad(self, **inputs: object) -> Finding | None:
+        """Run up to the first node that makes NaN or Inf of numbers that are finite; None when there is none."""
+        self.set_input(None, None, **inputs)
+        self.stepper.reset()
+        return self.stepper.first_bad()
+
+    def break_at(self, name: str | int) -> None:
+        """Let `resume` stop after the node of a name or number, or after every node that serves a layer."""
+        self.stepper.break_at(name)
+
+    def inject(self, name: str | int, value: Any, output: int = 0) -> None:
+        """Put a tensor in the place of a node's output from now on; see `Stepper.inject`."""
+        self.stepper.inject(name, value, output)
+
+    def restart(self) -> None:
+        """Go back before the first node."""
+        self.stepper.reset()
+
+    def step(self) -> Stop | None:
+        """Run the next node; None when all have run."""
+        return self.stepper.step()
+
+    def resume(self) -> Stop | None:
+        """Run on to the next breakpoint, or through; outputs are then those of `get_output`."""
+        return self.stepper.resume()
+
+    def profile(self, collectors: object = None, **inputs: object) -> Report:
+        """The metrics of every call of one run, after one that warms up."""
+        if collectors:
+            raise PipelineError(expectation("profile", "no collectors", str(collectors)))
+        self.set_input(None, None, **inputs)
+        executor, graph = self.module, self.module.graph
+        executor.run()
+        calls: list[tuple[int, float]] = []
+        start = time.perf_counter()
+        for place in graph.calls:
+            before = time.perf_counter()
+            executor.run_node(place)
+            calls.append((place, time.perf_counter() - before))
+        whole = time.perf_counter() - start
+        metrics = [self._metrics(place, taken, whole) for place, taken in calls]
+        total: dict[str, Metric] = {"Duration (us)": whole * 1e6, "Percent": 100.0, "Device": "cpu0", "Count": 1}
+        configuration: dict[str, Metric] = {"Number of threads": executor.library.pool.threads, "Executor": "Graph"}
+        layers = tuple(self._shares(graph.nodes[place].name) for place, _ in calls)
+        return Report(tuple(metrics), {"CPU": total}, configuration, layers)
+
+    def _metrics(self, place: int, taken: float, whole: float) -> dict[str, Metric]:
+        graph = self.module.graph
+        node = graph.nodes[place]
+        entries = [graph.entries[graph.entry(ref)] for ref in node.inputs]
+        entries += [graph.entries[number] for number in graph.entries_of(place)]
+        shapes = ", ".join(f"{entry.dtype}[{', '.join(map(str, entry.shape))}]" for entry in entries)
+        found: dict[str, Metric] = {
+            "Name": node.function,
+            "Duration (us)": taken * 1e6,
+            "Percent": taken / whole * 100,
+            "Device": "cpu0",
+            "Count": 1,
+            "Argument Shapes": shapes,
+            "Hash": node.attrs.get("hash", ""),
+        }
+        return found | {name: value for name, value in node.attrs.items() if "layout" in name}
+
+    def exit(self) -> None:
+        """Remove the dumps."""
+        self.folder.remove()
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now()
+
+
+def create(
+    graph_json_str: str, libmod: HasLibrary, device: object = None, dump_root: str | PathLike[str] | None = None
+) -> GraphModuleDebug:
+    """A debug module of a graph in JSON and a library that has its functions; errors as `graph_executor.create`."""
+    check_cpu(device, "debug_executor.create")
+    params = getattr(libmod, "params", None)
+    module = DebugModule(GraphExecutor(read_graph(graph_json_str), library_of(libmod).library, params))
+    return GraphModuleDebug(module, device, None, dump_root, origins=getattr(libmod, "origins", None))

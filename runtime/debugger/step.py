@@ -1,0 +1,201 @@
+"""Running a graph node by node: steps, breakpoints, tensors kept on the way and tensors put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ...support.dtypes import Array
+from ...support.errors import FrontendError, expectation
+from ...support.names import shown
+from ..factory import Origin
+from ..graph_executor import GraphExecutor
+from ..tensors import Tensor
+
+Bad: TypeAlias = Literal["NaN", "Inf"]
+
+
+class Stop(NamedTuple):
+    """A node that has just run."""
+
+    place: int
+    """Its number among the nodes."""
+    node: str
+    layers: tuple[str, ...]
+    outputs: tuple[Tensor, ...]
+    """Copies."""
+
+    def __str__(self) -> str:
+        behind = f" (layers {', '.join(map(shown, self.layers))})" if self.layers else ""
+        shapes = ", ".join(f"{array.dtype.name}{list(array.shape)}" for array in self.outputs)
+        return f"node {self.place} '{shown(self.node)}'{behind} -> {shapes}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first node whose output is not finite, though what it reads is."""
+
+    stop: Stop
+    output: int
+    kind: Bad
+    count: int
+    """How many elements are not finite."""
+    index: tuple[int, ...]
+    """The first of them."""
+
+    def __str__(self) -> str:
+        place = f" at {list(self.index)}" if self.index else ""
+        return f"{self.kind} in output {self.output} of {self.stop}: {self.count} elements, the first{place}"
+
+
+class Stepper:
+    """A run of a graph that stops where it is told to.
+
+    origins: the layers behind the nodes. A name is that of a node, or else of a layer: then all nodes that serve it.
+    """
+
+    def __init__(self, executor: GraphExecutor, origins: Mapping[str, Origin]):
+        self.executor = executor
+        self.origins = origins
+        self.breaks: set[int] = set()
+        self._injected: dict[int, list[Array | None]] = {}
+        self._order = executor.graph.calls
+        self._next = 0
+
+    def reset(self) -> None:
+        """Begin again before the first node; breakpoints and injected tensors stay."""
+        self._next = 0
+
+    @property
+    def done(self) -> bool:
+        return self._next >= len(self._order)
+
+    def layers(self, place: int) -> tuple[str, ...]:
+        """The layers behind a node."""
+        return self.origins.get(self.executor.graph.nodes[place].name, Origin()).layers
+
+    def places(self, name: str | int) -> list[int]:
+        """The nodes of a name or number; raises FrontendError when there are none."""
+        nodes = self.executor.graph.nodes
+        if isinstance(name, int):
+            if not 0 <= name < len(nodes):
+                raise FrontendError(expectation("debugger", f"a node below {len(nodes)}", str(name)))
+            return [name]
+        named = [place for place, node in enumerate(nodes) if node.name == name]
+        found = named or [place for place in self._order if name in self.layers(place)]
+        if not found:
+            raise FrontendError(f"Could not find a node named {shown(name)} in this graph, nor a layer")
+        return found
+
+    def value_of(self, name: str | int) -> int:
+        """The node that gives the value of a name or number: a node, or a layer.
+
+        Raises FrontendError where there is none, as for a layer in the middle of a kernel.
+        """
+        found = self.places(name)
+        nodes = self.executor.graph.nodes
+        if isinstance(name, int) or nodes[found[0]].name == name:
+            return found[0]
+        for place in found:
+            if self.origins[nodes[place].name].result == name:
+                return place
+        last = nodes[found[-1]].name
+        beside = [layer for layer in self.layers(found[-1]) if layer != name]
+        expected = f"a tensor of layer '{shown(name)}'"
+        together = f"together with {', '.join(map(shown, beside))}" if beside else "as a step on the way"
+        got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
+        raise FrontendError(expectation("debugger", expected, got))
+
+    def break_at(self, name: str | int) -> None:
+        """Stop after the node of a name or number, or after every node that serves a layer."""
+        self.breaks.update(self.places(name))
+
+    def clear(self) -> None:
+        """Forget breakpoints and injected tensors."""
+        self.breaks.clear()
+        self._injected.clear()
+
+    def inject(self, name: str | int, value: Array, output: int = 0) -> None:
+        """Put a tensor in the place of what a node makes, in this run and later ones, until `clear`.
+
+        It has to have the shape and dtype of the node's output; raises
+        FrontendError where it has not.
+        """
+        place = self.value_of(name)
+        graph = self.executor.graph
+        if not 0 <= output < graph.nodes[place].outputs:
+            raise FrontendError(
+                expectation(
+                    f"node '{graph.nodes[place].name}'", f"an output below {graph.nodes[place].outputs}", str(output)
+                )
+            )
+        number = graph.rows[place] + output
+        array = self.executor.checked(number, graph.nodes[place].name, value)
+        self._injected.setdefault(place, [None] * graph.nodes[place].outputs)[output] = array
+        if place < (self._order[self._next] if not self.done else len(graph.nodes)):
+            np.copyto(self.executor.entries[number], array)
+
+    def step(self) -> Stop | None:
+        """Run the next node; None when all have run."""
+        if self.done:
+            return None
+        if self._next == 0:
+            self.executor.begin()
+        place = self._order[self._next]
+        self._next += 1
+        self.executor.run_node(place)
+        for number, value in zip(self.executor.graph.entries_of(place), self._injected.get(place, ()), strict=False):
+            if value is not None:
+                np.copyto(self.executor.entries[number], value)
+        outputs = tuple(np.array(array) for array in self._outputs(place))
+        return Stop(place, self.executor.graph.nodes[place].name, self.layers(place), outputs)
+
+    def _outputs(self, place: int) -> list[Tensor]:
+        return [self.executor.entries[number] for number in self.executor.graph.entries_of(place)]
+
+    def resume(self, visit: Callable[[Stop], object] | None = None) -> Stop | None:
+        """Run on up to a breakpoint; None when all nodes have run. visit: called after each node."""
+        while (stop := self.step()) is not None:
+            if visit is not None:
+                visit(stop)
+            if stop.place in self.breaks:
+                return stop
+        return None
+
+    def first_bad(self) -> Finding | None:
+        """Run on to the first node that makes NaN or Inf; arguments that hold any are told of first.
+
+        None when all numbers are finite. Integers always are.
+        """
+        graph = self.executor.graph
+        if self._next == 0:
+            for place in graph.arguments:
+                stop = Stop(place, graph.nodes[place].name, self.layers(place), tuple(self._outputs(place)))
+                if (found := not_finite(stop)) is not None:
+                    return found
+        while (stop := self.step()) is not None:
+            if (found := not_finite(stop)) is not None:
+                return found
+        return None
+
+
+def not_finite(stop: Stop) -> Finding | None:
+    """What is not finite in the outputs of a node."""
+    for output, array in enumerate(stop.outputs):
+        if not is_floating(array):
+            continue
+        bad = ~np.isfinite(array)
+        if bad.any():
+            nan = np.isnan(array)
+            where = nan if nan.any() else bad
+            first = tuple(int(axis[0]) for axis in np.nonzero(where)) if array.ndim else ()
+            return Finding(stop, output, "NaN" if nan.any() else "Inf", int(bad.sum()), first)
+    return None
+
+
+def is_floating(array: Array) -> bool:
+    """Whether an array holds floats, ml_dtypes' among them."""
+    return array.dtype.kind == "f" or "float" in array.dtype.name

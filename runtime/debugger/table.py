@@ -1,0 +1,73 @@
+"""The debugger's table: a row per output of a node, in TVM's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...support.names import shown
+
+_HEADER = ("Node Name", "Ops", "Time(us)", "Time(%)", "Shape", "Inputs", "Outputs", "Measurements(us)")
+_TIMES = ("Start Time", "End Time")
+_LAYERS = "Layers"
+
+
+@dataclass(frozen=True)
+class Row:
+    """An output of a node and what the node took."""
+
+    node: str
+    function: str
+    seconds: tuple[float, ...]
+    """Of each repeat."""
+    shape: tuple[int, ...]
+    inputs: int
+    output: int
+    """1 for the first output."""
+    layers: tuple[str, ...] = ()
+    started: str = ""
+    """`15:24:44.177475`, of the run in which tensors were kept."""
+    ended: str = ""
+
+    @property
+    def mean(self) -> float:
+        return sum(self.seconds) / len(self.seconds) if self.seconds else 0.0
+
+
+def debug_table(rows: Sequence[Row], *, sort_by_time: bool = True, times: bool = False, layers: bool = False) -> str:
+    """The table. times: with start and end of each node; layers: with the layers behind it.
+
+    Sorted, it has the longest first and a last row with the total. Every line ends in two spaces, as TVM's do.
+    """
+    total = sum(row.mean for row in rows if row.output == 1)
+    header = [*_HEADER[:4], *(_TIMES if times else ()), *_HEADER[4:], *((_LAYERS,) if layers else ())]
+    lines = [header, ["-" * len(name) for name in header]]
+    for row in sorted(rows, key=lambda row: -row.mean) if sort_by_time else rows:
+        share = row.mean / total * 100 if total else 0.0
+        measured = str([round(taken * 1e6, 3) for taken in row.seconds])
+        cells = [shown(row.node), shown(row.function), str(round(row.mean * 1e6, 3)), str(round(share, 3))]
+        cells += [row.started, row.ended] if times else []
+        cells += [str(row.shape), str(row.inputs), str(row.output), measured]
+        lines.append([*cells, *([shown(", ".join(row.layers))] if layers else [])])
+    if sort_by_time:
+        lines.append(["Total_time", "-", str(round(total * 1e6, 3)), *["-"] * (len(header) - 3)])
+    return _aligned(lines)
+
+
+def layer_table(times: Mapping[str, float], estimated: Mapping[str, float]) -> str:
+    """Microseconds of layers, and how many of them are an estimate; a last row has the sums."""
+    total = sum(times.values())
+    lines = [["Layer", "Time(us)", "Time(%)", "Estimated(us)"]]
+    lines.append(["-" * len(name) for name in lines[0]])
+    for layer, taken in times.items():
+        share = taken / total * 100 if total else 0.0
+        guess = estimated.get(layer, 0.0)
+        cells = [str(round(taken, 3)), str(round(share, 3)), str(round(guess, 3)) if guess else "-"]
+        lines.append([shown(layer) or "no known layer", *cells])
+    lines.append(["Total_time", str(round(total, 3)), "-", str(round(sum(estimated.values()), 3))])
+    return _aligned(lines)
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("".join(cell.ljust(width + 2) for cell, width in zip(line, widths, strict=True)) for line in lines)

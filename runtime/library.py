@@ -1,0 +1,56 @@
+"""Linked kernels by the names that a graph calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from ..support.errors import FrontendError, expectation
+from .threads import ThreadPool
+
+
+class GraphFunction(NamedTuple):
+    """A kernel: `void (ptr inputs..., ptr outputs..., ptr workspace, ptr pool)`."""
+
+    address: int
+    workspace: int = 0
+    """Bytes of scratch that a call needs."""
+
+
+class Library:
+    """The functions of a model, ready to be called.
+
+    pool: the threads that they run on. alive: what keeps their code where it is.
+    check: called after a call with the name of the node, where something has to be asked then; raises what went wrong.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, GraphFunction],
+        pool: ThreadPool,
+        alive: object = None,
+        check: Callable[[str], None] | None = None,
+    ):
+        self.functions = dict(functions)
+        self.pool = pool
+        self.check = check
+        self._alive = alive
+
+    @property
+    def library(self) -> Library:
+        return self
+
+    def function(self, name: str, node: str) -> GraphFunction:
+        """The function that a node calls; raises FrontendError when there is none of that name."""
+        if (found := self.functions.get(name)) is None:
+            known = ", ".join(list(self.functions)[:5]) or "none"
+            raise FrontendError(expectation(f"graph node '{node}'", f"a function of the library ({known})", repr(name)))
+        return found
+
+
+@runtime_checkable
+class HasLibrary(Protocol):
+    """What a graph can be run with."""
+
+    @property
+    def library(self) -> Library: ...

@@ -1,0 +1,244 @@
+"""Objects linked into this process, without a compiler: what our own code generator emits for x86-64.
+
+All sections lie in one mapping, so that 32 bits reach from each to each: code and stubs, then constants and a table of
+addresses, then what is written. What lies elsewhere is reached through stubs and that table. No page is ever writable
+and executable at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NoReturn
+
+from ..support.errors import FrontendError, PipelineError, expectation
+from .elf import (
+    ABSOLUTE,
+    ALLOC,
+    EXEC,
+    MACHINES,
+    NOBITS,
+    UNDEFINED,
+    UNWIND,
+    WRITE,
+    X86_64,
+    Elf,
+    Relocation,
+    Section,
+    Symbol,
+)
+from .program import Code
+
+_STUB = struct.Struct("<2siQ2x")
+"""`jmp *(rip + 0)`, and the address that it jumps to."""
+_WORD = struct.Struct("<Q")
+_NONE, _64, _PC32, _PLT32, _GOTPCREL, _32, _32S, _PC64, _GOTPCRELX, _REX_GOTPCRELX = 0, 1, 2, 4, 9, 10, 11, 24, 41, 42
+_TABLE = (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)
+_LIBRARIES = (None, "libm.so.6")
+
+
+def link(
+    objects: Sequence[Elf],
+    exports: Iterable[str],
+    imports: Mapping[str, int],
+    mapped: Mapping[str, int] | None = None,
+) -> Code:
+    """The addresses of `exports` in `objects`, linked with each other, with `imports` (name -> address) and libc.
+
+    mapped: sections by name that are in memory already, and stay there: where.
+    The code lives as long as what is returned. Raises FrontendError for damaged objects, PipelineError for those of
+    another machine and for symbols that are missing or defined twice.
+    """
+    for elf in objects:
+        if elf.machine != X86_64:
+            found = MACHINES.get(elf.machine, f"machine {elf.machine}")
+            raise PipelineError(expectation(elf.name, "objects for x86_64", f"some for {found}"))
+    linker = _Linker(objects, imports, mapped or {})
+    linker.relocate()
+    linker.protect()
+    return Code({name: linker.exported(name) for name in dict.fromkeys(exports)}, linker.alive)
+
+
+class _Linker:
+    """Objects on their way into memory."""
+
+    def __init__(self, objects: Sequence[Elf], imports: Mapping[str, int], mapped: Mapping[str, int]):
+        self.objects = objects
+        self.imports = imports
+        self.mapped = mapped
+        self.globals: dict[str, tuple[int, Symbol]] = {}
+        for number, elf in enumerate(objects):
+            for symbol in elf.symbols:
+                if symbol.local or symbol.section == UNDEFINED:
+                    continue
+                if symbol.name in self.globals:
+                    self.fail(elf, f"'{symbol.name}' to be defined once", "two definitions")
+                self.globals[symbol.name] = number, symbol
+        self.at: dict[tuple[int, int], int] = {}
+        """Number of the object and of the section -> offset in the mapping."""
+        most = sum(1 for number, index in self.loaded() for _ in objects[number].relocations(index))
+        self.stub = self.place(EXEC, 0)
+        self.constants = _paged(self.stub + most * _STUB.size)
+        self.word = self.place(0, self.constants)
+        self.writable = _paged(self.word + most * _WORD.size)
+        self.size = max(_paged(self.place(WRITE, self.writable)), mmap.PAGESIZE)
+        self.memory = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.held = (ctypes.c_char * self.size).from_buffer(self.memory)
+        self.base = ctypes.addressof(self.held)
+        self.stubs: dict[int, int] = {}
+        """Address -> the stub that jumps there."""
+        self.words: dict[int, int] = {}
+        """Address -> the word that holds it."""
+
+    @property
+    def alive(self) -> object:
+        """What keeps the code in memory."""
+        return self.memory, self.held
+
+    def loaded(self) -> list[tuple[int, int]]:
+        """The sections that are needed at run time, by numbers of object and section."""
+        return [
+            (number, index)
+            for number, elf in enumerate(self.objects)
+            for index, section in enumerate(elf.sections)
+            if self.needed(section)
+        ]
+
+    def needed(self, section: Section) -> bool:
+        """Whether a section is loaded. Nothing unwinds through kernels."""
+        unwinds = section.kind == UNWIND or section.name.startswith(".eh_frame")
+        return bool(section.flags & ALLOC) and not unwinds and section.name not in self.mapped
+
+    def place(self, kind: int, at: int) -> int:
+        """Give sections of a kind (EXEC, WRITE or 0) their places from `at` on; returns where stubs or words begin."""
+        for number, index in self.loaded():
+            section = self.objects[number].sections[index]
+            if (section.flags & EXEC or section.flags & WRITE) != kind:
+                continue
+            if section.align > mmap.PAGESIZE or section.align & (section.align - 1):
+                self.fail(self.objects[number], "sections aligned to a page at most", str(section.align))
+            at = -(-at // section.align) * section.align
+            self.at[number, index] = at
+            at += section.size
+        return -(-at // _STUB.size) * _STUB.size
+
+    def relocate(self) -> None:
+        """Copy the sections and fill in addresses."""
+        for (number, index), at in self.at.items():
+            elf = self.objects[number]
+            section = elf.sections[index]
+            if section.kind != NOBITS:
+                self.memory[at : at + section.size] = elf.content(section)
+        for number, index in self.at:
+            for relocation in self.objects[number].relocations(index):
+                self.fill(number, index, relocation)
+
+    def fill(self, number: int, index: int, relocation: Relocation) -> None:
+        """Carry out one relocation."""
+        elf, kind = self.objects[number], relocation.kind
+        if kind == _NONE:
+            return
+        symbol = elf.symbols[relocation.symbol]
+        address = self.address(number, symbol)
+        place = self.at[number, index] + relocation.offset
+        here = self.base + place
+        if kind in _TABLE:
+            address = self.base + self.table_word(address)
+        elif kind in (_PLT32, _PC32) and not self.near(address):
+            address = self.base + self.jump(address)
+        value = address + relocation.addend
+        if kind not in (_64, _32, _32S):
+            value -= here
+        width = 8 if kind in (_64, _PC64) else 4
+        if kind not in (_64, _PC32, _PLT32, _PC64, _32, _32S, *_TABLE):
+            self.fail(elf, "relocations of position-independent code for x86_64", f"type {kind} of '{symbol.name}'")
+        low, high = (0, 1 << 32) if kind == _32 else (-1 << (8 * width - 1), 1 << (8 * width - 1))
+        if width == 4 and not low <= value < high:
+            self.fail(elf, "an address that 32 bits reach", f"that of '{symbol.name}'")
+        if relocation.offset + width > elf.sections[index].size:
+            self.fail(elf, f"relocations inside '{elf.sections[index].name}'", "one that leaves it")
+        self.memory[place : place + width] = (value % (1 << 8 * width)).to_bytes(width, "little")
+
+    def address(self, number: int, symbol: Symbol) -> int:
+        """Where a symbol is, that an object speaks of."""
+        elf = self.objects[number]
+        if symbol.section == UNDEFINED:
+            if symbol.name in self.globals:
+                return self.address(*self.globals[symbol.name])
+            found = self.imports.get(symbol.name) or in_libraries(symbol.name)
+            if not found:
+                self.fail(elf, "calls of C functions of loaded libraries", f"'{symbol.name}', which none of them has")
+            return found
+        if symbol.section == ABSOLUTE:
+            return symbol.value
+        if symbol.section < len(elf.sections):
+            section = elf.sections[symbol.section]
+            if symbol.value <= section.size and (at := self.mapped.get(section.name)) is not None:
+                return at + symbol.value
+            if symbol.value <= section.size and (number, symbol.section) in self.at:
+                return self.base + self.at[number, symbol.section] + symbol.value
+        self.fail(elf, "symbols of sections that are loaded", f"'{symbol.name}', which is of none")
+
+    def near(self, address: int) -> bool:
+        """Whether an address lies in the mapping."""
+        return self.base <= address < self.base + self.size
+
+    def jump(self, address: int) -> int:
+        """The stub that jumps to an address."""
+        if address not in self.stubs:
+            self.stubs[address] = at = self.stub + len(self.stubs) * _STUB.size
+            _STUB.pack_into(self.memory, at, b"\xff\x25", 0, address)
+        return self.stubs[address]
+
+    def table_word(self, address: int) -> int:
+        """The word that holds an address."""
+        if address not in self.words:
+            self.words[address] = at = self.word + len(self.words) * _WORD.size
+            _WORD.pack_into(self.memory, at, address)
+        return self.words[address]
+
+    def exported(self, name: str) -> int:
+        """The address of a symbol that some object defines."""
+        if name not in self.globals:
+            raise PipelineError(expectation("link", f"an object that defines '{name}'", "none"))
+        return self.address(*self.globals[name])
+
+    def protect(self) -> None:
+        """Code can be executed and constants read from now on, neither written."""
+        _mprotect(self.base, self.constants, mmap.PROT_READ | mmap.PROT_EXEC)
+        _mprotect(self.base + self.constants, self.writable - self.constants, mmap.PROT_READ)
+
+    def fail(self, elf: Elf, expected: str, found: str) -> NoReturn:
+        raise FrontendError(expectation(elf.name, expected, found))
+
+
+def _paged(size: int) -> int:
+    return -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+
+
+def _mprotect(start: int, size: int, protection: int) -> None:
+    """Set what may be done with pages; raises OSError where the system does not allow it."""
+    if size and _libc().mprotect(ctypes.c_void_p(start), ctypes.c_size_t(size), protection):
+        code = ctypes.get_errno()
+        raise OSError(code, f"link: the system does not let memory be executed ({os.strerror(code)})")
+
+
+@cache
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def in_libraries(symbol: str) -> int:
+    """The address of a C function that this process or the mathematical library has; 0 where there is none."""
+    for name in _LIBRARIES:
+        try:
+            function = ctypes.CDLL(name)[symbol]
+        except (OSError, AttributeError):
+            continue
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    return 0

@@ -1,0 +1,220 @@
+"""Exported models loaded into this process: without a compiler, and parameters where they lie in the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from threading import RLock
+from typing import IO, Any, cast
+
+import numpy as np
+
+from ..support.dtypes import Array
+from ..support.errors import FrontendError, PipelineError, expectation
+from .cpus import check_machine
+from .elf import Elf
+from .executor import Runner
+from .factory import GraphExecutorFactory, Origin
+from .library import GraphFunction, Library
+from .link import link
+from .opened import Linked, kept, open_library
+from .package import SECTION, Package
+from .program import ENTRY, PARALLEL_FOR, Program
+from .saved_program import restored
+from .sealed import open_sealed
+from .tensors import Tensor, TensorSpec, address
+from .threads import WORKER_SYMBOLS, PoolCode, ThreadPool
+
+_POOL_OBJECT = "whence_pool.o"
+_INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
+
+
+class LoadedModule(GraphExecutorFactory):
+    """An exported model, ready to run: `module["default"](whence.cpu())`, or `module.run({..})` in one native call.
+
+    Its code and parameters are in memory as long as it, or something that it gave, is used.
+    """
+
+    def __init__(self, package: Package, linked: Linked, threads: int | None = None):
+        self.package = package
+        self.program: Program = restored(package.head["program"])
+        self.arrays: tuple[Array, ...] = package.params()
+        self._linked = linked
+        self._pool = ThreadPool(linked.pool, threads)
+        self._runner: Runner | None = None
+        named = zip(package.names, self.arrays, strict=False)
+        pool = self._pool
+        super().__init__(
+            bytes(package.part("graph")).decode(),
+            # Not methods: a module that held itself would not go when the last who uses it does.
+            lambda: _functions(package, linked, pool),
+            {name: array for name, array in named if name},
+            str(package.head["name"]),
+            lambda: _origins(package),
+        )
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each input."""
+        return self.program.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.program.outputs
+
+    @property
+    def runner(self) -> Runner:
+        """What runs it as a whole. Raises PipelineError for a model that was exported without its parameters."""
+        if self._runner is None:
+            self._runner = Runner(self.program, self.arrays, self._linked.code)
+        return self._runner
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Output name -> array, for input name -> array; errors as `Runner.run`. Safe from several threads at once."""
+        results = self.runner.run(inputs, self._pool)
+        return dict(zip((spec.name for spec in self.program.outputs), results, strict=True))
+
+    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
+        """The short form: inputs in order; one output as an array, several as a tuple."""
+        results = self.runner.run(arrays, self._pool)
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:
+    functions = {
+        name: GraphFunction(linked.code[symbol], workspace)
+        for name, (symbol, workspace) in package.head["functions"].items()
+    }
+    return Library(functions, pool, linked)
+
+
+def _origins(package: Package) -> dict[str, Origin]:
+    data: dict[str, Any] = json.loads(bytes(package.part("origins")))
+    return {node: Origin(tuple(layers), tuple(parts), *rest) for node, (layers, parts, *rest) in data.items()}
+
+
+def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = None) -> LoadedModule:
+    """The model that `export_library` wrote to a .tar, .so or .o file.
+
+    fmt: "tar", "so" or "o", where the suffix does not say it. threads: how many it runs on, as `whence.compile`.
+    The file is checked whole before anything of it is used, then linked in a few milliseconds; no compiler and no
+    linker is needed. Raises FrontendError when it is damaged or no such file, PipelineError when its code is for
+    another machine.
+    """
+    name = fspath(path)
+    kind = (fmt or Path(name).suffix).lstrip(".")
+    if kind not in _LOADERS:
+        raise PipelineError(expectation(f"load_module {name}", f"a file in {', '.join(_LOADERS)}", kind or "no suffix"))
+    content = open_sealed(path)
+    try:
+        package, linked = _LOADERS[kind](content, name)
+    except (KeyError, IndexError, ValueError, TypeError, tarfile.TarError, UnicodeDecodeError) as error:
+        raise FrontendError(expectation(name, f"a model as a .{kind} file", f"another kind ({error})")) from error
+    return LoadedModule(package, linked, threads)
+
+
+def read_package(path: str | PathLike[str]) -> Package:
+    """The package of an exported model, of whatever kind and machine; errors as `load_module`."""
+    content, name = open_sealed(path), fspath(path)
+    try:
+        if bytes(content[:4]) == b"\x7fELF":
+            return _package_of(Elf.of(content, name), name)[0]
+        return _package_of(Elf.of(_members(content)["whence_package.o"], name), name)[0]
+    except (KeyError, ValueError, tarfile.TarError) as error:
+        raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
+
+
+def _load_archive(content: memoryview, name: str) -> tuple[Package, Linked]:
+    members = _members(content)
+    package, _ = _package_of(Elf.of(members["whence_package.o"], name), name)
+    objects = [
+        Elf.of(data, f"{name}: {member}")
+        for member, data in members.items()
+        if member.endswith(".o") and member not in (_POOL_OBJECT, *_INTERFACE_OBJECTS)
+    ]
+    check_machine(name, package.head)
+    pool = _pool_of(members[_POOL_OBJECT])
+    code = link(objects, _symbols(package), {PARALLEL_FOR: pool.parallel_for})
+    return package, Linked(code, pool)
+
+
+def _load_object(content: memoryview, name: str) -> tuple[Package, Linked]:
+    elf = Elf.of(content, name)
+    package, at = _package_of(elf, name)
+    check_machine(name, package.head)
+    # The parameters stay where they are.
+    here = address(np.frombuffer(content, np.uint8)) + at
+    known = {symbol.name for symbol in elf.symbols}
+    pool = [symbol for symbol in (PARALLEL_FOR, *WORKER_SYMBOLS) if symbol in known]
+    code = link([elf], [*_symbols(package), *pool], {}, {SECTION: here})
+    return package, kept(code, content)
+
+
+def _load_library(content: memoryview, name: str) -> tuple[Package, Linked]:
+    elf = Elf.of(content, name)
+    package, _ = _package_of(elf, name)
+    check_machine(name, package.head)
+    return package, open_library(name, _symbols(package))
+
+
+_pools: dict[bytes, PoolCode] = {}
+_lock = RLock()
+
+
+def _pool_of(data: memoryview) -> PoolCode:
+    """The pool of an object file; models with the same one share it, for the life of the process."""
+    key = hashlib.sha256(data).digest()
+    with _lock:
+        if key not in _pools:
+            elf = Elf.of(bytes(data), _POOL_OBJECT)
+            known = {symbol.name for symbol in elf.symbols}
+            wanted = [symbol for symbol in (PARALLEL_FOR, *WORKER_SYMBOLS) if symbol in known]
+            _pools[key] = PoolCode.of(link([elf], wanted, {}))
+        return _pools[key]
+
+
+def _members(content: memoryview) -> dict[str, memoryview]:
+    """The files of an archive."""
+    with tarfile.open(fileobj=cast("IO[bytes]", _View(content)), mode="r:") as archive:
+        return {one.name: content[one.offset_data : one.offset_data + one.size] for one in archive if one.isfile()}
+
+
+class _View:
+    """A file to read bytes from, which are not copied as a whole."""
+
+    def __init__(self, data: memoryview):
+        self._data = data
+        self._at = 0
+
+    def read(self, size: int = -1) -> bytes:
+        end = len(self._data) if size < 0 else self._at + size
+        found = bytes(self._data[self._at : end])
+        self._at += len(found)
+        return found
+
+    def seek(self, at: int) -> int:
+        self._at = at
+        return at
+
+    def tell(self) -> int:
+        return self._at
+
+
+def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
+    """The package of an object or library, and where it begins in the file."""
+    section = elf.find(SECTION)
+    if section is None:
+        raise FrontendError(expectation(name, "a model that export_library wrote", "a file without one"))
+    return Package.of(elf.content(section), name), section.offset
+
+
+def _symbols(package: Package) -> Sequence[str]:
+    return [ENTRY, *dict.fromkeys(symbol for symbol, _ in package.head["program"]["kernels"])]
+
+
+_LOADERS = {"tar": _load_archive, "so": _load_library, "o": _load_object}

@@ -1,0 +1,61 @@
+"""Arrays by TVM's names: numpy's, with the few methods more that programs written for TVM call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..support.errors import FrontendError, expectation
+from .tensors import ALIGNMENT, Tensor, address, aligned_empty
+
+
+class NDArray(np.ndarray[Any, np.dtype[Any]]):
+    """An array of numpy's that also answers to `numpy()`, `copyfrom` and `copyto`."""
+
+    def numpy(self) -> Tensor:
+        """A copy as a plain array."""
+        return np.array(self, copy=True, subok=False)
+
+    asnumpy = numpy
+
+    def copyfrom(self, source: npt.ArrayLike) -> NDArray:
+        """Write the elements of another array of this shape; raises FrontendError for one of another shape."""
+        array = np.asarray(source)
+        if array.shape != self.shape:
+            found = f"{array.dtype.name}{list(array.shape)}"
+            raise FrontendError(expectation("copyfrom", f"{self.dtype.name}{list(self.shape)}", found))
+        np.copyto(self, array.astype(self.dtype, copy=False))
+        return self
+
+    def copyto(self, target: Tensor) -> Tensor:
+        """Write the elements to another array of this shape, which is what comes back."""
+        view(target).copyfrom(self)
+        return target
+
+
+def view(value: Tensor) -> NDArray:
+    """The same memory as an `NDArray`."""
+    return value.view(NDArray)
+
+
+def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = "float32", device: object = None) -> NDArray:
+    """An array of undefined contents at a 64-byte boundary."""
+    return view(aligned_empty(tuple(shape), np.dtype(dtype)))
+
+
+def array(value: npt.ArrayLike, device: object = None) -> NDArray:
+    """A copy at a 64-byte boundary; Python's floats become float32, its ints int32, as TVM has them."""
+    given = np.asarray(value)
+    dtype = given.dtype
+    if not isinstance(value, np.ndarray | np.generic):
+        dtype = {"f": np.dtype(np.float32), "i": np.dtype(np.int32)}.get(dtype.kind, dtype)
+    made = empty(given.shape, dtype)
+    np.copyto(made, given.astype(dtype, copy=False))
+    return made
+
+
+def is_aligned(value: Tensor) -> bool:
+    """Whether kernels may read and write an array where it is: contiguous, at a 64-byte boundary."""
+    return value.flags.c_contiguous and not address(value) % ALIGNMENT

@@ -1,0 +1,82 @@
+"""Programs as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..support.dtypes import numpy_of
+from .program import Call, Copy, KernelEntry, Program, Site, Slot
+from .tensors import TensorSpec
+
+_KINDS = {"io": 0, "param": 1, "arena": 2}
+_BY_NUMBER = {number: kind for kind, number in _KINDS.items()}
+
+
+def saved(program: Program) -> dict[str, object]:
+    """What `restored` makes the program of."""
+    return {
+        "calls": [
+            [
+                call.kernel,
+                [_saved_slot(slot) for slot in call.inputs],
+                [_saved_slot(slot) for slot in call.outputs],
+                _saved_slot(call.workspace) if call.workspace is not None else None,
+                saved_specs(call.results),
+                call.name,
+                call.layers,
+                call.places,
+            ]
+            for call in program.calls
+        ],
+        "copies": [[_saved_slot(copy.source), _saved_slot(copy.target), copy.nbytes] for copy in program.copies],
+        "kernels": [[kernel.symbol, kernel.sites] for kernel in program.kernels],
+        "inputs": saved_specs(program.inputs),
+        "outputs": saved_specs(program.outputs),
+        "arena_bytes": program.arena_bytes,
+    }
+
+
+def restored(data: Mapping[str, Any]) -> Program:
+    """The program that `saved` gave the data of."""
+    return Program(
+        tuple(
+            Call(
+                kernel,
+                tuple(map(_slot, inputs)),
+                tuple(map(_slot, outputs)),
+                _slot(workspace) if workspace is not None else None,
+                restored_specs(results),
+                name,
+                tuple(layers),
+                tuple(map(tuple, places)),
+            )
+            for kernel, inputs, outputs, workspace, results, name, layers, places in data["calls"]
+        ),
+        tuple(Copy(_slot(source), _slot(target), nbytes) for source, target, nbytes in data["copies"]),
+        tuple(
+            KernelEntry(symbol, tuple(Site(buffer, tuple(slots)) for buffer, slots in sites))
+            for symbol, sites in data["kernels"]
+        ),
+        restored_specs(data["inputs"]),
+        restored_specs(data["outputs"]),
+        data["arena_bytes"],
+    )
+
+
+def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
+    """Names, shapes and dtypes."""
+    return [[spec.name, spec.shape, spec.dtype.name] for spec in specs]
+
+
+def restored_specs(data: Sequence[Sequence[Any]]) -> tuple[TensorSpec, ...]:
+    """What `saved_specs` gave the data of."""
+    return tuple(TensorSpec(name, tuple(shape), numpy_of(dtype)) for name, shape, dtype in data)
+
+
+def _saved_slot(slot: Slot) -> list[int]:
+    return [_KINDS[slot.kind], slot.at]
+
+
+def _slot(data: Sequence[int]) -> Slot:
+    return Slot(_BY_NUMBER[data[0]], data[1])  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,75 @@
+"""`whence completion`: what a shell needs to complete the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any, cast
+
+from whence.cli.common import Subparsers
+from whence.cli.options import command
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def add(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    about = "Print the script by which a shell completes commands, options, and names of models."
+    examples = (
+        "bash > ~/.local/share/bash-completion/completions/whence",
+        "zsh > ~/.zfunc/_whence",
+        "fish > ~/.config/fish/completions/whence.fish",
+    )
+    parser = command(commands, "completion", "print what completes this in a shell", about, examples)
+    parser.add_argument("shell", choices=SHELLS)
+    parser.set_defaults(command=_completion)
+
+
+def _completion(args: argparse.Namespace) -> int:
+    from whence.models import shipped_models
+
+    print(script(args.shell, options(args.parser), " ".join(shipped_models())))
+    return 0
+
+
+def options(parser: argparse.ArgumentParser) -> dict[str, tuple[str, ...]]:
+    """Command -> its options."""
+    found: dict[str, tuple[str, ...]] = {}
+    for action in cast("list[Any]", parser._actions):  # pyright: ignore[reportPrivateUsage]
+        choices: Mapping[str, argparse.ArgumentParser] | None = getattr(action, "choices", None)
+        if isinstance(choices, dict):
+            for name, one in cast("dict[str, Any]", choices).items():
+                found[name] = tuple(word for inner in one._actions for word in inner.option_strings)
+    return found
+
+
+def script(shell: str, known: Mapping[str, tuple[str, ...]], models: str) -> str:
+    """The script for a shell."""
+    names = " ".join(known)
+    if shell == "fish":
+        lines = [f'complete -c whence -n __fish_use_subcommand -a "{names}"']
+        for name, words in known.items():
+            seen = f'-n "__fish_seen_subcommand_from {name}"'
+            lines.append(f'complete -c whence {seen} -a "{models}"')
+            for word in words:
+                kind = f"-l {word[2:]}" if word.startswith("--") else f"-s {word[1:]}"
+                lines.append(f"complete -c whence {seen} {kind}")
+        return "\n".join(lines)
+    cases = "\n".join(f'    {name}) words="{" ".join(words)}" ;;' for name, words in known.items())
+    begin = "#compdef whence\nautoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
+    return f"""{begin}_whence() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" words
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "{names}" -- "$current"))
+    return
+  fi
+  case "${{COMP_WORDS[1]}}" in
+{cases}
+    *) words="" ;;
+  esac
+  case "$current" in
+    -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
+    *) COMPREPLY=($(compgen -f -W "{models}" -- "$current")) ;;
+  esac
+}}
+complete -o filenames -F _whence whence"""

@@ -1,0 +1,65 @@
+"""`whence graph`: the compiled graph, for other tools and for people."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from whence.cli.common import Subparsers, add_model, compile_model
+from whence.cli.inputs import static
+from whence.cli.options import add_output, add_passes, command, pass_context
+from whence.models import model_path
+from whence.support.errors import PipelineError
+
+_FORMATS = {"json": "tvm", "dot": "dot", "svg": "svg"}
+"""Suffix -> what is meant where nobody says."""
+
+
+def add(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    about = "Write the graph of a compiled model: nodes are kernel calls, each with the layers that it serves."
+    examples = (
+        "light_resnet50 -o resnet.svg",
+        "resnet.tar -o graph.json          # TVM's graph JSON, which Netron opens",
+        "resnet.tar --format model-explorer -o explorer.json",
+    )
+    parser = command(commands, "graph", "write the compiled graph", about, examples)
+    add_model(parser)
+    add_passes(parser)
+    add_output(parser, "the file to write (default: standard output)")
+    about = "default: what the file's suffix says, else TVM's JSON"
+    parser.add_argument("--format", choices=("tvm", "dot", "svg", "model-explorer"), help=about)
+    parser.add_argument("--json", action="store_true", help="the same as --format tvm")
+    parser.add_argument("--params", action="store_true", help="draw parameters, too")
+    parser.set_defaults(command=_graph)
+
+
+def _graph(args: argparse.Namespace) -> int:
+    from whence.explorer.model_graph import graph_dot, graph_model_explorer, graph_svg
+    from whence.origins import origins
+    from whence.planning.graph import graph_plan
+    from whence.support.files import write_text
+
+    form = "tvm" if args.json else args.format
+    if form is None:
+        suffix = args.output.suffix[1:] if args.output is not None else "json"
+        if (form := _FORMATS.get(suffix)) is None:
+            raise PipelineError(f"-o {args.output}: expected a file in .json, .dot or .svg, or --format beside it")
+    with pass_context(args):
+        compiled, _ = compile_model(args)
+    artifact = static(compiled, "graph").artifact
+    plan, title = graph_plan(artifact), model_path(args.model).name
+    match form:
+        case "tvm":
+            text = plan.graph.to_json(indent=2) + "\n"
+        case "dot":
+            text = graph_dot(plan.graph, origins(artifact, plan), args.params)
+        case "svg":
+            text = graph_svg(plan.graph, origins(artifact, plan), title, args.params)
+        case _:
+            text = graph_model_explorer(plan.graph, origins(artifact, plan), title) + "\n"
+    if args.output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(args.output, text)
+    return 0

@@ -1,0 +1,118 @@
+"""Groups of options that commands share, in one style; where tvmc has an option, its name is the same."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.cli.common import Parser, Subparsers
+from whence.support.errors import PipelineError
+
+if TYPE_CHECKING:
+    from whence.support.context import Option
+
+
+def command(commands: Subparsers, name: str, help: str, about: str, examples: Sequence[str]) -> Parser:
+    """The parser of a subcommand, whose --help ends with examples."""
+    lines = "".join(f"\n  whence {name} {example}" for example in examples)
+    parser = commands.add_parser(name, help=help, description=about, prog=f"whence {name}")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"examples:{lines}"
+    return parser
+
+
+def add_passes(parser: argparse.ArgumentParser) -> None:
+    """The switches of the compilation that go beyond the model: configuration and passes."""
+    group = parser.add_argument_group("passes")
+    about = "an option of the compiler, such as tir.disable_vectorize=1; may be repeated"
+    group.add_argument("--pass-config", action="append", default=[], metavar="NAME=VALUE", help=about)
+    group.add_argument("--disabled-pass", metavar="NAMES", help="passes that do not run, separated by commas")
+    group.add_argument("--print-pass-times", action="store_true", help="print what each pass took, on stderr")
+
+
+@contextmanager
+def pass_context(args: argparse.Namespace, more: Mapping[str, Option] | None = None) -> Generator[None]:
+    """The PassContext that `add_passes`' arguments stand for. `more`: options beside those given."""
+    import sys
+
+    from whence.support.context import PassContext
+    from whence.support.instrument import PassTimingInstrument
+
+    timing = PassTimingInstrument()
+    config = _config(args.pass_config) | dict(more or {})
+    disabled = [name.strip() for name in (args.disabled_pass or "").split(",") if name.strip()]
+    _check_passes(disabled)
+    with PassContext(args.opt_level, (), disabled, config, [timing] if args.print_pass_times else []):
+        yield
+        if args.print_pass_times:
+            print(timing.render(), end="", file=sys.stderr)
+
+
+def _check_passes(names: Sequence[str]) -> None:
+    from whence.cli.errors import did_you_mean
+    from whence.passes.registry import PASSES, find_row
+
+    for name in names:
+        if find_row(name) is None:
+            near = did_you_mean(name, [row.name for row in PASSES])
+            raise PipelineError(f"--disabled-pass: expected names of passes, got {name!r}{near}")
+
+
+def _config(texts: Sequence[str]) -> dict[str, Option]:
+    """Options by name; raises PipelineError for what is no `name=value` of the right type."""
+    from whence.support.context import PassContext
+
+    types = PassContext.list_configs()
+    found: dict[str, Option] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise PipelineError(f"--pass-config: expected NAME=VALUE, got {text!r}")
+        kind = types.get(name, {}).get("type")
+        words = {"0": False, "1": True, "false": False, "true": True}
+        default = PassContext().option(name)
+        if isinstance(default, bool) and value.lower() in words:
+            found[name] = words[value.lower()]
+        elif kind == "IntImm" and not isinstance(default, bool) and value.removeprefix("-").isdecimal():
+            found[name] = int(value)
+        elif kind == "runtime.String":
+            found[name] = value
+        else:
+            expected = "true or false" if isinstance(default, bool) else "a whole number"
+            raise PipelineError(f"--pass-config {name}: expected {expected}, got {value!r}")
+    return found
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """How many threads a model runs on."""
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all usable CPUs)")
+
+
+def check_threads(args: argparse.Namespace) -> None:
+    """Raises PipelineError for a bad number of threads."""
+    if args.threads is not None and args.threads < 1:
+        raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
+
+
+def add_timing(parser: argparse.ArgumentParser, repeat: int, number: int) -> None:
+    """How often a model is run."""
+    group = parser.add_argument_group("timing")
+    about = f"how many times are taken (default {repeat})"
+    group.add_argument("--repeat", type=int, default=repeat, metavar="N", help=about)
+    about = f"runs that make one time, their mean (default {number})"
+    group.add_argument("--number", type=int, default=number, metavar="N", help=about)
+    about = "runs make one time until they took so long together"
+    group.add_argument("--min-repeat-ms", type=float, default=0.0, metavar="MS", help=about)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Whether the answer is for a program."""
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def add_output(parser: argparse.ArgumentParser, about: str) -> None:
+    """The file that is written."""
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=about)

@@ -1,0 +1,1 @@
+"""Executors by TVM's names: `contrib.graph_executor`, `contrib.debugger.debug_executor`."""

@@ -1,0 +1,1 @@
+"""The debug executor by TVM's names: `contrib.debugger.debug_executor`."""

@@ -1,0 +1,40 @@
+"""The layers behind the nodes of a graph."""
+
+from __future__ import annotations
+
+from whence.dialects.relay.core import CallOp, ConstantOp
+from whence.explorer.layers import functions, owners, snapshot
+from whence.explorer.results import results
+from whence.explorer.samples import Samples
+from whence.explorer.times import shares
+from whence.planning.artifact import Artifact
+from whence.planning.graph import GraphPlan
+from whence.provenance.span import layer_names
+from whence.runtime.factory import Origin
+
+
+def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:
+    """Node -> the layers behind it: of a call with the part of its time that each is worth, by samples or estimated."""
+    owner, made = owners(artifact), results(artifact)
+    found: dict[str, Origin] = {}
+    for name, place in plan.calls.items():
+        sampled = samples.shares(place, owner) if samples is not None else None
+        parts = sampled or shares(artifact, artifact.calls[place], owner)
+        names: dict[str, float] = {}
+        for layer, share in parts.items():
+            key = layer.name if layer is not None else ""
+            names[key] = names.get(key, 0.0) + share
+        gives = owner.get(made[place]) if place in made else None
+        result = gives.name if gives is not None else ""
+        found[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None)
+    graph = plan.graph
+    calls = [op for op in functions(snapshot(artifact, "fused"))["main"].block.ops if isinstance(op, CallOp)]
+    for node in graph.nodes:
+        if node.is_argument:
+            continue
+        place = plan.calls[node.name]
+        for ref, value in zip(node.inputs, calls[place].arguments, strict=True):
+            if isinstance(value.owner, ConstantOp):
+                layers = layer_names(value.owner.location)
+                found.setdefault(graph.nodes[ref.node].name, Origin(layers, (1 / len(layers),) * len(layers)))
+    return found

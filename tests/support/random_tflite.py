@@ -1,0 +1,117 @@
+"""Random TFLite models of one operator, against LiteRT's reference kernels.
+
+    PYTHONPATH=src:tests/support python tests/support/random_tflite.py --cases 1000 [--seed 0] [--only CONV] [--compile]
+
+Floats may differ by 1e-5 of their range; integers are equal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from random_tflite_float import FLOAT
+from random_tflite_moves import MOVES
+from random_tflite_quantized import QUANTIZED
+from tflite_builder import Array, litert, random_inputs
+
+from whence.frontends.tflite import from_tflite
+from whence.passes.relay.evaluate import evaluate_module
+from whence.provenance.audit import check_located
+from whence.support.errors import FrontendError
+
+Make = Callable[[np.random.Generator], bytes]
+CASES: dict[str, Make] = {**FLOAT, **MOVES, **{f"{name} quantized": make for name, make in QUANTIZED.items()}}
+"""Name -> what makes a random model of it."""
+DEFAULT_KERNELS = {"CEIL", "ELU", "ELU quantized", "ROUND", "SUM quantized", "LOCAL_RESPONSE_NORMALIZATION"}
+"""Held against the kernels that LiteRT runs by default: there are no others, or the reference lacks a neighbour."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case: "" when it is right, else what is wrong; `skipped` when LiteRT does not take it."""
+
+    name: str
+    seed: int
+    problem: str = ""
+    skipped: bool = False
+
+
+def difference(mine: Array, theirs: Array, tolerance: float = 1e-5) -> str:
+    """What is wrong with a result; "" when nothing is."""
+    if (mine.dtype, mine.shape) != (theirs.dtype, theirs.shape):
+        return f"{mine.dtype}{list(mine.shape)} for {theirs.dtype}{list(theirs.shape)}"
+    if mine.dtype.kind != "f":
+        wrong = np.count_nonzero(mine != theirs)
+        far = np.abs(mine.astype(np.int64) - theirs.astype(np.int64)).max(initial=0)
+        return f"{wrong} of {mine.size} differ, by up to {far}" if wrong else ""
+    a, b = mine.astype(np.float64), theirs.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return "other infinities"
+    scale = max(np.abs(b[finite]).max(initial=0), 1e-3)
+    off = np.abs(a - b)[finite].max(initial=0) / scale
+    return f"off by {off:.3g} of the range" if not off <= tolerance else ""
+
+
+def run_case(name: str, seed: int, compiled: bool = False) -> Outcome:
+    """One case, of a name of `CASES`."""
+    rng = np.random.default_rng([seed, *name.encode()])
+    data = CASES[name](rng)
+    inputs = random_inputs(data, rng)
+    try:
+        expected = litert(data, inputs, reference=name not in DEFAULT_KERNELS)
+    except (RuntimeError, ValueError) as error:
+        return Outcome(name, seed, str(error).strip().splitlines()[-1], True)
+    try:
+        found = _found(data, inputs, compiled)
+    except FrontendError as error:
+        return Outcome(name, seed, f"refused: {error}")
+    problems = [difference(mine, theirs) for mine, theirs in zip(found, expected, strict=True)]
+    return Outcome(name, seed, "; ".join(filter(None, problems)))
+
+
+def _found(data: bytes, inputs: Mapping[str, Array], compiled: bool) -> list[Array]:
+    if compiled:
+        import whence
+
+        exe = whence.compile(data, threads=1)
+        return [np.asarray(value) for value in exe.run(inputs).values()]
+    module = from_tflite(data)
+    module.verify()
+    check_located(module, "from_tflite")
+    result: Any = evaluate_module(module, list(inputs.values()))
+    return list(result)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--compile", action="store_true")
+    args = parser.parse_args()
+    names = [name for name in CASES if args.only in name]
+    failed: list[Outcome] = []
+    skipped: Counter[str] = Counter()
+    for at in range(args.cases):
+        name = names[at % len(names)]
+        outcome = run_case(name, args.seed + at // len(names), args.compile)
+        if outcome.skipped:
+            skipped[name] += 1
+            if skipped[name] == 1:
+                print(f"{name} {outcome.seed}: LiteRT: {outcome.problem}")
+        elif outcome.problem:
+            failed.append(outcome)
+            print(f"{name} {outcome.seed}: {outcome.problem}", flush=True)
+    print(f"{args.cases} cases of {len(names)} operators: {len(failed)} wrong, {skipped.total()} that LiteRT refuses")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
