@@ -94,6 +94,10 @@ def _check(artifact: Artifact) -> None:
             call = next(call for call in artifact.calls if call.kernel == index)
             found = f"'{kernel.symbol}', which {kernel.compiler} runs"
             raise PipelineError(message("export", "kernels of machine code", found, call.location))
+    if artifact.program.sizes is not None or any(kernel.sizes for kernel in artifact.kernels):
+        opened = ", ".join(map(str, artifact.inputs))
+        expected = "a model of fixed shapes (--input-shapes fixes them)"
+        raise PipelineError(expectation("export", expected, f"one that takes any sizes ({opened})"))
     if artifact.program.checked:
         raise PipelineError(expectation("export", "a model without bound checkers", "one that reports to this process"))
     machine = Elf.of(artifact.main, "main").machine if artifact.main[:4] == b"\x7fELF" else 0
