@@ -74,7 +74,7 @@ def export(
     """
     if path.suffix not in FORMATS:
         raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
-    _check(artifact)
+    check_exportable(artifact)
     objects = _objects(artifact, contents)
     with replacing(path) as stream:
         if path.suffix == ".tar":
@@ -88,7 +88,8 @@ def export(
         _seal(stream)
 
 
-def _check(artifact: Artifact) -> None:
+def check_exportable(artifact: Artifact) -> None:
+    """Raises PipelineError for an artifact that cannot leave this process, in the name of the layers behind it."""
     for index, kernel in enumerate(artifact.kernels):
         if isinstance(kernel, ExternalKernel):
             call = next(call for call in artifact.calls if call.kernel == index)

@@ -20,6 +20,9 @@ from whence.explorer.layers import owners
 from whence.explorer.samples import CallSamples, Samples, run_lines
 from whence.lowering.llvm_to_native.line_table import line_table
 from whence.lowering.llvm_to_native.sampler import can_sample
+from whence.origins import origins
+from whence.planning.graph import graph_plan
+from whence.runtime.factory import Origin
 from whence.support.errors import FrontendError
 
 
@@ -65,6 +68,19 @@ def test_time_is_shared_out_by_samples(network: Executable):
     names = {layer.name: taken for layer, taken in times.layers[0].items() if layer}
     assert names["tanh_0"] == pytest.approx(0.75 * times.calls[0])
     assert sum(sum(parts.values()) for parts in times.layers) == pytest.approx(sum(times.calls))
+
+
+def test_nodes_of_a_graph_share_their_time_by_samples(network: Executable):
+    artifact = network.artifact
+    plan = graph_plan(artifact)
+    dense, tanh = lines_of_one(network, "nn.dense_0")[0], lines_of_one(network, "tanh_0")[0]
+    first, second = plan.calls
+    estimated = origins(artifact, plan)
+    assert estimated[first].layers == ("nn.dense_0", "tanh_0")
+    assert [estimated[name].estimated for name in (first, second)] == [True, False]
+    sampled = origins(artifact, plan, made(network, {dense: 30, tanh: 90}))
+    assert sampled[first] == Origin(("nn.dense_0", "tanh_0"), (0.25, 0.75), "tanh_0", True)
+    assert sampled[second].shares == (1.0,)
 
 
 def test_few_samples_tell_nothing(network: Executable):
