@@ -30,11 +30,11 @@ _FRESH = """
 import sys, time
 start = time.perf_counter()
 from whence.runtime import load_module
-imported = time.perf_counter()
+imported, before = time.perf_counter(), time.process_time()
 module = load_module(sys.argv[1])
-loaded = time.perf_counter()
+loaded, after = time.perf_counter(), time.process_time()
 heavy = [name for name in sys.modules if name.split(".")[0] in ("xdsl", "llvmlite", "onnx")]
-print(imported - start, loaded - imported, len(heavy))
+print(imported - start, loaded - imported, after - before, len(heavy))
 """
 
 
@@ -71,9 +71,10 @@ def main() -> None:
                 for _ in range(5)
             ]
             numbers = [[float(word) for word in row.stdout.split()] for row in rows]
-            imports, loads, heavy = (median(column) for column in zip(*numbers, strict=True))
+            imports, loads, busy, heavy = (median(column) for column in zip(*numbers, strict=True))
             print(
-                f"fresh process, .{kind}: imports {1e3 * imports:.0f} ms, load {1e3 * loads:.0f} ms, "
+                f"fresh process, .{kind}: imports {1e3 * imports:.0f} ms, load {1e3 * loads:.0f} ms "
+                f"({1e3 * busy:.0f} ms of processor time), "
                 f"{heavy:.0f} modules of the compiler"
             )
     objects = [*(cast(Any, kernel).object for kernel in artifact.kernels), artifact.main]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx.parser
@@ -20,6 +21,7 @@ from whence.explorer.coverage import coverage
 from whence.explorer.layers import layers_of
 from whence.explorer.overview import overview
 from whence.explorer.why import why
+from whence.lowering.kernel.record import Kernel
 from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.restoring import read_artifact
 from whence.runtime import load_module, save_param_dict
@@ -228,3 +230,18 @@ def test_what_a_call_decides_is_not_exported(tmp_path: Path):
     net (float[N] x) => (float[N] y) { y = Relu (x) }""")
     with pytest.raises(PipelineError, match="expected a model of fixed shapes and without control flow, got one that"):
         whence.compile(choice).export_library(tmp_path / "x.tar")
+
+
+def test_what_needs_this_process_is_not_exported(model: onnx.ModelProto, lib: Lib, tmp_path: Path):
+    path = tmp_path / "x.tar"
+    with pytest.raises(PipelineError, match=r"expected kernels of machine code, got .* which onnxruntime runs \(layer"):
+        whence.compile(model, target="onnxruntime, llvm").export_library(path)
+    with whence.PassContext(config={"tir.instrument_bound_checkers": True}):
+        checked = whence.compile(model)
+    with pytest.raises(PipelineError, match="expected a model without bound checkers, got one that reports to this"):
+        checked.export_library(path)
+    first, *others = lib.artifact.kernels
+    sized = replace(lib.artifact, kernels=(replace(cast(Kernel, first), sizes=1), *others))
+    with pytest.raises(PipelineError, match=r"expected a model of fixed shapes .*, got one that takes any sizes"):
+        Executable(sized).export_library(path)
+    assert not path.exists()
