@@ -69,9 +69,21 @@ class PlantedPass(ModulePass):
 
     name = "planted"
     factor: float = 1.01
+    layer: str = "w1"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [_Scale("w1", self.factor)])
+        rewrite(op, [_Scale(self.layer, self.factor)])
+
+
+@dataclass(frozen=True)
+class MovedPass(ModulePass):
+    """Takes a factor from one weight to the next, as passes may, and is wrong about the third."""
+
+    name = "moved"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for number, factor in enumerate((2, 0.5, 1.01)):
+            PlantedPass(factor, f"w{number}").apply(ctx, op)
 
 
 def passes(at: int, factor: float = 1.01) -> list[ModulePass]:
@@ -91,6 +103,20 @@ def test_a_scaled_weight_is_named(module: ModuleOp, expected: dict[str, Array], 
     text = str(found).splitlines()
     assert "pass planted departs" in text
     assert next(line for line in text if line.startswith("layer fc1: ")).endswith("relative")
+
+
+def test_what_is_mended_before_the_outputs_is_not_blamed():
+    body = x = relay.var("x", shape=(4, 16))
+    y = X
+    for number, weight in enumerate(WEIGHTS):
+        constant = relay.set_span(relay.const(weight), f"w{number}")
+        body = relay.set_span(relay.nn.dense(body, constant), f"fc{number}")
+        y = y @ weight.T
+    linear = relay.IRModule.from_expr(relay.Function([x], body))
+    found = whence.bisect(linear, {"x": X}, {"output0": y}, passes=[MovedPass()])
+    assert (found.pass_name, found.layer) == ("moved", "fc2")
+    assert found.layer_difference is not None
+    assert found.layer_difference.relative == pytest.approx(0.01, rel=0.01)
 
 
 def test_sound_passes_do_not_depart(module: ModuleOp, expected: dict[str, Array]):

@@ -11,6 +11,7 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 import whence
+from whence import relay
 from whence.executable import Executable
 from whence.explorer.difference import difference, in_shape
 from whence.explorer.reference import layer_tensors, onnxruntime_tensors
@@ -72,6 +73,20 @@ def test_moving_a_tensor_makes_no_value(inputs: dict[str, Array]):
     found = executable.compare(inputs, onnxruntime_tensors(model, inputs), layer_tensors(model))
     assert found.first is None
     assert "Conv_1" not in [one.layer.name for one in found.differences]
+
+
+def test_a_step_on_the_way_is_no_value():
+    """Of a layer that ends in the middle of the second kernel."""
+    x = relay.var("x", shape=(3, 5))
+    two = relay.set_span(relay.exp(relay.nn.softmax(x)), "two")
+    last = relay.set_span(relay.tanh(two), "last")
+    executable = whence.compile(relay.IRModule.from_expr(relay.Function([x], last)), threads=1)
+    assert len(executable.kernels) == 2
+    given = np.random.default_rng(4).standard_normal((3, 5), np.float32)
+    soft = np.exp(given) / np.exp(given).sum(1, keepdims=True)
+    found = executable.compare({"x": given}, {"two": np.exp(soft), "last": np.tanh(np.exp(soft))})
+    assert [(one.layer.name, one.difference.right) for one in found.differences] == [("last", True)]
+    assert [layer.name for layer in found.unseen] == ["two"]
 
 
 def test_the_first_departure_is_named(model: ModelProto, executable: Executable, inputs: dict[str, Array]):

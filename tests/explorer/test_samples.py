@@ -83,6 +83,16 @@ def test_nodes_of_a_graph_share_their_time_by_samples(network: Executable):
     assert sampled[second].shares == (1.0,)
 
 
+def test_a_line_of_several_layers_is_shared_out_by_lines_of_one(network: Executable):
+    kernel = kernel_of(network.artifact, network.artifact.calls[0].kernel)
+    both = next(line for line in run_lines(kernel) if line and len(kernel.lines[line - 1]) > 1)
+    dense, tanh = lines_of_one(network, "nn.dense_0")[0], lines_of_one(network, "tanh_0")[0]
+    shares = made(network, {dense: 30, tanh: 90, both: 500}).shares(0, owners(network.artifact))
+    assert shares is not None
+    found = {layer.name: share for layer, share in shares.items() if layer}
+    assert found == {"nn.dense_0": pytest.approx(0.25), "tanh_0": pytest.approx(0.75)}
+
+
 def test_few_samples_tell_nothing(network: Executable):
     samples = made(network, {lines_of_one(network, "tanh_0")[0]: 19})
     assert samples.shares(0, owners(network.artifact)) is None
