@@ -109,6 +109,19 @@ class BindSizesPass(ModulePass):
 
     Before: any relay module. After: none of these symbols in a type or an attribute; constants that only they decided
     are left to `relay-fold-constant`. Locations: every op is the one it was.
+
+    ```mlir
+    relay.func @main(%x: tensor<?x4xf32, #relay.sizes<n>> loc("x")) -> (tensor<?x4xf32, #relay.sizes<n>>) {
+      // with sizes=n, values=8,
+      %y = relay.nn.relu %x : (tensor<?x4xf32, #relay.sizes<n>>) -> tensor<?x4xf32, #relay.sizes<n>> loc("act")
+      relay.return %y : tensor<?x4xf32, #relay.sizes<n>> loc("return")
+    } loc("main")
+    // becomes
+    relay.func @main(%x: tensor<8x4xf32> loc("x")) -> (tensor<8x4xf32>) {
+      %y = relay.nn.relu %x : (tensor<8x4xf32>) -> tensor<8x4xf32> loc("act")
+      relay.return %y : tensor<8x4xf32> loc("return")
+    } loc("main")
+    ```
     """
 
     name = "relay-bind-sizes"
