@@ -20,7 +20,7 @@ from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
 from ..runtime.library import GraphFunction, Library
 from ..runtime.program import ENTRY, PARALLEL_FOR, SIZES_ENTRY, Code
-from ..runtime.sized_executor import SizedRunner
+from ..runtime.sized_executor import runner_of
 from ..runtime.threads import ThreadPool
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
@@ -36,8 +36,7 @@ def load(artifact: Artifact) -> Runner:
     code is for another machine, or calls a C function that this process does not have.
     """
     linked = _link(artifact)
-    kind = Runner if artifact.program.sizes is None else SizedRunner
-    return kind(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
+    return runner_of(artifact.program)(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
 
 
 def load_library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool) -> Library:

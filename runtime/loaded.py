@@ -23,9 +23,10 @@ from .library import GraphFunction, Library
 from .link import link
 from .opened import Linked, kept, open_library
 from .package import SECTION, Package
-from .program import ENTRY, PARALLEL_FOR, Program
+from .program import ENTRY, PARALLEL_FOR, SIZES_ENTRY, Program
 from .saved_program import restored
 from .sealed import open_sealed
+from .sized_executor import runner_of
 from .tensors import Tensor, TensorSpec, address
 from .threads import WORKER_SYMBOLS, PoolCode, ThreadPool
 
@@ -71,7 +72,7 @@ class LoadedModule(GraphExecutorFactory):
     def runner(self) -> Runner:
         """What runs it as a whole. Raises PipelineError for a model that was exported without its parameters."""
         if self._runner is None:
-            self._runner = Runner(self.program, self.arrays, self._linked.code)
+            self._runner = runner_of(self.program)(self.program, self.arrays, self._linked.code)
         return self._runner
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
@@ -214,7 +215,8 @@ def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
 
 
 def _symbols(package: Package) -> Sequence[str]:
-    return [ENTRY, *dict.fromkeys(symbol for symbol, _ in package.head["program"]["kernels"])]
+    entries = [ENTRY, SIZES_ENTRY] if "sizes" in package.head["program"] else [ENTRY]
+    return [*entries, *dict.fromkeys(symbol for symbol, _ in package.head["program"]["kernels"])]
 
 
 _LOADERS = {"tar": _load_archive, "so": _load_library, "o": _load_object}

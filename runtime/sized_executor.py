@@ -165,6 +165,11 @@ class SizedRunner(Runner):
         return runner.profile(arrays, pool, repeat)
 
 
+def runner_of(program: Program) -> type[Runner]:
+    """What runs a program."""
+    return Runner if program.sizes is None else SizedRunner
+
+
 def _fitting(spec: SizedSpec, given: object) -> SizedSpec:
     """What an input is expected to be, with the extents of what is given where sizes are open."""
     shape = np.shape(cast(Any, given)) if isinstance(given, np.ndarray | list | tuple | int | float) else ()

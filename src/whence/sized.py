@@ -191,7 +191,10 @@ class SizedExecutable(Executable):
         """The program for some sizes."""
         module = self._source.clone()
         bind_sizes(module, dict(zip(self.symbols, key, strict=True)))
-        return Executable(self._build(module, Ledger()), self._threads)
+        # What the import did, and what layers are called, holds for this program, too.
+        known = self.artifact.ledger
+        entries = [entry for entry in known.entries if entry.pass_name == "import"]
+        return Executable(self._build(module, Ledger(entries, op_types=dict(known.op_types))), self._threads)
 
     def _asked(self, specialize: Specialize) -> list[_Key]:
         """Every combination of the sizes that are asked for; raises PipelineError unless each symbol has one."""

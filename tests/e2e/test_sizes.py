@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from whence import sized
 from whence.building import compile_kernels
 from whence.dynamic import DynamicExecutable
 from whence.input_shapes import given_shapes
+from whence.runtime import load_module
 from whence.sized import SizedExecutable
 from whence.support.errors import FrontendError, PipelineError
 
@@ -200,3 +202,13 @@ def test_sizes_met_often_are_specialised_while_threads_go_on_calling(monkeypatch
         (n,) = part.inputs[0].shape
         executable(floats(n), floats(n))
         assert executable.last is part
+
+
+def test_what_is_shipped_takes_any_sizes(tmp_path: Path):
+    compiled(ACT, input_shapes="x:[n] n<=99").export_library(tmp_path / "act.tar")
+    module = load_module(tmp_path / "act.tar")
+    assert [str(spec) for spec in module.inputs] == ["float32[n] 'x'", "float32[n] 'y'"]
+    for n in LANES[:5]:
+        agree(cast(Any, module), ACT, {"x": floats(n), "y": floats(n)})
+    with pytest.raises(FrontendError, match="expected 0 <= n <= 99, got n = 100"):
+        module.run({"x": floats(100), "y": floats(100)})
