@@ -94,24 +94,40 @@ def op_types(artifact: Artifact) -> dict[LocationAttr, str]:
 
 
 def layers_of(artifact: Artifact) -> tuple[Layer, ...]:
-    """The layers of the imported model, in the order of the source. Its tensors, `<layer>.<tensor>`, are none."""
+    """The layers of the imported model, in the order of the source. Its tensors are none."""
     return tuple(dict.fromkeys(sorted(owners(artifact).values(), key=lambda layer: (layer.file, layer.node))))
 
 
 def owners(artifact: Artifact) -> dict[LocationAttr, Layer]:
-    """Leaf of a layer or of a tensor, `<layer>.<tensor>` -> the layer; in time linear in the number of leaves."""
+    """Leaf of a layer or of a tensor -> the layer; in time linear in the number of leaves.
+
+    A tensor is called `<layer>.<tensor>`, or stands at the place of the one operator that reads it first.
+    """
     types = op_types(artifact)
     known = [Layer.of(leaf, types.get(leaf, "")) for leaf in all_leaves(artifact) if not is_lost(leaf)]
     at: dict[tuple[str, int], dict[str, Layer]] = {}
     for layer in known:
         at.setdefault((layer.file, layer.node), {}).setdefault(layer.name, layer)
-    return {layer.leaf: _owner(layer, at[layer.file, layer.node]) for layer in known}
+    named = artifact.ledger.op_types
+    alone: dict[tuple[str, int], Layer | None] = {}
+    for layer in known:
+        if layer.leaf in named:
+            place = layer.file, layer.node
+            alone[place] = None if place in alone else layer
+    return {
+        layer.leaf: _owner(layer, at[layer.file, layer.node], alone.get((layer.file, layer.node)), layer.leaf in named)
+        for layer in known
+    }
 
 
-def _owner(layer: Layer, beside: Mapping[str, Layer]) -> Layer:
-    """The layer at the same place of which the name is the first part, up to a dot; without one, the layer itself."""
+def _owner(layer: Layer, beside: Mapping[str, Layer], alone: Layer | None, operator: bool) -> Layer:
+    """The layer at the same place of which the name is the first part, up to a dot.
+
+    Without one, what is no operator's belongs to the one operator that is there `alone`; else it is the layer itself.
+    """
     dots = (dot for dot, letter in enumerate(layer.name) if letter == ".")
-    return next((beside[layer.name[:dot]] for dot in dots if layer.name[:dot] in beside), layer)
+    found = next((beside[layer.name[:dot]] for dot in dots if layer.name[:dot] in beside), None)
+    return found or (layer if operator or alone is None else alone)
 
 
 def find_layers(artifact: Artifact, name: str) -> tuple[Layer, ...]:

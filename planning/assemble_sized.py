@@ -13,7 +13,7 @@ from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
-from ..dialects.relay.size_ranges import ranges_of, symbols_in
+from ..dialects.relay.size_ranges import ranges_of, required_of, symbols_in
 from ..dialects.sizes import Size, SizeExpr, product
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
@@ -105,6 +105,8 @@ def assemble_sized(
         known.append(Call(run, layers[name], op.location))
     copies = [Copy(slots[value], target, values.number(_bytes(value), end)) for value, target in copied]
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
+    for size in required_of(main):
+        values.number(size, main.location)
     sizes = values.done([shape_of(value) for value in arguments], [spec.name for spec in inputs], arena)
     done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, 0, sizes)
     plan = Plan({}, (-1,) * len(calls), 0, 0, ALGORITHM, ())

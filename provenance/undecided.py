@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -11,7 +13,7 @@ class UndecidedSize(VerifyException):
     A pattern that asks one before it has changed anything does not match (`rewrite.py`).
     """
 
-    def __init__(self, text: str, equal: tuple[object, object] | None = None):
+    def __init__(self, text: str, equal: tuple[Any, Any] | None = None):
         super().__init__(text)
         self.equal = equal
         """The sizes of which nobody knows whether they are equal, where that is the question."""

@@ -1,4 +1,4 @@
-"""Steps that choose or repeat others, as ONNX has them.
+"""Steps that choose or repeat others, as ONNX and TFLite have them.
 
 Each is a generator: it yields the values with which a body is to run, and is sent what the body left.
 """
@@ -19,7 +19,20 @@ Control: TypeAlias = Generator[Environment, list[Value], list[Value]]
 
 def _if(step: Step, values: Environment) -> Control:
     body = step.bodies["then_branch" if _truth(values.array(step.inputs[0]), step) else "else_branch"]
-    return (yield Environment(body, {}, values))
+    # ONNX's branches take nothing but what is around them.
+    entering = {name: values[given] for name, given in zip(body.inputs, step.inputs[1:], strict=False)}
+    return (yield Environment(body, entering, values))
+
+
+def _while(step: Step, values: Environment) -> Control:
+    """TFLite's: a condition and a body, both of all that is carried."""
+    cond, body = step.bodies["cond"], step.bodies["body"]
+    carried = [values[name] for name in step.inputs]
+    while True:
+        (going,) = yield Environment(cond, dict(zip(cond.inputs, carried, strict=True)), values)
+        if not _truth(tensor(going, cond.outputs[0]), step):
+            return carried
+        carried = yield Environment(body, dict(zip(body.inputs, carried, strict=True)), values)
 
 
 def _loop(step: Step, values: Environment) -> Control:
@@ -120,5 +133,5 @@ def _truth(array: Array, step: Step) -> bool:
     return bool(array.reshape(()).item())
 
 
-CONTROL: dict[str, Callable[[Step, Environment], Control]] = {"If": _if, "Loop": _loop, "Scan": _scan}
-NEVER_COMPILED = {"Loop", "Scan"}
+CONTROL: dict[str, Callable[[Step, Environment], Control]] = {"If": _if, "Loop": _loop, "Scan": _scan, "While": _while}
+NEVER_COMPILED = {"Loop", "Scan", "While"}

@@ -79,7 +79,7 @@ class Step:
     layer: str
     """Its name, for errors."""
     kind: str = ""
-    """`If`, `Loop` or `Scan`; empty for what is compiled."""
+    """`If`, `Loop`, `Scan` or `While`; empty for what is compiled."""
     bodies: Mapping[str, Region] = field(default_factory=lambda: dict[str, "Region"]())
     attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     source: object = None

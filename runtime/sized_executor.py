@@ -31,6 +31,7 @@ KEPT = 1024
 class _Known:
     """What follows from the shapes of inputs."""
 
+    symbols: tuple[int, ...]
     values: npt.NDArray[np.int64]
     address: int
     arena_bytes: int
@@ -72,21 +73,22 @@ class SizedRunner(Runner):
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         return self.run(arrays, pool) if self._bounds is not None else self._run(arrays, handle)
 
-    def values_for(self, inputs: Sequence[Array] | Mapping[str, object]) -> dict[str, int]:
+    def symbols_for(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[int, ...]:
         """The symbols' values for inputs; raises FrontendError when these are not what the program takes."""
-        arrays = self._arrays(inputs)
-        values = self._for(arrays).values.tolist()
-        return dict(zip(self.sizes.symbols, values, strict=False))
+        _, known = self._met(inputs)
+        return (known or self._for(self._arrays(inputs))).symbols
+
+    def _met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array] | None, _Known | None]:
+        """The inputs in order where they are arrays, and what is known of their shapes."""
+        given = self._in_order(inputs)
+        if given is None or not all(isinstance(array, np.ndarray) for array in given):
+            return None, None
+        arrays = cast("Sequence[Array]", given)
+        return arrays, self._known.get(tuple([array.shape for array in arrays]))
 
     def _run(self, inputs: Sequence[Array] | Mapping[str, object], handle: int) -> list[Tensor]:
-        given = self._in_order(inputs)
-        known = addresses = None
-        if given is not None and all(isinstance(array, np.ndarray) for array in given):
-            arrays = cast("Sequence[Array]", given)
-            known = self._known.get(tuple([array.shape for array in arrays]))
-            addresses = known.arguments.ready(arrays) if known is not None else None
-        else:
-            arrays = ()
+        arrays, known = self._met(inputs)
+        addresses = known.arguments.ready(arrays) if known is not None and arrays is not None else None
         if known is None or addresses is None:
             arrays = self._arrays(inputs)
             known = self._for(arrays)
@@ -139,7 +141,7 @@ class SizedRunner(Runner):
             [(cast(SizedSpec, spec).extents(numbers), spec.dtype) for spec in specs]
             for specs in (self.program.inputs, self.program.outputs)
         ]
-        known = _Known(values, address(values), numbers[self.sizes.arena], Arguments(*kinds))
+        known = _Known(tuple(symbols), values, address(values), numbers[self.sizes.arena], Arguments(*kinds))
         with self._lock:
             self._known[key] = known
             if len(self._known) > KEPT:

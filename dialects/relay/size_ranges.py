@@ -10,12 +10,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..size_bounds import Range
 from ..size_types import SizesAttr, extents_of
-from ..sizes import Ranges, symbols_of
+from ..sizes import Ranges, Size, symbols_of
 from .core import FuncOp
 from .signature import Tensor
 
 SIZES = "sizes"
 """The attribute of a function."""
+REQUIRED = "required_sizes"
+"""The attribute of `@main` with sizes that no call may make negative."""
 
 
 def set_ranges(func: FuncOp, ranges: Ranges) -> None:
@@ -42,6 +44,12 @@ def ranges_of(func: FuncOp) -> Ranges:
             raise VerifyException(f"{SIZES}: expected [low] or [low, high] of {name}, got {entry}")
         ranges[name] = numbers[0], numbers[1] if len(numbers) == 2 else None
     return ranges
+
+
+def required_of(func: FuncOp) -> tuple[Size, ...]:
+    """What no call may make negative."""
+    found = func.attributes.get(REQUIRED)
+    return found.sizes if isinstance(found, SizesAttr) else ()
 
 
 def symbols_in(func: FuncOp) -> tuple[str, ...]:

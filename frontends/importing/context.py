@@ -14,7 +14,7 @@ from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import symbols_of
+from ...dialects.sizes import Size, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
@@ -27,6 +27,10 @@ Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
 
 
 def _tensors() -> list[Tensor]:
+    return []
+
+
+def _sizes() -> list[Size]:
     return []
 
 
@@ -43,6 +47,12 @@ class Context:
     module: ModuleOp
     read: list[Tensor] = field(default_factory=_tensors)
     """The tensors whose values were looked at."""
+    required: list[Size] = field(default_factory=_sizes)
+    """What no call may make negative."""
+
+    def require(self, size: Size) -> None:
+        """Have every call checked: its sizes must not make this one negative."""
+        self.required.append(size)
 
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""

@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
-from ...dialects.relay.size_ranges import main_of, set_ranges
+from ...dialects.relay.size_ranges import REQUIRED, main_of, set_ranges
+from ...dialects.size_types import sizes_attr
 from ...dialects.sizes import Ranges, Size, UndecidedSize, common_range, known_ranges, range_for
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
@@ -204,6 +205,8 @@ class Importer(ABC):
         self.bound: list[str] = []
         """Names of values that steps made."""
         self.converted: list[Step] = []
+        self.required: list[Size] = []
+        """What sizes must not make negative."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
@@ -385,6 +388,7 @@ class Importer(ABC):
         except (ValueError, IndexError, ArithmeticError, struct.error) as error:
             raise FrontendError(message(node.op_type, "inputs that can be evaluated", str(error), node.leaf)) from error
         self.converted.append(step)
+        self.required += context.required
         # A node may name fewer outputs than there are, or more than exist at inference.
         found = results if isinstance(results, tuple) else (results,)
         for name, result in zip(step.outputs, found, strict=False):
@@ -441,6 +445,8 @@ class Importer(ABC):
         """The module that returns values."""
         with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
+        if self.required:
+            self.main.attributes[REQUIRED] = sizes_attr(self.required)
         self.main.update_type()
         if self.spans:
             self.account()

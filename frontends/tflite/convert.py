@@ -7,14 +7,19 @@ from xdsl.ir import SSAValue
 from ..importing.converter import Converter
 from . import (
     activations,
+    detection,
     elementwise,
+    hybrid,
     indexing,
     products,
     quantized_elementwise,
+    quantized_images,
     quantized_lookup,
     quantized_products,
     quantized_windows,
+    recurrent,
     reductions,
+    scatters,
     shaping,
     windows,
 )
@@ -23,10 +28,13 @@ from .program import RENAMING, Node
 
 CONVERTERS: dict[str, Converter[Context]] = {
     **activations.TABLE,
+    **detection.TABLE,
     **elementwise.TABLE,
     **indexing.TABLE,
     **products.TABLE,
+    **recurrent.TABLE,
     **reductions.TABLE,
+    **scatters.TABLE,
     **shaping.TABLE,
     **windows.TABLE,
     "DEQUANTIZE": Converter(quantized_elementwise.dequantize),
@@ -37,11 +45,15 @@ CONVERTERS: dict[str, Converter[Context]] = {
 
 QUANTIZED: dict[str, Converter[Context]] = {
     **quantized_elementwise.TABLE,
+    **quantized_images.TABLE,
     **quantized_lookup.TABLE,
     **quantized_products.TABLE,
     **quantized_windows.TABLE,
 }
 """The same where the data are quantised."""
+
+HYBRID: dict[str, Converter[Context]] = {**hybrid.TABLE}
+"""The same where data of floats meet weights, input 1, of 8 bits."""
 
 _DATA = {"TRANSPOSE_CONV": 2, "SPLIT": 1, "CONV_3D_TRANSPOSE": 2, "EMBEDDING_LOOKUP": 1}
 """Operators whose data are not input 0."""
@@ -69,7 +81,14 @@ def converter_of(node: Node) -> Converter[Context] | None:
         return QUANTIZED.get(node.op_type) or (
             CONVERTERS.get(node.op_type) if node.op_type in AS_THEY_ARE else Converter(_unknown)
         )
+    if node.op_type in HYBRID and len(node.inputs) > 1:
+        data, weight = node.inputs[:2]
+        if data is not None and weight is not None and (data.type, weight.type) in _MIXED:
+            return HYBRID[node.op_type]
     return CONVERTERS.get(node.op_type)
+
+
+_MIXED = (("FLOAT32", "INT8"), ("FLOAT32", "INT4"))
 
 
 def _unknown(ctx: Context) -> SSAValue:

@@ -76,9 +76,14 @@ def size_of(ctx: Context) -> tuple[int, ...]:
 
 
 def resize_bilinear(ctx: Context) -> SSAValue:
+    return interpolated(ctx, ctx.value(0))
+
+
+def interpolated(ctx: Context, image: SSAValue) -> SSAValue:
+    """An image of floats in the size that is wanted."""
     return ctx.emit(
         Resize2DOp,
-        ctx.value(0),
+        image,
         size=size_of(ctx),
         layout="NHWC",
         method="linear",

@@ -6,6 +6,7 @@ A layer is called what its outputs are, joined by ", "; one of a subgraph that a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
 
@@ -24,6 +25,8 @@ CONTROL = {"IF": "If", "WHILE": "While"}
 CALL = "CALL"
 _MOST = 1_000_000
 """Steps of a program: calls of calls may be many more than operators."""
+_DEEPEST = 200
+"""Subgraphs around a subgraph: each is part of the names inside."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,9 +45,9 @@ class Constants(Mapping[str, Array]):
     State that an operator keeps from call to call begins as zeros.
     """
 
-    def __init__(self, model: ModelFile, infos: Mapping[str, TensorInfo]):
+    def __init__(self, model: ModelFile):
         self.model = model
-        self.infos = infos
+        self.infos: dict[str, TensorInfo] = {}
         self.decoded: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -115,6 +118,8 @@ class Builder:
     def _region(self, instance: Instance, running: frozenset[int]) -> Region:
         """The region of an instance, whose steps come later. `running` are the subgraphs around it."""
         graph, names = instance.graph, instance.names
+        if len(running) > _DEEPEST:
+            raise self.model.fail(f"subgraphs inside at most {_DEEPEST} others", f"subgraph {graph.index} inside more")
         if graph.index in running:
             raise self.model.fail("subgraphs that do not run themselves", f"subgraph {graph.index} '{graph.name}'")
         inputs = tuple(names[at] for at in graph.inputs)
@@ -125,7 +130,7 @@ class Builder:
 
     def _fill(self, region: Region, instance: Instance, running: frozenset[int]) -> None:
         """The steps of a region, those of subgraphs that it calls in their place."""
-        constants = Constants(self.model, {})
+        constants = Constants(self.model)
         region.constants = constants
         known = set(region.inputs)
         inside = set(running)
@@ -143,7 +148,7 @@ class Builder:
                     known.update(name for step in renamed for name in step.outputs)
                 continue
             node = self._node(current, operator)
-            step = self._step(node, current, frozenset(inside))
+            step = self._step(node, current, inside)
             missing = [name for name in step.inputs if name and name not in known]
             if missing:
                 got = f"'{missing[0]}', which no operator before makes"
@@ -155,6 +160,8 @@ class Builder:
                 graph = self._called(node, "Subgraph")
                 if graph.index in inside:
                     raise self.model.fail("subgraphs that do not run themselves", f"subgraph {graph.index}")
+                if len(inside) > _DEEPEST:
+                    raise self.model.fail(f"subgraphs inside at most {_DEEPEST} others", f"subgraph {graph.index}")
                 inside.add(graph.index)
                 called = Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index)
                 region.steps += self._passed(node, step.inputs, [called.names[at] for at in graph.inputs])
@@ -172,14 +179,12 @@ class Builder:
         """Add the tensors of an instance that need no operator."""
         graph = instance.graph
         made = {at for operator in graph.operators for at in operator.outputs} | set(graph.inputs)
-        infos = dict(constants.infos)
         for name, info in zip(instance.names, graph.tensors, strict=True):
             if info.index in made:
                 continue
             if info.is_variable or not prod(info.shape) or self.model.raw(info.buffer) is not None:
-                infos[name] = info
+                constants.infos[name] = info
                 known.add(name)
-        constants.infos = infos
 
     def _passed(self, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> list[Step]:
         """Values under other names."""
@@ -207,7 +212,7 @@ class Builder:
             intermediates=[tensors[at] if at >= 0 else None for at in operator.intermediates],
         )
 
-    def _step(self, node: Node, instance: Instance, running: frozenset[int]) -> Step:
+    def _step(self, node: Node, instance: Instance, running: AbstractSet[int]) -> Step:
         operator = node.operator
         kind = CONTROL.get(operator.op, "")
         bodies: dict[str, Region] = {}
@@ -217,7 +222,7 @@ class Builder:
             for role, option in zip(roles, options, strict=True):
                 graph = self._called(node, f"{option}SubgraphIndex")
                 inner = Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index)
-                bodies[role] = self._region(inner, running)
+                bodies[role] = self._region(inner, frozenset(running))
                 self._agree(node, bodies[role], role)
         inputs = tuple(instance.names[at] if at >= 0 else "" for at in operator.inputs)
         outputs = tuple(instance.names[at] for at in operator.outputs)

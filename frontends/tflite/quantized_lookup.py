@@ -104,6 +104,14 @@ def leaky_relu(ctx: Context) -> SSAValue:
     return looked_up(ctx, found + ctx.out_quantization().zero_point[0])
 
 
+def absolute(ctx: Context) -> SSAValue:
+    """Rescaled where the scales differ."""
+    steps = np.abs(numbers_of(ctx) - ctx.quantization(0).zero_point[0])
+    if scale_of(ctx, 0) != out_scale(ctx):
+        steps = scaled(steps, scale_of(ctx, 0) / out_scale(ctx))
+    return looked_up(ctx, steps + ctx.out_quantization().zero_point[0])
+
+
 def relu(low: float | None, high: float | None) -> Converter[Context]:
     """Rescaled, and cut off at what stands for the bounds."""
 
@@ -156,6 +164,7 @@ def hard_swish(ctx: Context) -> SSAValue:
 
 
 TABLE = {
+    "ABS": Converter(absolute),
     "ELU": _table(lambda x: np.where(x < 0, np.expm1(x), x)),
     "EXP": _table(np.exp),
     "GELU": Converter(gelu),

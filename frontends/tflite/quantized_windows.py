@@ -14,7 +14,7 @@ from ...dialects.relay.qnn import FixedPointMultiplyPerAxisOp
 from ...dialects.relay.transform import TakeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
-from ..importing.tensor import shape_of
+from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, term, where
 from .context import Context
 from .fixed_point import activation_range, centred, factor, out_scale, saturated, scale_of
@@ -25,6 +25,8 @@ from .windows import image_of, pool, pooling_window
 def _activated(ctx: Context, value: SSAValue) -> SSAValue:
     dtype = ctx.out().type.lower()
     low, high = activation_range(ctx, ctx.out_quantization(), dtype)
+    if (low, high) == limits(dtype) and dtype_of(value).name == dtype:
+        return value
     return ctx.emit(ew.ClipOp, value, a_min=float(low), a_max=float(high))
 
 

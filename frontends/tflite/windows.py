@@ -151,8 +151,9 @@ def depthwise_conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SS
 
 
 def _as_wide(ctx: Context, kernel: SSAValue, data: SSAValue) -> SSAValue:
-    """A kernel of bytes as the sums of int64 take it."""
-    return ctx.emit(CastOp, kernel, dtype="int64") if dtype_of(data) == np.int64 else kernel
+    """A kernel of bytes as sums of wider integers take it."""
+    dtype = dtype_of(data)
+    return ctx.emit(CastOp, kernel, dtype=dtype.name) if dtype.name in ("int32", "int64") else kernel
 
 
 def conv_2d(ctx: Context) -> SSAValue:

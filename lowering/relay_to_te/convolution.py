@@ -55,7 +55,7 @@ def _taken(windows: Sequence[_Window], place: Sequence[Expr], k: Sequence[Expr])
     return [at * w.stride + tap * w.dilation for w, at, tap in zip(windows, place, k, strict=True)]
 
 
-def _padded(data: Tensor, extents: Sequence[int], before: Sequence[int]) -> Tensor:
+def _padded(data: Tensor, extents: Sequence[Size], before: Sequence[int]) -> Tensor:
     """NC..[x]c data in a buffer of image `extents`, zeros around it; the data itself when nothing is added."""
     batch, chunks, *image, lanes = shape(data)
     if same_shape(extents, image) and not any(before):

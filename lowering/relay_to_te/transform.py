@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ... import te
 from ...dialects.affine import below
@@ -35,7 +36,7 @@ def unflatten(position: Expr | int, extents: Sequence[int]) -> list[Expr | int]:
     stride = product(extents)
     for axis, extent in enumerate(extents):
         stride //= extent if isinstance(extent, SizeExpr) else max(1, extent)
-        index = position if same(stride, 1) or same(stride, 0) else position // stride
+        index = position if same(stride, 1) or same(stride, 0) else cast("Expr | int", position // stride)
         point.append(index % extent if axis else index)
     return point
 

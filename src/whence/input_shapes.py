@@ -9,7 +9,7 @@ from operator import index
 
 from whence.dialects.size_bounds import Range
 from whence.dialects.size_text import parse_size
-from whence.dialects.sizes import Ranges, Size, symbol
+from whence.dialects.sizes import Ranges, Size, proves, symbol
 from whence.support.errors import PipelineError
 
 InputShapes = Mapping[str, Sequence[int | str]] | str
@@ -21,7 +21,7 @@ also stand beside the shapes, `ids:[batch,seq] seq<=512`.
 
 _ONE = re.compile(r"\s*([^\s\[\]]+)\s*:\s*\[([^\[\]]*)\]")
 _BOUND = re.compile(r"\s*(?:(\d+)\s*<=\s*)?([^\W\d]\w*)\s*(?:(<=|>=)\s*(\d+))?")
-_EXAMPLE = '"data:[1,3,224,224] ids:[batch,seq<=512]"'
+_EXAMPLE = '"data:[1,3,224,224] mask:[1,16]"'
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,15 @@ class GivenShapes:
     @property
     def numbers(self) -> dict[str, tuple[int, ...]] | None:
         """The shapes, when no symbol is in them."""
-        found: dict[str, tuple[int, ...]] = {}
-        for name, shape in self.shapes.items():
-            extents = tuple(size for size in shape if isinstance(size, int))
-            if len(extents) != len(shape):
-                return None
-            found[name] = extents
-        return found
+        found = {name: numbers_in(shape) for name, shape in self.shapes.items()}
+        known = {name: shape for name, shape in found.items() if shape is not None}
+        return known if len(known) == len(found) else None
+
+
+def numbers_in(shape: Sequence[Size]) -> tuple[int, ...] | None:
+    """A shape of numbers; None where symbols are in it."""
+    numbers = tuple(size for size in shape if isinstance(size, int))
+    return numbers if len(numbers) == len(shape) else None
 
 
 def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
@@ -104,7 +106,10 @@ class _Given:
     def extent(self, text: str, around: str) -> Size:
         try:
             if "<=" not in text and ">=" not in text:
-                return parse_size(text)
+                size = parse_size(text)
+                if not proves(size, "<", 0):
+                    return size
+                raise ValueError(f"got {size} elements")
             if (found := _BOUND.fullmatch(text.strip())) is not None:
                 self.bound(found)
                 return symbol(found[2])

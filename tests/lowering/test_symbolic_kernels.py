@@ -1,5 +1,8 @@
 """Kernels of relay operators over open sizes: one code, against numpy at sizes 0, 1, about a vector's lanes, odd."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import itertools

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import onnx.parser
 import pytest
 from numpy.typing import NDArray
 
@@ -19,6 +21,7 @@ from whence.explorer.coverage import coverage
 from whence.explorer.layers import layers_of
 from whence.explorer.overview import overview
 from whence.explorer.why import why
+from whence.lowering.kernel.record import Kernel
 from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.restoring import read_artifact
 from whence.runtime import load_module, save_param_dict
@@ -195,3 +198,50 @@ def test_code_for_other_machines_is_exported_and_not_loaded(target: str, complai
     with pytest.raises(PipelineError, match=complaint):
         load_module(path)
     assert len(read_artifact(path).calls) == 1
+
+
+def test_the_snippet_of_the_explorers_proposal(model: onnx.ModelProto, tmp_path: Path):
+    """As it is printed there, but for the frontend."""
+    tvm = whence
+    mod, params = relay.frontend.from_onnx(model, {"x": (1, 3, 32, 32)})
+
+    # invoke build process
+    with tvm.transform.PassContext(opt_level=3):
+        lib = relay.build(mod, "llvm", params=params)
+
+    # (new API) get schedule from a node in the graph
+    conv = next(k for k, node in enumerate(lib.graph.nodes) if "conv2d" in node.name)
+    sch = lib.build_module.get_node_schedule(conv)
+    # (new API) get schedule record (snapshots of schedule)
+    schs = sch.schedule_record
+
+    # the second to last schedule
+    tedd.viz_schedule_tree(schs[-2].normalize(), dot_file_path=str(tmp_path / "ori.dot"))
+    # the last schedule with all the optimization strategies
+    tedd.viz_schedule_tree(schs[-1].normalize(), dot_file_path=str(tmp_path / "cmp.dot"))
+    ori, cmp = ((tmp_path / name).read_text() for name in ("ori.dot", "cmp.dot"))
+    assert ori.startswith("digraph")
+    assert cmp.startswith("digraph")
+
+
+def test_what_a_call_decides_is_not_exported(tmp_path: Path):
+    choice = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["": 13]>
+    net (float[N] x) => (float[N] y) { y = Relu (x) }""")
+    with pytest.raises(PipelineError, match="expected a model of fixed shapes and without control flow, got one that"):
+        whence.compile(choice).export_library(tmp_path / "x.tar")
+
+
+def test_what_needs_this_process_is_not_exported(model: onnx.ModelProto, lib: Lib, tmp_path: Path):
+    path = tmp_path / "x.tar"
+    with pytest.raises(PipelineError, match=r"expected kernels of machine code, got .* which onnxruntime runs \(layer"):
+        whence.compile(model, target="onnxruntime, llvm").export_library(path)
+    with whence.PassContext(config={"tir.instrument_bound_checkers": True}):
+        checked = whence.compile(model)
+    with pytest.raises(PipelineError, match="expected a model without bound checkers, got one that reports to this"):
+        checked.export_library(path)
+    first, *others = lib.artifact.kernels
+    sized = replace(lib.artifact, kernels=(replace(cast(Kernel, first), sizes=1), *others))
+    with pytest.raises(PipelineError, match=r"expected a model of fixed shapes .*, got one that takes any sizes"):
+        Executable(sized).export_library(path)
+    assert not path.exists()

@@ -341,7 +341,52 @@ def moved(op: str) -> Make:
     return make
 
 
+def hybrid(op: str) -> Make:
+    """Floats with weights of 8 bits."""
+
+    def make(rng: Rng) -> bytes:
+        one = One(rng)
+        channels, kernel = bool(rng.integers(2)), sizes(rng, 2, 3)
+        depth, outputs = int(rng.integers(1, 9)), int(rng.integers(2, 9))
+        shape = image(rng, depth) if op != "FULLY_CONNECTED" else [int(rng.integers(1, 4)), depth]
+        one.inputs.append(one.net.input("x0", shape))
+        if op == "FULLY_CONNECTED":
+            weights(one, (outputs, depth), 0, "float32", "int8", False)
+            one.const(rng.standard_normal(outputs).astype(np.float32))
+            asymmetric = bool(rng.integers(2))
+            return one.end(op, "float32", None, "FullyConnectedOptions", 9, asymmetricQuantizeInputs=asymmetric)
+        fields: dict[str, Any] = {"strideH": 1, "strideW": 1, "padding": 0, "fusedActivationFunction": pick(rng, 0, 1)}
+        if op == "CONV_2D":
+            weights(one, (outputs, *kernel, depth), 0, "float32", "int8", channels)
+            one.const(rng.standard_normal(outputs).astype(np.float32))
+            return one.end(op, "float32", None, "Conv2DOptions", 5, **fields)
+        weights(one, (1, *kernel, depth), 3, "float32", "int8", True)
+        one.const(rng.standard_normal(depth).astype(np.float32))
+        return one.end(op, "float32", None, "DepthwiseConv2DOptions", 6, depthMultiplier=1, **fields)
+
+    return make
+
+
+def resize(rng: Rng) -> bytes:
+    dtype = pick(rng, "int8", "uint8")
+    one = One(rng)
+    q = one.input(image(rng, 2), dtype)
+    one.const(np.array(sizes(rng, 2, 12), np.int32))
+    fields = pick(rng, {}, {"alignCorners": True}, {"halfPixelCenters": True})
+    return one.end("RESIZE_BILINEAR", dtype, q, "ResizeBilinearOptions", 3, **fields)
+
+
+def log_softmax(rng: Rng) -> bytes:
+    dtype = pick(rng, "int8", "uint8")
+    one = One(rng)
+    one.input(sizes(rng, 2, 12), dtype)
+    q = Quant(16 / 256, 127 if dtype == "int8" else 255)
+    return one.end("LOG_SOFTMAX", dtype, q, "LogSoftmaxOptions", 2)
+
+
+HYBRID: dict[str, Make] = {name: hybrid(name) for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")}
 QUANTIZED: dict[str, Make] = {
+    "ABS": unary("ABS", "AbsOptions", dtypes=("int8",)),
     "ADD": arithmetic("ADD", "AddOptions"),
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
     "BATCH_MATMUL": batch_matmul,
@@ -360,6 +405,7 @@ QUANTIZED: dict[str, Make] = {
     "LEAKY_RELU": unary("LEAKY_RELU", "LeakyReluOptions", alpha=0.2),
     "LESS": compared("LESS", "LessOptions"),
     "LESS_EQUAL": compared("LESS_EQUAL", "LessEqualOptions"),
+    "LOG_SOFTMAX": log_softmax,
     "LOGISTIC": unary("LOGISTIC", q=Quant(1 / 256, -128)),
     "MAXIMUM": alike("MAXIMUM", "MaximumMinimumOptions"),
     "MAX_POOL_2D": pool("MAX_POOL_2D"),
@@ -376,6 +422,7 @@ QUANTIZED: dict[str, Make] = {
     "RELU6": unary("RELU6"),
     "RELU_N1_TO_1": unary("RELU_N1_TO_1", version=1),
     "RESHAPE": moved("RESHAPE"),
+    "RESIZE_BILINEAR": resize,
     "SOFTMAX": softmax,
     "SQUARED_DIFFERENCE": arithmetic("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", ("int8",)),
     "SUB": arithmetic("SUB", "SubOptions"),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f32
-from xdsl.ir import SSAValue
 
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.size_text import parse_size
@@ -29,7 +28,7 @@ def relay_function(shapes: Sequence[Sequence[Size]], make: Make, elements: Seque
     types = [tensor_of(elements[i] if i < len(elements) else f32, shape) for i, shape in enumerate(shapes)]
     func = FuncOp("main", types, [], primitive=True)
     made = make(*func.block.args)
-    ops = list(made) if isinstance(made, Sequence) else [made]
+    ops = cast("list[Any]", made) if isinstance(made, list) else [made]
     for place, op in enumerate(ops):
         op.location = layer_location(f"layer{place}", "model.onnx", place)
         func.block.add_op(op)
@@ -61,7 +60,3 @@ def inputs_of(shapes: Sequence[Sequence[Size]], sizes: dict[str, int]) -> list[A
     """Random arrays of the shapes that sizes give."""
     rng = np.random.default_rng(sum(sizes.values()))
     return [rng.standard_normal([evaluate(e, sizes) for e in shape]).astype("float32") for shape in shapes]
-
-
-def results(*values: SSAValue) -> list[SSAValue]:
-    return list(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects.affine import below
-from ....dialects.sizes import product, same
+from ....dialects.sizes import Size, product, same
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points, shape_of
@@ -69,8 +69,7 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
             return None
         width = lanes
     row = stage.fuse(*axes) if len(axes) > 1 else axes[0]
-    whole = isinstance(extent, int) and extent % width == 0
-    vectors = largest_divisor(extent // width, _ACCUMULATORS) if whole else 1 if isinstance(extent, int) else _OPEN
+    vectors = _accumulators(extent, width)
     _, lane = stage.split(row, width * vectors)
     part = work.schedule.rfactor(stage, lane, -1)
     if not same(extent % width, 0):
@@ -87,6 +86,13 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
     part.vectorize(last)
     work.done.add(part)
     return part
+
+
+def _accumulators(extent: Size, width: int) -> int:
+    """The vectors of `width` lanes that are summed beside each other in a row."""
+    if not isinstance(extent, int):
+        return _OPEN
+    return 1 if extent % width else largest_divisor(extent // width, _ACCUMULATORS)
 
 
 def _along(work: Scheduling, stage: Stage) -> None:

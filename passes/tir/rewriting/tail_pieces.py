@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import FAR, Linear, linear
@@ -76,7 +76,7 @@ def _tile(loop: ForOp, ranges: Ranges) -> _Tile | None:
     return None if last is None else _Tile(height, last + 1, frozenset(loops))
 
 
-def _guards(loop: ForOp, ranges: Ranges) -> Iterator[tuple[Linear, int, tuple[object, ...]]]:
+def _guards(loop: ForOp, ranges: Ranges) -> Iterator[tuple[Linear, int, tuple[SSAValue, ...]]]:
     """The guard expressions that use the variable of a loop."""
     for op in loop.walk():
         if isinstance(op, IfOp | LoadOp) and loop.var in op.operands:

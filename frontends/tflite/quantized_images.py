@@ -1,0 +1,80 @@
+"""Resized images of integers, and logarithms of softmax."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import reduce
+from ...dialects.relay.division import TruncDivideOp
+from ...dialects.relay.numerics import AnyArray
+from ...dialects.relay.transform import TakeOp
+from ...support.dtypes import limits
+from ..importing.converter import Converter
+from ..importing.terms import Term, log, term, where
+from .context import Context
+from .fixed_point import out_scale, scale_of
+from .indexing import interpolated, size_of
+
+_ONE = 1 << 10
+"""Coordinates are counted in steps of this part of a pixel."""
+
+
+def _neighbours(ctx: Context, extent: int, size: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """For each place of the result the pixel before, the one after, and how far it is from the first."""
+    step = (_ONE * extent + size // 2) // size
+    if ctx.option("AlignCorners", False) and size > 1:
+        step = (_ONE * (extent - 1) + (size - 1) // 2) // (size - 1)
+    places = np.arange(size) * step
+    if ctx.option("HalfPixelCenters", False):
+        places = places + step // 2 - _ONE // 2
+    # C++ divides towards zero.
+    before = np.maximum(np.trunc(places / _ONE).astype(np.int64), 0)
+    after = np.minimum(np.trunc((places + _ONE - 1) / _ONE).astype(np.int64), extent - 1)
+    return before, after, places - _ONE * before
+
+
+def resize_bilinear(ctx: Context) -> SSAValue:
+    """In integers: weights of 10 bits along each axis, the sum rounded with halves away from 0. uint8 as floats."""
+    if ctx.info(0).type == "UINT8":
+        real = Term(ctx, interpolated(ctx, term(ctx, 0).to("float32").value))
+        return (real + 0.5).apply(ew.FloorOp).to("uint8").value
+    size, (_, *image, _) = size_of(ctx), ctx.shape(0)
+    dtype = "int64" if ctx.info(0).type == "INT16" else "int32"
+    found = [term(ctx, 0).to(dtype)]
+    for axis, (extent, wanted) in enumerate(zip(image, size, strict=True), 1):
+        before, after, far = _neighbours(ctx, extent, wanted)
+        shape = tuple(wanted if at == axis else 1 for at in range(4))
+        (x,) = found
+        parts: list[Term] = []
+        for pixels, weight in ((before, _ONE - far), (after, far)):
+            taken = ctx.emit(TakeOp, x.value, ctx.constant(pixels.astype(np.int32), "pixels"), axis=axis)
+            parts.append(Term(ctx, taken) * Term(ctx, ctx.constant(weight.astype(dtype).reshape(shape), "weights")))
+        found = [parts[0] + parts[1]]
+    (total,) = found
+    half = _ONE * _ONE // 2
+    moved = where(total > 0, total + half, total - half).apply(TruncDivideOp, _ONE * _ONE)
+    return moved.to(ctx.out().type.lower()).value
+
+
+def log_softmax(ctx: Context) -> SSAValue:
+    """By a table of exponentials of how far a number is below the largest of its row; halves to even."""
+    x = term(ctx, 0).to("int32")
+    if ctx.info(0).type == "INT16":
+        ctx.fail("numbers of 8 bits", "int16")
+    largest = x.apply(reduce.MaxOp, axis=[-1], keepdims=True)
+    step = np.float32(scale_of(ctx, 0))
+    powers = np.exp(-step * np.arange(256, dtype=np.float32)).astype(np.float32)
+    table = ctx.constant(powers, "exponentials")
+    total = log(Term(ctx, ctx.emit(TakeOp, table, (largest - x).value, axis=0)).sum(-1))
+    real = x.to("float32") * float(step) - (largest.to("float32") * float(step) + total)
+    zero, dtype = int(ctx.out_quantization().zero_point[0]), ctx.out().type.lower()
+    steps = (real / out_scale(ctx)).apply(ew.RoundOp).to("int32") + zero
+    return steps.clip(*map(float, limits(dtype))).to(dtype).value
+
+
+TABLE = {
+    "LOG_SOFTMAX": Converter(log_softmax),
+    "RESIZE_BILINEAR": Converter(resize_bilinear),
+}

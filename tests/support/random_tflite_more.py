@@ -1,0 +1,198 @@
+"""Random models of recurrent operators, scatters and what else is seldom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from flatbuffers import flexbuffers
+from random_tflite_parts import Make, Rng, normal, one, pick, sizes
+from tflite_builder import Net
+
+
+def rnn(rng: Rng) -> bytes:
+    batch, time, features, units = sizes(rng, 4, 4)
+    net = Net()
+    major = bool(rng.integers(2))
+    x = net.input("x", [time, batch, features] if major else [batch, time, features])
+    weights = [net.const(f"c{k}", normal(rng, s)) for k, s in enumerate([(units, features), (units, units), (units,)])]
+    state = net.tensor("state", [batch, units], variable=True)
+    y = net.tensor("y", ())
+    fields: dict[str, Any] = {"timeMajor": major, "fusedActivationFunction": pick(rng, 0, 1, 4)}
+    net.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, *weights, state], [y], "SequenceRNNOptions", **fields)
+    return net.build([y])
+
+
+def lstm(rng: Rng) -> bytes:
+    batch, time, features, units = sizes(rng, 4, 4)
+    net = Net()
+    major, coupled, peepholes, projected = (bool(rng.integers(2)) for _ in range(4))
+    outputs = int(rng.integers(1, 4)) if projected else units
+    count = 0
+
+    def const(*shape: int) -> int:
+        nonlocal count
+        count += 1
+        return net.const(f"c{count}", normal(rng, shape) * np.float32(0.5))
+
+    x = net.input("x", [time, batch, features] if major else [batch, time, features])
+    inputs = [x, -1 if coupled else const(units, features), *[const(units, features) for _ in range(3)]]
+    inputs += [-1 if coupled else const(units, outputs), *[const(units, outputs) for _ in range(3)]]
+    inputs += [-1 if coupled or not peepholes else const(units), *[const(units) if peepholes else -1 for _ in range(2)]]
+    inputs += [-1 if coupled else const(units), *[const(units) for _ in range(3)]]
+    inputs += [const(outputs, units), const(outputs)] if projected else [-1, -1]
+    inputs += [net.tensor("h", [batch, outputs], variable=True), net.tensor("c", [batch, units], variable=True)]
+    y = net.tensor("y", ())
+    fields: dict[str, Any] = {"timeMajor": major, "fusedActivationFunction": 4, "cellClip": pick(rng, 0.0, 0.5)}
+    net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], "UnidirectionalSequenceLSTMOptions", **fields)
+    return net.build([y])
+
+
+def svdf(rng: Rng) -> bytes:
+    batch, features, units, rank, memory = sizes(rng, 5, 4)
+    net = Net()
+    x = net.input("x", [batch, features])
+    weights = [
+        net.const(f"c{k}", normal(rng, s)) for k, s in enumerate([(units * rank, features), (units * rank, memory)])
+    ]
+    bias = net.const("bias", normal(rng, units))
+    state = net.tensor("state", [batch, memory * units * rank], variable=True)
+    y = net.tensor("y", ())
+    net.op("SVDF", [x, *weights, bias, state], [y], "SVDFOptions", rank=rank, fusedActivationFunction=pick(rng, 0, 1))
+    return net.build([y])
+
+
+def scatter_nd(rng: Rng) -> bytes:
+    shape = sizes(rng, 3)
+    depth, count = int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    points = np.stack([rng.integers(0, n, count) for n in shape[:depth]], -1).astype(np.int32)
+    inputs: list[Any] = [points, ("float32", [count, *shape[depth:]]), np.array(shape, np.int32)]
+    return one("SCATTER_ND", inputs, options="ScatterNdOptions")
+
+
+def segment_sum(rng: Rng) -> bytes:
+    rows = int(rng.integers(1, 7))
+    ids = np.sort(rng.integers(0, 4, rows)).astype(np.int32)
+    return one("SEGMENT_SUM", [("float32", [rows, 3]), ids], options="SegmentSumOptions")
+
+
+def unsorted(op: str, options: str) -> Make:
+    def make(rng: Rng) -> bytes:
+        rows = int(rng.integers(1, 7))
+        ids = rng.integers(-1, 4, rows).astype(np.int32)
+        return one(op, [("float32", [rows, 3]), ids, np.array(5, np.int32)], options=options)
+
+    return make
+
+
+def sparse_to_dense(rng: Rng) -> bytes:
+    shape = sizes(rng, 2)
+    points = np.argwhere(rng.integers(0, 2, shape) > 0).astype(np.int32)
+    if not len(points):
+        points = np.zeros((1, 2), np.int32)
+    inputs: list[Any] = [points, np.array(shape, np.int32), ("float32", [len(points)]), np.array(2.5, np.float32)]
+    return one("SPARSE_TO_DENSE", inputs, options="SparseToDenseOptions")
+
+
+def matrix_diag(rng: Rng) -> bytes:
+    return one("MATRIX_DIAG", [("float32", sizes(rng, int(rng.integers(1, 4))))], options="MatrixDiagOptions")
+
+
+def matrix_set_diag(rng: Rng) -> bytes:
+    shape = sizes(rng, 3)
+    inputs: list[Any] = [("float32", shape), ("float32", [shape[0], min(shape[1:])])]
+    return one("MATRIX_SET_DIAG", inputs, options="MatrixSetDiagOptions")
+
+
+def dynamic_update_slice(rng: Rng) -> bytes:
+    shape = sizes(rng, 3)
+    own = [int(rng.integers(1, n + 1)) for n in shape]
+    start = rng.integers(-1, 6, 3).astype(np.int32)
+    return one(
+        "DYNAMIC_UPDATE_SLICE", [("float32", shape), ("float32", own), start], options="DynamicUpdateSliceOptions"
+    )
+
+
+def bucketize(rng: Rng) -> bytes:
+    bounds = np.sort(rng.uniform(-3, 3, int(rng.integers(1, 6)))).astype(np.float32)
+    return one("BUCKETIZE", [("float32", sizes(rng, 2))], ["int32"], "BucketizeOptions", boundaries=bounds.tolist())
+
+
+def fake_quant(rng: Rng) -> bytes:
+    fields: dict[str, Any] = {
+        "min": -float(rng.uniform(0, 3)),
+        "max": float(rng.uniform(0.1, 3)),
+        "numBits": pick(rng, 8, 4),
+    }
+    return one("FAKE_QUANT", [("float32", sizes(rng, 3))], options="FakeQuantOptions", **fields)
+
+
+def dilate(rng: Rng) -> bytes:
+    shape = sizes(rng, int(rng.integers(1, 4)))
+    steps = np.array(sizes(rng, len(shape), 3), np.int32)
+    return one("DILATE", [("float32", shape), steps, np.array(-1.5, np.float32)], options="DilateOptions")
+
+
+def suppression(op: str) -> Make:
+    def make(rng: Rng) -> bytes:
+        net, count, most = Net(), int(rng.integers(1, 12)), int(rng.integers(1, 8))
+        corners = np.sort(rng.uniform(0, 1, (count, 2, 2)), axis=1).astype(np.float32)
+        inputs = [net.const("boxes", corners.reshape(count, 4)), net.input("scores", [count])]
+        numbers: list[Any] = [np.array(most, np.int32), np.array(0.3, np.float32), np.array(-1.0, np.float32)]
+        if op.endswith("V5"):
+            numbers.append(np.array(0.0, np.float32))
+        inputs += [net.const(f"c{k}", number) for k, number in enumerate(numbers)]
+        outputs = [net.tensor("found", [most], "int32"), net.tensor("number", [], "int32")]
+        if op.endswith("V5"):
+            outputs.insert(1, net.tensor("scores_found", [most]))
+        options = op.title().replace("_", "") + "Options"
+        net.op(op, inputs, outputs, options)
+        return net.build(outputs)
+
+    return make
+
+
+def detection(rng: Rng) -> bytes:
+    net, count, classes, most = Net(), int(rng.integers(3, 12)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    boxes, scores = net.input("boxes", [1, count, 4]), net.input("scores", [1, count, classes + 1])
+    anchors = net.const("anchors", rng.uniform(0.1, 0.9, (count, 4)).astype(np.float32))
+    outputs = [net.tensor("found", [1, most, 4]), net.tensor("classes", [1, most])]
+    outputs += [net.tensor("best", [1, most]), net.tensor("number", [1])]
+    numbers: dict[str, Any] = {
+        "max_detections": most,
+        "max_classes_per_detection": 1,
+        "num_classes": classes,
+        "nms_score_threshold": 0.1,
+        "nms_iou_threshold": 0.5,
+        "y_scale": 10.0,
+        "x_scale": 10.0,
+        "h_scale": 5.0,
+        "w_scale": 5.0,
+        "use_regular_nms": False,
+    }
+    custom = ("TFLite_Detection_PostProcess", bytes(flexbuffers.Dumps(numbers)))
+    net.op("CUSTOM", [boxes, scores, anchors], outputs, custom=custom)
+    return net.build(outputs)
+
+
+MORE: dict[str, Make] = {
+    "DETECTION_POSTPROCESS": detection,
+    "NON_MAX_SUPPRESSION_V4": suppression("NON_MAX_SUPPRESSION_V4"),
+    "NON_MAX_SUPPRESSION_V5": suppression("NON_MAX_SUPPRESSION_V5"),
+    "BUCKETIZE": bucketize,
+    "DILATE": dilate,
+    "DYNAMIC_UPDATE_SLICE": dynamic_update_slice,
+    "FAKE_QUANT": fake_quant,
+    "MATRIX_DIAG": matrix_diag,
+    "MATRIX_SET_DIAG": matrix_set_diag,
+    "SCATTER_ND": scatter_nd,
+    "SEGMENT_SUM": segment_sum,
+    "SPARSE_TO_DENSE": sparse_to_dense,
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": rnn,
+    "UNSORTED_SEGMENT_MAX": unsorted("UNSORTED_SEGMENT_MAX", "UnsortedSegmentMaxOptions"),
+    "UNSORTED_SEGMENT_MIN": unsorted("UNSORTED_SEGMENT_MIN", "UnsortedSegmentMinOptions"),
+    "UNSORTED_SEGMENT_PROD": unsorted("UNSORTED_SEGMENT_PROD", "UnsortedSegmentProdOptions"),
+    "UNSORTED_SEGMENT_SUM": unsorted("UNSORTED_SEGMENT_SUM", "UnsortedSegmentSumOptions"),
+}
