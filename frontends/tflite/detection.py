@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from flatbuffers import flexbuffers
 from xdsl.ir import SSAValue
@@ -15,6 +17,9 @@ from ..importing.tensor import shape_of
 from ..importing.terms import Term, exp, term, where
 from .context import Context
 from .shaping import cut
+
+_flexbuffers: Any = flexbuffers
+"""It states no types."""
 
 
 def _best(
@@ -66,12 +71,13 @@ def non_max_suppression_v5(ctx: Context) -> tuple[SSAValue, ...]:
 def _options(ctx: Context) -> dict[str, float]:
     """The custom options: a map of numbers."""
     try:
-        found: object = flexbuffers.Loads(ctx.node.operator.custom)
+        found = cast(object, _flexbuffers.Loads(ctx.node.operator.custom))
     except (AttributeError, TypeError, KeyError) as error:
         ctx.fail("custom options", str(error))
     if not isinstance(found, dict):
         ctx.fail("custom options that are a map", type(found).__name__)
-    return {str(key): float(value) for key, value in found.items() if isinstance(value, int | float)}
+    numbers = cast("dict[str, object]", found)
+    return {key: float(value) for key, value in numbers.items() if isinstance(value, int | float)}
 
 
 def _decoded(ctx: Context, options: dict[str, float]) -> Term:

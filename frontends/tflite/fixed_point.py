@@ -42,13 +42,13 @@ def factor(real: float) -> tuple[int, int]:
     return (0, 0) if shift < -31 else (multiplier, shift)
 
 
-def multiplied(ctx: context.Context, x: SSAValue, real: float | AnyArray) -> SSAValue:
-    """Numbers of int32 times a factor, or one per index of the last axis, rounded as the reference kernels do."""
+def multiplied(ctx: context.Context, x: SSAValue, real: float | AnyArray, rounding: str = "DOUBLE") -> SSAValue:
+    """Numbers of int32 times a factor, or one per index of the last axis, rounded twice as most kernels do."""
     factors = [factor(one) for one in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
     shape = () if len(factors) == 1 else (*[1] * (len(shape_of(x)) - 1), len(factors))
     parts = [np.asarray(column, np.int32).reshape(shape) for column in zip(*factors, strict=True)]
     multiplier, shift = (ctx.constant(array, name) for array, name in zip(parts, ("multiplier", "shift"), strict=True))
-    return ctx.emit(FixedPointMultiplyPerAxisOp, x, multiplier, shift, rounding="DOUBLE")
+    return ctx.emit(FixedPointMultiplyPerAxisOp, x, multiplier, shift, rounding=rounding)
 
 
 def multiplied_wide(ctx: context.Context, x: SSAValue, real: float | AnyArray) -> SSAValue:

@@ -56,7 +56,7 @@ def per_tensor(ctx: Context, data: int = 0, weight: int = 1) -> AnyArray:
 def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, narrow: bool = False) -> SSAValue:
     """Sums with their bias, in the numbers of the output.
 
-    narrow: whether sums of int64 are those of int32 before they are multiplied.
+    narrow: whether sums are of int32 before they are multiplied, and rounded once: those of plain matrix products.
     """
     dtype, quantization = ctx.out().type.lower(), ctx.out_quantization()
     wide = dtype_of(total) == np.int64
@@ -67,7 +67,8 @@ def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, nar
         total = ctx.emit(BiasAddOp, total, addend, axis=len(shape_of(total)) - 1)
     if wide and narrow:
         total, wide = ctx.emit(ew.CastOp, total, dtype="int32"), False
-    moved = multiplied_wide(ctx, total, factors) if wide else multiplied(ctx, total, factors)
+    rounding = "UPWARD" if narrow else "DOUBLE"
+    moved = multiplied_wide(ctx, total, factors) if wide else multiplied(ctx, total, factors, rounding)
     return saturated(ctx, moved, quantization, dtype, activation_range(ctx, quantization, dtype))
 
 

@@ -83,15 +83,15 @@ def divided_factor(multiplier: int, shift: int, count: int) -> tuple[int, int]:
     return (multiplier << room) // count, shift - room
 
 
-def _rescaled(ctx: Context, total: Term, multiplier: int, shift: int) -> SSAValue:
+def _rescaled(ctx: Context, total: Term, multiplier: int, shift: int, rounding: str = "DOUBLE") -> SSAValue:
     parts = [ctx.constant(np.asarray(n, np.int32), name) for n, name in ((multiplier, "multiplier"), (shift, "shift"))]
-    moved = ctx.emit(FixedPointMultiplyPerAxisOp, total.value, *parts, rounding="DOUBLE")
+    moved = ctx.emit(FixedPointMultiplyPerAxisOp, total.value, *parts, rounding=rounding)
     return saturated(ctx, moved, ctx.out_quantization(), ctx.out().type.lower())
 
 
 def sum_(ctx: Context) -> SSAValue:
     total = Term(ctx, reduced(ctx, reduce.SumOp, centred(ctx, 0).value))
-    return _rescaled(ctx, total, *factor(scale_of(ctx, 0) / out_scale(ctx)))
+    return _rescaled(ctx, total, *factor(scale_of(ctx, 0) / out_scale(ctx)), rounding="UPWARD")
 
 
 def softmax(ctx: Context) -> SSAValue:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from damaged_tflite import damaged, outcome, sources
-from tflite_builder import Net, Quant, litert
+from tflite_builder import Net, Quant, litert, random_inputs
+from tflite_networks import mobilenet
 from xdsl.dialects.builtin import ModuleOp
 
 import whence
@@ -246,3 +247,15 @@ def test_constants_of_four_bits_are_unpacked():
     net.op("MAXIMUM", [x, c], [y], "MaximumMinimumOptions", 2)
     found = evaluate_module(from_tflite(net.build([y])), [np.full((3, 3), -128, np.int8)])[0]
     np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_a_mobilenet_equals_litert(integers: bool):
+    data = mobilenet(32, 0.25, integers, [(1, 64), (2, 128)], 10)
+    inputs = random_inputs(data, np.random.default_rng(0), -1, 1)
+    found = np.asarray(evaluate_module(from_tflite(data), list(inputs.values()))[0])
+    expected = litert(data, inputs)[0]
+    if integers:
+        np.testing.assert_array_equal(found, expected)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)

@@ -170,7 +170,8 @@ def detection(rng: Rng) -> bytes:
         "w_scale": 5.0,
         "use_regular_nms": False,
     }
-    custom = ("TFLite_Detection_PostProcess", bytes(flexbuffers.Dumps(numbers)))
+    module: Any = flexbuffers
+    custom = ("TFLite_Detection_PostProcess", bytes(module.Dumps(numbers)))
     net.op("CUSTOM", [boxes, scores, anchors], outputs, custom=custom)
     return net.build(outputs)
 

@@ -1,0 +1,90 @@
+"""Networks by script: MobileNetV1 in float and int8, with weights at random."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tflite_builder import Net, Quant
+
+STAGES: Sequence[tuple[int, int]] = (
+    *((1, 64), (2, 128), (1, 128), (2, 256), (1, 256), (2, 512)),
+    *[(1, 512)] * 5,
+    *((2, 1024), (1, 1024)),
+)
+"""Stride and outputs of each pair of a depthwise and a pointwise convolution."""
+_RELU6 = 3
+
+
+class _Builder:
+    """A network under construction: `x`, of `size` pixels and `channels`, is the last tensor."""
+
+    def __init__(self, size: int, width: float, integers: bool):
+        self.rng, self.net = np.random.default_rng(0), Net()
+        self.size, self.channels, self.width, self.integers = size, 3, width, integers
+        self.quant = Quant(0.0078, -1) if integers else None
+        self.x = self.net.input("input", (1, size, size, 3), self.dtype, self.quant)
+
+    @property
+    def dtype(self) -> str:
+        return "int8" if self.integers else "float32"
+
+    def weight(self, name: str, shape: tuple[int, ...], axis: int, taps: int) -> list[int]:
+        """A weight and a bias, one number for each index of `axis`."""
+        count, spread = shape[axis], float(np.sqrt(2 / taps))
+        if self.quant is None:
+            w = self.net.const(f"{name}/weight", (self.rng.standard_normal(shape) * spread).astype(np.float32))
+            return [w, self.net.const(f"{name}/bias", (self.rng.standard_normal(count) * 0.1).astype(np.float32))]
+        scales = (self.rng.uniform(0.5, 1, count) * spread / 50).astype(np.float32)
+        values = self.rng.integers(-127, 128, shape).astype(np.int8)
+        w = self.net.const(f"{name}/weight", values, Quant(scales.tolist(), [0] * count, axis))
+        addends = self.rng.integers(-500, 500, count).astype(np.int32)
+        both = np.asarray(self.quant.scale, np.float32) * scales
+        return [w, self.net.const(f"{name}/bias", addends, Quant(both.tolist(), [0] * count))]
+
+    def convolution(self, name: str, outputs: int, kernel: int, stride: int, depthwise: bool = False) -> None:
+        depth = 1 if depthwise else self.channels
+        shape = (1, kernel, kernel, outputs) if depthwise else (outputs, kernel, kernel, depth)
+        inputs = [self.x, *self.weight(name, shape, 3 if depthwise else 0, kernel * kernel * depth)]
+        self.size, self.channels = -(-self.size // stride), outputs
+        quant = Quant(6 / 255, -128) if self.integers else None
+        self.x = self.net.tensor(name, (1, self.size, self.size, outputs), self.dtype, quant)
+        fields: dict[str, Any] = {"strideH": stride, "strideW": stride, "fusedActivationFunction": _RELU6}
+        if depthwise:
+            self.net.op("DEPTHWISE_CONV_2D", inputs, [self.x], "DepthwiseConv2DOptions", 3, depthMultiplier=1, **fields)
+        else:
+            self.net.op("CONV_2D", inputs, [self.x], "Conv2DOptions", 3, **fields)
+        self.quant = quant
+
+    def head(self, classes: int) -> bytes:
+        axes = self.net.const("axes", np.array([1, 2], np.int32))
+        mean = self.net.tensor("mean", (1, self.channels), self.dtype, self.quant)
+        self.net.op("MEAN", [self.x, axes], [mean], "ReducerOptions", 2, keepDims=False)
+        weights = self.weight("logits", (classes, self.channels), 0, self.channels)
+        if self.integers:
+            # Fully connected layers have one scale.
+            self.net.tensors[weights[0]].quantization.scale = np.array([0.004], np.float32)
+            self.net.tensors[weights[0]].quantization.zeroPoint = np.array([0], np.int64)
+        logits = self.net.tensor("logits", (1, classes), self.dtype, Quant(0.2, 3) if self.integers else None)
+        self.net.op("FULLY_CONNECTED", [mean, *weights], [logits], "FullyConnectedOptions", 4)
+        quant = Quant(1 / 256, -128) if self.integers else None
+        found = self.net.tensor("probabilities", (1, classes), self.dtype, quant)
+        self.net.op("SOFTMAX", [logits], [found], "SoftmaxOptions", 2, beta=1.0)
+        return self.net.build([found])
+
+
+def mobilenet(
+    size: int = 224,
+    width: float = 1.0,
+    integers: bool = False,
+    stages: Sequence[tuple[int, int]] = STAGES,
+    classes: int = 1000,
+) -> bytes:
+    """MobileNetV1, of `width` times the channels, for images of `size` pixels."""
+    made = _Builder(size, width, integers)
+    made.convolution("conv", int(32 * width), 3, 2)
+    for at, (stride, outputs) in enumerate(stages):
+        made.convolution(f"depthwise{at}", made.channels, 3, stride, depthwise=True)
+        made.convolution(f"pointwise{at}", int(outputs * width), 1, 1)
+    return made.head(classes)
