@@ -61,7 +61,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: loop.bounds}):
         # A guard that would leave nothing free of it, or of which only a call knows that, stays where it is.
         start, stop = _common((begin, end), (first, last))
-        if start is not None and stop is not None and not proves(start, ">=", stop):
+        if start is not None and stop is not None and _leaves(start, stop):
             begin, end = start, stop
     if same(begin, 0) and same(end, extent):
         return [loop]
@@ -87,6 +87,13 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
             part.attributes[HINT] = IntegerAttr(1, i64)
         found += [part] if same(first, begin) else _partition(part, ranges)
     return found
+
+
+def _leaves(start: Size, stop: Size) -> bool:
+    """Whether there are iterations from `start` to `stop`; where only a call knows, whether there are none too few."""
+    if isinstance(start, int) and isinstance(stop, int):
+        return start < stop
+    return proves(start, "<=", stop)
 
 
 def _branch(loop: ForOp, end: Size, last: Sequence[ForOp] | None) -> None:
