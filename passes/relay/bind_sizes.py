@@ -105,30 +105,37 @@ def _changed(size: Size, change: Callable[[Size], Size]) -> Size:
 
 @dataclass(frozen=True)
 class BindSizesPass(ModulePass):
-    """Puts numbers in the place of symbolic sizes: `relay-bind-sizes{sizes=seq,batch values=128,1}`.
+    """Puts numbers in the place of symbolic sizes.
 
-    Before: any relay module. After: none of these symbols in a type or an attribute; constants that only they decided
-    are left to `relay-fold-constant`. Locations: every op is the one it was.
+    sizes: what they are, `seq:128,batch:1`.
+
+    Before: any relay module.
+    After: none of these symbols in a type or an attribute; what only they decided is left to `relay-fold-constant`.
+    Locations: every op is the one it was.
 
     ```mlir
-    relay.func @main(%x: tensor<?x4xf32, #relay.sizes<n>> loc("x")) -> (tensor<?x4xf32, #relay.sizes<n>>) {
-      // with sizes=n, values=8,
-      %y = relay.nn.relu %x : (tensor<?x4xf32, #relay.sizes<n>>) -> tensor<?x4xf32, #relay.sizes<n>> loc("act")
-      relay.return %y : tensor<?x4xf32, #relay.sizes<n>> loc("return")
+    relay.func @main(%x: tensor<?x8xf32, #relay.sizes<seq>> loc("x")) -> (tensor<?x2x4xf32, #relay.sizes<seq>>) {
+      // with sizes=seq:4
+      %0 = relay.reshape %x {newshape = #relay.sizes<seq, 2, 4>}
+          : (tensor<?x8xf32, #relay.sizes<seq>>) -> tensor<?x2x4xf32, #relay.sizes<seq>> loc("split")
+      relay.return %0 : tensor<?x2x4xf32, #relay.sizes<seq>> loc("end")
     } loc("main")
     // becomes
-    relay.func @main(%x: tensor<8x4xf32> loc("x")) -> (tensor<8x4xf32>) {
-      %y = relay.nn.relu %x : (tensor<8x4xf32>) -> tensor<8x4xf32> loc("act")
-      relay.return %y : tensor<8x4xf32> loc("return")
+    relay.func @main(%x: tensor<4x8xf32> loc("x")) -> (tensor<4x2x4xf32>) {
+      %0 = relay.reshape %x {newshape = [4, 2, 4]} : (tensor<4x8xf32>) -> tensor<4x2x4xf32> loc("split")
+      relay.return %0 : tensor<4x2x4xf32> loc("end")
     } loc("main")
     ```
     """
 
     name = "relay-bind-sizes"
-    sizes: tuple[str, ...] = ()
-    values: tuple[int, ...] = ()
+    sizes: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if len(self.sizes) != len(self.values):
-            raise PipelineError(f"{self.name}: expected a value for each of {self.sizes}, got {self.values}")
-        bind_sizes(op, dict(zip(self.sizes, self.values, strict=True)))
+        values: dict[str, int] = {}
+        for part in self.sizes.split(",") if self.sizes else ():
+            name, _, number = part.partition(":")
+            if not number.isdecimal():
+                raise PipelineError(f"{self.name}: expected sizes such as seq:128,batch:1, got {self.sizes!r}")
+            values[name] = int(number)
+        bind_sizes(op, values)

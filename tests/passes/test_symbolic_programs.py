@@ -88,7 +88,7 @@ def test_symbols_are_the_models_or_the_users():
 
 def test_numbers_take_the_place_of_all_symbols():
     module = fused("bert.trace").clone()
-    BindSizesPass(("batch", "seq"), (2, 5)).apply(Context(), module)
+    BindSizesPass("batch:2,seq:5").apply(Context(), module)
     assert all(knows_sizes(op) for op in module.walk())
     assert main_of(module).function_type.outputs.data[0] == TensorType(
         cast("TensorType[Attribute]", main_of(module).function_type.outputs.data[0]).element_type, [2, 5, 32]
