@@ -29,7 +29,7 @@ test: $(INSTALLED)
 	@$(MAKE) --no-print-directory -j2 check suite
 
 suite: $(INSTALLED)
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -rs
 
 test-all:
 	@set -e; for python in $(PYTHONS); do \

@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .size_terms import Atom, Polynomial
 from .size_terms import number_of as number_in
-from .sizes import Size, SizeExpr, UndecidedSize, evaluate, proves, same, symbol, symbols_of
+from .sizes import Size, SizeExpr, UndecidedSize, evaluate, proves, same, substitute, symbol, symbols_of
 
 _KINDS = {"floordiv": AffineBinaryOpKind.FloorDiv, "mod": AffineBinaryOpKind.Mod}
 
@@ -75,7 +75,7 @@ def _atom(atom: Atom) -> AffineExpr:
     if not atom.kind:
         return AffineSymExpr(number_of(atom.text))
     if atom.kind not in _KINDS:
-        raise VerifyException(f"expected a size of sums, products and quotients in a kernel, got {atom.text}")
+        raise UndecidedSize(f"expected a size of sums, products and quotients in a kernel, got {atom.text}")
     return AffineBinaryOpExpr(_KINDS[atom.kind], *map(_polynomial, atom.args))
 
 
@@ -172,6 +172,11 @@ def names_of(sizes: ArrayAttr[StringAttr] | None) -> tuple[str, ...]:
     return tuple(name.data for name in sizes) if sizes is not None else ()
 
 
+def is_derived(name: str) -> bool:
+    """Whether a function computes a size of its own, which is called by what it is: `min(s0, 512)`."""
+    return name.startswith(("min(", "max("))
+
+
 def beyond(sizes: Iterable[Size], count: int) -> str | None:
     """A symbol in `sizes` that a kernel of `count` sizes does not have."""
     named = (name for size in sizes if not isinstance(size, int) for name in symbols_of(size))
@@ -219,3 +224,25 @@ NOMINAL = 128
 def nominal(size: Size) -> int:
     """A number for a size, to compare kinds of work by."""
     return size if isinstance(size, int) else max(0, evaluate(size, dict.fromkeys(symbols_of(size), NOMINAL)))
+
+
+def solved(shapes: Iterable[tuple[Sequence[Size], Sequence[int]]]) -> dict[int, int]:
+    """The sizes, by number, that shapes have where their extents are these numbers; the first that tells one counts.
+
+    An extent tells a size that it is, times a number plus another, where the size is the only one not told yet.
+    """
+    left = [(wanted, given) for shape, numbers in shapes for wanted, given in zip(shape, numbers, strict=False)]
+    found: dict[int, int] = {}
+    told = True
+    while told:
+        told = False
+        for wanted, given in left:
+            size = substitute(wanted, {f"s{number}": value for number, value in found.items()})
+            terms = [] if isinstance(size, int) else [factors for factors in size.terms if factors]
+            if isinstance(size, int) or len(terms) != 1 or len(terms[0]) != 1 or terms[0][0].kind:
+                continue
+            value, rest = divmod(given - size.terms.get((), 0), size.terms[terms[0]])
+            if not rest and value >= 0:
+                found[number_of(terms[0][0].text)] = value
+                told = True
+    return found

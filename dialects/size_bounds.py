@@ -32,6 +32,10 @@ def _bounds(items: tuple[tuple[Factors, int], ...], ranges: Ranges, relaxed: int
         outside = _monomial(factor, ranges)
         inside = {rest: c for factors, c in items if (rest := divided(factors, factor)) is not None}
         low, high = _narrower((low, high), _times(outside, _bounds(tuple(sorted(inside.items())), ranges, relaxed)))
+    if relaxed and (choices := _choices(terms)) is not None:
+        kind, each = choices
+        spans = [_bounds(tuple(sorted(choice.items())), ranges, relaxed - 1) for choice in each]
+        low, high = _narrower((low, high), _extreme(kind, spans))
     if relaxed and (low is None or high is None or low < 0 <= high):
         for below, above, multiple in _relaxations(terms):
             if (
@@ -144,11 +148,7 @@ def _atom(atom: Atom, ranges: Ranges) -> Range:
         return next((span for name, span in ranges if name == atom.text), _SIZE)
     spans = [bounds(arg, ranges) for arg in atom.args]
     if atom.kind in ("min", "max"):
-        lows, highs = [low for low, _ in spans], [high for _, high in spans]
-        some = [n for n in (highs if atom.kind == "min" else lows) if n is not None]
-        if atom.kind == "min":
-            return (None if None in lows else min(n for n in lows if n is not None)), min(some, default=None)
-        return max(some, default=None), (None if None in highs else max(n for n in highs if n is not None))
+        return _extreme(atom.kind, spans)
     (low, high), (least, most) = spans
     if least is None or (most is not None and most <= 0):
         return None, None
@@ -160,6 +160,25 @@ def _atom(atom: Atom, ranges: Ranges) -> Range:
         top = None if most is None else most - 1
         return 0, _less(top, high if low is not None and low >= 0 else None)
     return _quotient_low(low, least, most), _quotient_high(high, least, most)
+
+
+def _extreme(kind: str, spans: list[Range]) -> Range:
+    """The range of the min or max of what lies in ranges."""
+    lows, highs = [low for low, _ in spans], [high for _, high in spans]
+    known_lows, known_highs = [n for n in lows if n is not None], [n for n in highs if n is not None]
+    if kind == "min":
+        return (min(known_lows) if len(known_lows) == len(lows) else None), min(known_highs, default=None)
+    return max(known_lows, default=None), (max(known_highs) if len(known_highs) == len(highs) else None)
+
+
+def _choices(terms: Polynomial) -> tuple[str, list[Polynomial]] | None:
+    """What a polynomial is the `min` or `max` of, when a min or max is one of its terms."""
+    for factors, coefficient in terms.items():
+        if len(factors) == 1 and (atom := factors[0]).kind in ("min", "max"):
+            rest = {other: c for other, c in terms.items() if other != factors}
+            kind = atom.kind if coefficient > 0 else "max" if atom.kind == "min" else "min"
+            return kind, [plus(rest, arg, coefficient) for arg in atom.args]
+    return None
 
 
 def _quotient_low(low: int | None, least: int, most: int | None) -> int | None:
@@ -186,9 +205,6 @@ def _relaxations(terms: Polynomial) -> list[tuple[Polynomial | None, Polynomial 
             continue
         rest = {other: c for other, c in terms.items() if other != factors}
         if atom.kind in ("min", "max"):
-            for arg in atom.args:
-                other = plus(rest, arg, coefficient)
-                found.append((None, other, 1) if (atom.kind == "min") == (coefficient > 0) else (other, None, 1))
             continue
         divisor = number_of(atom.args[1])
         if atom.kind == "floordiv" and divisor is not None and divisor > 0:

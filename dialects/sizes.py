@@ -11,17 +11,16 @@ and what `//`, `%`, `size_min` and `size_max` leave. Equal sizes have one form (
 from __future__ import annotations
 
 import operator
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
-from xdsl.utils.exceptions import VerifyException
-
+from ..provenance.undecided import UndecidedSize as UndecidedSize
 from . import size_bounds
 from .size_bounds import Range
 from .size_division import extreme, floordiv, joined, mod, substituted
-from .size_terms import Atom, Polynomial, atomic, constant, number_of, plus, spell, times
+from .size_terms import Atom, Polynomial, atomic, constant, lone, number_of, plus, spell, times
 
 Size: TypeAlias = "int | SizeExpr"
 Ranges: TypeAlias = Mapping[str, Range]
@@ -31,10 +30,6 @@ RESERVED = frozenset({"floordiv", "ceildiv", "mod", "min", "max"})
 """Words that no symbol is called."""
 
 _known: ContextVar[Ranges | None] = ContextVar("known_ranges", default=None)
-
-
-class UndecidedSize(VerifyException):
-    """A comparison of sizes that some values of their symbols make true and others false."""
 
 
 class SizeExpr:
@@ -123,6 +118,19 @@ class SizeExpr:
         return not _decided(self, "==", 0, str(self), "0")
 
 
+def _of_sizes(operation: Callable[[SizeExpr, Any], Any]) -> Callable[[SizeExpr, Any], Any]:
+    """An operation on a size and a number; what is neither may know what to do with a size."""
+
+    def operate(self: SizeExpr, other: Any) -> Any:
+        return operation(self, other) if hasattr(other, "__index__") else NotImplemented
+
+    return operate
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod", "lt", "le", "gt", "ge"):
+    setattr(SizeExpr, f"__{_name}__", _of_sizes(getattr(SizeExpr, f"__{_name}__")))
+
+
 def symbol(name: str) -> SizeExpr:
     """The size called `name`, an identifier.
 
@@ -158,6 +166,16 @@ def same(a: Size, b: Size) -> bool:
     if isinstance(a, SizeExpr) and isinstance(b, SizeExpr):
         return str(a) == str(b)
     return not isinstance(a, SizeExpr) and not isinstance(b, SizeExpr) and a == b
+
+
+def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    """Whether two shapes have the same sizes."""
+    return len(a) == len(b) and all(map(same, a, b))
+
+
+def holds_zero(shape: Sequence[Size]) -> bool:
+    """Whether an extent of a shape is the number 0."""
+    return any(same(extent, 0) for extent in shape)
 
 
 def decide(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr) -> bool | None:
@@ -199,6 +217,27 @@ def known_ranges(ranges: Ranges) -> Generator[None]:
         yield
     finally:
         _known.reset(before)
+
+
+def common_range(a: Range, b: Range) -> Range | None:
+    """The values that lie in both ranges; None where there are none."""
+    low = max(a[0] or 0, b[0] or 0)
+    highs = [high for high in (a[1], b[1]) if high is not None]
+    high = min(highs) if highs else None
+    return None if high is not None and low > high else (low, high)
+
+
+def range_for(a: Size, b: Size) -> tuple[str, Range] | None:
+    """A symbol and the range that it has to have for two sizes to be equal, where `b` is `min(a, n)` or the like."""
+    for plain, other in ((a, b), (b, a)):
+        atom = lone(_terms(plain))
+        found = lone(_terms(other))
+        if atom is None or atom.kind or found is None or found.kind not in ("min", "max"):
+            continue
+        numbers = [number for arg in found.args if (number := number_of(arg)) is not None]
+        if len(found.args) == 2 and len(numbers) == 1 and any(lone(arg) == atom for arg in found.args):
+            return atom.text, (0, numbers[0]) if found.kind == "min" else (numbers[0], None)
+    return None
 
 
 def bounds(size: Size, ranges: Ranges | None = None) -> Range:
@@ -257,4 +296,5 @@ def _terms(value: SupportsIndex | SizeExpr) -> Polynomial:
 def _decided(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr, left: str, right: str) -> bool:
     if (found := decide(a, relation, b)) is not None:
         return found
-    raise UndecidedSize(f"whether {left} {relation} {right} depends on the values of sizes")
+    sides = (_size(_terms(a)), _size(_terms(b))) if relation == "==" else None
+    raise UndecidedSize(f"whether {left} {relation} {right} depends on the values of sizes", sides)

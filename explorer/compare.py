@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr
 
-from ..planning.artifact import Artifact, Call
+from ..planning.artifact import Artifact
 from ..planning.graph import graph_plan
-from ..provenance.span import leaves
 from ..runtime import program
 from ..runtime.executor import Runner
 from ..runtime.tensors import Tensor
@@ -19,6 +17,7 @@ from ..support.dtypes import Array
 from .difference import ATOL, RTOL, Difference, difference, in_shape
 from .layers import Layer, owners
 from .report import count, table
+from .results import results
 
 
 @dataclass(frozen=True)
@@ -69,20 +68,6 @@ class Comparison:
         return "\n".join(lines)
 
 
-def results(calls: Sequence[Call]) -> dict[int, LocationAttr]:
-    """Call -> the leaf whose value it makes: that of its last op, where no later call works for the same layer."""
-    last: dict[LocationAttr, int] = {}
-    for number, call in enumerate(calls):
-        for leaf in leaves(call.location):
-            last[leaf] = number
-    found: dict[int, LocationAttr] = {}
-    for number, call in enumerate(calls):
-        first = next(iter(leaves(call.location)), None)
-        if first is not None and last[first] == number:
-            found[number] = first
-    return found
-
-
 def compare(
     artifact: Artifact,
     runner: Runner,
@@ -100,7 +85,7 @@ def compare(
     of its tensor. Kernels may have tensors in other layouts, which are undone.
     """
     owner = owners(artifact)
-    made = results(artifact.calls)
+    made = results(artifact)
     graph = graph_plan(artifact).graph
     layouts = [graph.nodes[place].attrs for place in graph.calls]
     found: list[LayerDifference] = []

@@ -10,7 +10,8 @@ from .times import Times
 def layer_times(artifact: Artifact, times: Times, top: int) -> str:
     """The layers that take longest, and below what is measured of that and what is estimated."""
     ranked = times.ranked(artifact)
-    guessed = any(one.estimated for one in ranked)
+    sampled = any(times.sampled)
+    guessed = sampled and any(one.estimated for one in ranked)
     rows: list[tuple[object, ...]] = []
     for one in ranked[:top]:
         name, kind = (one.layer.name, one.layer.type) if one.layer is not None else ("no known layer", "")
@@ -20,7 +21,7 @@ def layer_times(artifact: Artifact, times: Times, top: int) -> str:
     rest = f"; {count(len(ranked) - top, 'more layer')}" if len(ranked) > top else ""
     header = ("ms", "share", *(("estimated",) if guessed else ()), "layer", "type", "kernel")
     about = "a kernel's time is measured, that of each layer in it "
-    about += "told by samples" if any(times.sampled) else "estimated from work"
-    if any(times.sampled) and guessed:
+    about += "told by samples" if sampled else "estimated from work"
+    if guessed:
         about += ", estimated from work where there are too few"
     return f"{table(rows, header, indent='')}\n{about}{rest}"

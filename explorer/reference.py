@@ -34,6 +34,8 @@ def onnxruntime_tensors(model: ModelProto, inputs: Mapping[str, Array]) -> dict[
 
     copy = ModelProto()
     copy.CopyFrom(model)
+    # Newer versions add what no tensor depends on; an onnxruntime that is older than the file refuses them.
+    copy.ir_version = min(copy.ir_version, 10)
     known = {value.name for value in copy.graph.output}
     for node in copy.graph.node:
         for name in node.output:

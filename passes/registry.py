@@ -66,6 +66,7 @@ PASSES: tuple[Row, ...] = (
     _relay("AlterOpLayout", 3, "convolutions on blocks of channels, dense layers on packed weights"),
     _relay("AnnotateSpans", 0, "locations tell where an op stands in the module's text", whole=True),
     _relay("AnnotateTarget", 0, "marks say which external compiler takes an operator", whole=True),
+    _relay("BindSizes", 0, "symbolic sizes become numbers", whole=True),
     _relay("CanonicalizeCast", 3, "what reads a widened tensor widens it itself"),
     _relay("CanonicalizeOps", 3, "bias_add becomes a plain addition"),
     Row(

@@ -38,6 +38,11 @@ class KernelCode(Protocol):
         ...
 
     @property
+    def sizes(self) -> int:
+        """How many sizes it takes behind its buffers."""
+        ...
+
+    @property
     def sites(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Per access that it tests: the buffer, and the slots of the ops that access it."""
         ...

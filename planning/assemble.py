@@ -43,7 +43,7 @@ def assemble(
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     if (main := functions.get("main")) is None:
         raise PipelineError(message("assemble", "a function @main", ", ".join(functions) or "no function"))
-    params = _Params(module)
+    params = Params(module)
     slots: dict[SSAValue, Slot] = {argument: Slot("io", k) for k, argument in enumerate(main.block.args)}
     calls: list[CallOp] = []
     for op in main.block.ops:
@@ -56,11 +56,11 @@ def assemble(
 
     specs = _Specs()
     inputs = tuple(
-        specs.of(argument, _at(input_names, k) or argument.name_hint or f"input{k}")
+        specs.of(argument, name_at(input_names, k) or argument.name_hint or f"input{k}")
         for k, argument in enumerate(main.block.args)
     )
     returned = tuple(main.return_op.values)
-    outputs = tuple(specs.of(value, _at(output_names, k) or f"output{k}") for k, value in enumerate(returned))
+    outputs = tuple(specs.of(value, name_at(output_names, k) or f"output{k}") for k, value in enumerate(returned))
 
     # A call's result is written in place where it is returned first; whatever else is returned is copied.
     copied: list[tuple[SSAValue, Slot]] = []
@@ -69,7 +69,7 @@ def assemble(
         if slots.setdefault(value, target) != target:
             copied.append((value, target))
     outside = {id(value) for value in slots}
-    lifetimes = Lifetimes.of([_step(op, kernels[_kernel(op, kernel_of)], specs) for op in calls], outside)
+    lifetimes = Lifetimes.of([_step(op, kernels[kernel_index(op, kernel_of)], specs) for op in calls], outside)
     if pools is not None and pools.algorithm is not None:
         placed = plan_in_pools(lifetimes, pools)
     else:
@@ -81,7 +81,7 @@ def assemble(
 
     layers = {name: tuple(op.location for op in function.block.ops) for name, function in functions.items()}
     known = tuple(
-        _call(op, _kernel(op, kernel_of), kernels, slots, workspace, specs, layers)
+        _call(op, kernel_index(op, kernel_of), kernels, slots, workspace, specs, layers)
         for op, workspace in zip(calls, placed.workspaces, strict=True)
     )
     done = Program(
@@ -95,11 +95,11 @@ def assemble(
     return Assembly(done, tuple(params.arrays), known, placed, main.return_op.location)
 
 
-def _at(names: Sequence[str], k: int) -> str:
+def name_at(names: Sequence[str], k: int) -> str:
     return names[k] if k < len(names) else ""
 
 
-def _kernel(op: CallOp, kernel_of: Mapping[str, int]) -> int:
+def kernel_index(op: CallOp, kernel_of: Mapping[str, int]) -> int:
     name = op.callee.string_value()
     if name not in kernel_of:
         raise PipelineError(message("assemble", f"a kernel for @{name}", "none", op.location))
@@ -157,7 +157,7 @@ class _Specs:
         return TensorSpec(name, *found)
 
 
-class _Params:
+class Params:
     """The parameters so far; constants with one key share a slot."""
 
     def __init__(self, module: ModuleOp):

@@ -74,7 +74,7 @@ def export(
     """
     if path.suffix not in FORMATS:
         raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
-    _check(artifact)
+    check_exportable(artifact)
     objects = _objects(artifact, contents)
     with replacing(path) as stream:
         if path.suffix == ".tar":
@@ -88,12 +88,17 @@ def export(
         _seal(stream)
 
 
-def _check(artifact: Artifact) -> None:
+def check_exportable(artifact: Artifact) -> None:
+    """Raises PipelineError for an artifact that cannot leave this process, in the name of the layers behind it."""
     for index, kernel in enumerate(artifact.kernels):
         if isinstance(kernel, ExternalKernel):
             call = next(call for call in artifact.calls if call.kernel == index)
             found = f"'{kernel.symbol}', which {kernel.compiler} runs"
             raise PipelineError(message("export", "kernels of machine code", found, call.location))
+    if artifact.program.sizes is not None or any(kernel.sizes for kernel in artifact.kernels):
+        opened = ", ".join(map(str, artifact.inputs))
+        expected = "a model of fixed shapes (--input-shapes fixes them)"
+        raise PipelineError(expectation("export", expected, f"one that takes any sizes ({opened})"))
     if artifact.program.checked:
         raise PipelineError(expectation("export", "a model without bound checkers", "one that reports to this process"))
     machine = Elf.of(artifact.main, "main").machine if artifact.main[:4] == b"\x7fELF" else 0

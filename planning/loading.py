@@ -19,7 +19,8 @@ from ..runtime.bounds import BoundErrors, checked_access
 from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
 from ..runtime.library import GraphFunction, Library
-from ..runtime.program import ENTRY, PARALLEL_FOR, Code
+from ..runtime.program import ENTRY, PARALLEL_FOR, SIZES_ENTRY, Code
+from ..runtime.sized_executor import runner_of
 from ..runtime.threads import ThreadPool
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
@@ -35,7 +36,7 @@ def load(artifact: Artifact) -> Runner:
     code is for another machine, or calls a C function that this process does not have.
     """
     linked = _link(artifact)
-    return Runner(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
+    return runner_of(artifact.program)(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
 
 
 def load_library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool) -> Library:
@@ -77,7 +78,8 @@ def _link(artifact: Artifact) -> _Linked:
     elsewhere = externals.symbols if externals is not None else {}
     objects = [*(kernel.object for kernel in artifact.kernels if kernel.symbol not in elsewhere), artifact.main]
     symbols = [kernel.symbol for kernel in program.kernels if kernel.symbol not in elsewhere]
-    code = link(objects, [ENTRY, *symbols], imports | elsewhere)
+    entries = [ENTRY] if program.sizes is None else [ENTRY, SIZES_ENTRY]
+    code = link(objects, [*entries, *symbols], imports | elsewhere)
     code.addresses.update(elsewhere)
     return _Linked(code, bounds, externals)
 

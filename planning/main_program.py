@@ -35,6 +35,8 @@ from ..provenance.span import fuse
 from ..runtime.program import ENTRY, Call, Copy, Slot
 from ..runtime.tensors import ALIGNMENT
 from .artifact import Assembly
+from .size_code import add_sizes_function, value_at
+from .size_values import Formula
 
 CALLS_PER_FUNCTION = 2000
 """A longer program is cut into parts, since some of LLVM's passes are not linear in the length of a function."""
@@ -53,8 +55,10 @@ class _Work(NamedTuple):
     location: LocationAttr
 
 
-def main_program(assembly: Assembly) -> ModuleOp:
-    """The module with `@whence_main`, and declarations of the kernels.
+def main_program(assembly: Assembly, formulas: Sequence[Formula] = ()) -> ModuleOp:
+    """The module with `@whence_main`, and declarations of the kernels; in a program with sizes `@whence_sizes`, too.
+
+    formulas: of the values of such a program, behind its symbols.
 
     Locations: the ops of a call have the call's; a function has the fuse of what it holds, a declaration that of the
     calls which use it. Functions of parts are marked `no_inline`.
@@ -66,44 +70,51 @@ def main_program(assembly: Assembly) -> ModuleOp:
     users: dict[int, list[LocationAttr]] = {}
     for call in assembly.calls:
         users.setdefault(call.kernel, []).append(call.location)
-    counts = {call.kernel: len(call.inputs) + len(call.outputs) for call in assembly.program.calls}
+    counts = {call.kernel: (len(call.inputs) + len(call.outputs), len(call.sizes)) for call in assembly.program.calls}
+    sized = assembly.program.sizes is not None
     for kernel, locations in sorted(users.items()):
-        type_ = llvm.LLVMFunctionType([_PTR] * (counts[kernel] + 2))
+        buffers, sizes = counts[kernel]
+        type_ = llvm.LLVMFunctionType([*[_PTR] * buffers, *[i64] * sizes, _PTR, _PTR])
         with top.located(fuse(locations)):
             top.add(llvm.FuncOp(symbols[kernel], type_, llvm.LinkageAttr("external")))
 
+    if assembly.program.sizes is not None:
+        add_sizes_function(top, assembly.program.sizes.symbols, formulas)
     work += [_Work(copy, assembly.returned) for copy in assembly.program.copies]
     cuts = range(0, max(len(work), 1), CALLS_PER_FUNCTION)
     if len(cuts) == 1:
-        _Function(top, ENTRY, fuse(one.location for one in work)).run(work, symbols)
+        _Function(top, ENTRY, fuse(one.location for one in work), sized=sized).run(work, symbols)
         return module
     parts: list[tuple[str, LocationAttr]] = []
     for start in cuts:
         part = work[start : start + CALLS_PER_FUNCTION]
         name, location = f"{ENTRY}_{len(parts)}", fuse(one.location for one in part)
-        _Function(top, name, location, internal=True).run(part, symbols)
+        _Function(top, name, location, internal=True, sized=sized).run(part, symbols)
         parts.append((name, location))
-    _Function(top, ENTRY, fuse(location for _, location in parts)).run_parts(parts)
+    _Function(top, ENTRY, fuse(location for _, location in parts), sized=sized).run_parts(parts)
     return module
 
 
 class _Function:
-    """Builds one function of (io, params, arena, pool).
+    """Builds one function of (io, params, arena, pool), and of values where the program has sizes.
 
     xDSL's constructors convert and check their arguments, for 30 to 60 us an op. A program may have 100,000 calls, so
     ops are made once as templates and then by `create` with shared properties.
     """
 
-    def __init__(self, top: LocatedBuilder, name: str, location: LocationAttr, *, internal: bool = False):
-        block = Block(arg_types=[_PTR] * len(_ARGUMENTS))
+    def __init__(
+        self, top: LocatedBuilder, name: str, location: LocationAttr, *, internal: bool = False, sized: bool = False
+    ):
+        arguments = (*_ARGUMENTS, "values") if sized else _ARGUMENTS
+        block = Block(arg_types=[_PTR] * len(arguments))
         function = llvm.FuncOp(
             name,
-            llvm.LLVMFunctionType([_PTR] * len(_ARGUMENTS)),
+            llvm.LLVMFunctionType([_PTR] * len(arguments)),
             llvm.LinkageAttr("internal" if internal else "external"),
             body=Region(block),
             other_props={"no_inline": UnitAttr()} if internal else None,
         )
-        for argument, hint in zip(block.args, _ARGUMENTS, strict=True):
+        for argument, hint in zip(block.args, arguments, strict=True):
             argument.name_hint = hint
         with top.located(location):
             top.add(function)
@@ -111,7 +122,8 @@ class _Function:
             argument.location = location
         self.location = location
         self.builder = LocatedBuilder(block)
-        io, params, arena, self.pool = block.args
+        io, params, arena, self.pool = block.args[: len(_ARGUMENTS)]
+        self.values = block.args[-1] if sized else None
         self.bases: dict[str, SSAValue] = {"io": io, "param": params, "arena": arena}
         self.gep = {kind: dict(llvm.GEPOp(io, [0], unit).properties) for kind, (unit, _) in _UNITS.items()}
         self.load = dict(llvm.LoadOp(io, _PTR).properties)
@@ -139,6 +151,10 @@ class _Function:
             self.builder.add(llvm.ReturnOp())
 
     def _pointer(self, slot: Slot) -> SSAValue:
+        if self.values is not None and slot.kind == "arena":
+            offset = value_at(self.builder, self.values, slot.at)
+            gep = llvm.GEPOp(self.bases["arena"], [llvm.GEP_USE_SSA_VAL], i8, ssa_indices=[offset])
+            return self.builder.add(gep).result
         properties = dict(self.gep[slot.kind])
         properties["rawConstantIndices"] = _index(slot.at // _UNITS[slot.kind][1])
         address = self.builder.add(
@@ -151,6 +167,8 @@ class _Function:
 
     def _call(self, call: Call, symbol: str) -> None:
         arguments = [self._pointer(slot) for slot in chain(call.inputs, call.outputs)]
+        if self.values is not None:
+            arguments += [value_at(self.builder, self.values, number) for number in call.sizes]
         if call.workspace is not None:
             arguments.append(self._pointer(call.workspace))
         else:
@@ -162,7 +180,10 @@ class _Function:
 
     def _copy(self, copy: Copy) -> None:
         target, source = self._pointer(copy.target), self._pointer(copy.source)
-        size = self.builder.add(llvm.ConstantOp(IntegerAttr(copy.nbytes, i64), i64)).result
+        if self.values is not None:
+            size = value_at(self.builder, self.values, copy.nbytes)
+        else:
+            size = self.builder.add(llvm.ConstantOp(IntegerAttr(copy.nbytes, i64), i64)).result
         volatile = self.builder.add(llvm.ConstantOp(IntegerAttr(0, i1), i1)).result
         self.builder.add(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", [target, source, size, volatile], []))
 

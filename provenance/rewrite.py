@@ -10,6 +10,8 @@ Around each match the driver watches what the pattern inserts, replaces, changes
   one that was merely the input of an identity stays as it is;
 - writes an entry per replacement into the open ledger.
 
+A pattern that asks what depends on sizes of the call (UndecidedSize), and has changed nothing yet, does not match.
+
 Where data flow tells the wrong thing, as when a factor moves from the data to the weights, a pattern says so by
 `stands_for`.
 """
@@ -29,6 +31,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, Patt
 
 from .match import Match
 from .span import fuse, is_known
+from .undecided import UndecidedSize
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -72,7 +75,12 @@ class _Applier(RewritePattern):
         if op.regions:
             match.begin(op)
         for pattern in patterns:
-            pattern.match_and_rewrite(op, rewriter)
+            try:
+                pattern.match_and_rewrite(op, rewriter)
+            except UndecidedSize:
+                if rewriter.has_done_action:
+                    raise
+                continue
             if rewriter.has_done_action:
                 match.finish(op, location, type(pattern).__name__, getattr(pattern, "reason", ""))
                 match.clear()

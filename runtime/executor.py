@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError
+from ..support.errors import FrontendError, PipelineError, expectation
 from .bounds import BoundErrors, checked_access
 from .external import ExternalFunctions
 from .program import ENTRY, Call, Code, Program, Slot
@@ -30,6 +30,7 @@ class Runner:
     code: the linked `ENTRY` and kernels by their symbols; kept, as the parameters are, as long as the runner.
     bounds: what the kernels report to, if the program tests its accesses.
     externals: the kernels that others run, if there are any.
+    Raises PipelineError for a program that reads parameters when there are none.
     """
 
     program: Program
@@ -45,6 +46,8 @@ class Runner:
     ):
         self.program = program
         self.params = tuple(params)
+        if not self.params and any(slot.kind == "param" for call in program.calls for slot in call.inputs):
+            raise PipelineError(expectation("run", "a model with its parameters", "one exported without"))
         self._code = code
         self._bounds = bounds
         self._externals = externals
@@ -222,6 +225,7 @@ class Runner:
         self, call: Call, io: Sequence[Array], arena: Array, handle: int | None
     ) -> tuple[Callable[..., None], list[int | None]]:
         arguments: list[int | None] = [self._address(slot, io, arena) for slot in (*call.inputs, *call.outputs)]
+        arguments += call.sizes
         arguments.append(self._address(call.workspace, io, arena) if call.workspace is not None else None)
         arguments.append(handle)
         symbol = self.program.kernels[call.kernel].symbol

@@ -38,6 +38,8 @@ _STUB = struct.Struct("<2siQ2x")
 _WORD = struct.Struct("<Q")
 _NONE, _64, _PC32, _PLT32, _GOTPCREL, _32, _32S, _PC64, _GOTPCRELX, _REX_GOTPCRELX = 0, 1, 2, 4, 9, 10, 11, 24, 41, 42
 _TABLE = (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)
+_REACH = 1 << 31
+"""What 32 bits reach."""
 _LIBRARIES = (None, "libm.so.6")
 
 
@@ -86,6 +88,8 @@ class _Linker:
         self.word = self.place(0, self.constants)
         self.writable = _paged(self.word + most * _WORD.size)
         self.size = max(_paged(self.place(WRITE, self.writable)), mmap.PAGESIZE)
+        if self.size >= _REACH:
+            raise FrontendError(expectation(objects[0].name, "code of less than 2 GiB", f"{self.size} bytes"))
         self.memory = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.held = (ctypes.c_char * self.size).from_buffer(self.memory)
         self.base = ctypes.addressof(self.held)

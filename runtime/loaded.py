@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import _ctypes
-import ctypes
 import hashlib
 import json
 import tarfile
-import weakref
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from threading import Lock
-from typing import IO, Any, NamedTuple, cast
+from threading import RLock
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -24,20 +21,17 @@ from .executor import Runner
 from .factory import GraphExecutorFactory, Origin
 from .library import GraphFunction, Library
 from .link import link
+from .opened import Linked, kept, open_library
 from .package import SECTION, Package
-from .program import ENTRY, PARALLEL_FOR, Code, Program
+from .program import ENTRY, PARALLEL_FOR, SIZES_ENTRY, Program
 from .saved_program import restored
 from .sealed import open_sealed
+from .sized_executor import runner_of
 from .tensors import Tensor, TensorSpec, address
 from .threads import WORKER_SYMBOLS, PoolCode, ThreadPool
 
 _POOL_OBJECT = "whence_pool.o"
 _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
-
-
-class _Linked(NamedTuple):
-    code: Code
-    pool: PoolCode
 
 
 class LoadedModule(GraphExecutorFactory):
@@ -46,7 +40,7 @@ class LoadedModule(GraphExecutorFactory):
     Its code and parameters are in memory as long as it, or something that it gave, is used.
     """
 
-    def __init__(self, package: Package, linked: _Linked, threads: int | None = None):
+    def __init__(self, package: Package, linked: Linked, threads: int | None = None):
         self.package = package
         self.program: Program = restored(package.head["program"])
         self.arrays: tuple[Array, ...] = package.params()
@@ -78,10 +72,7 @@ class LoadedModule(GraphExecutorFactory):
     def runner(self) -> Runner:
         """What runs it as a whole. Raises PipelineError for a model that was exported without its parameters."""
         if self._runner is None:
-            if len(self.arrays) != len(self.package.head["params"]):
-                expected = "a model with its parameters"
-                raise PipelineError(expectation("run", expected, "one exported without; a graph module takes them"))
-            self._runner = Runner(self.program, self.arrays, self._linked.code)
+            self._runner = runner_of(self.program)(self.program, self.arrays, self._linked.code)
         return self._runner
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
@@ -95,7 +86,7 @@ class LoadedModule(GraphExecutorFactory):
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _functions(package: Package, linked: _Linked, pool: ThreadPool) -> Library:
+def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:
     functions = {
         name: GraphFunction(linked.code[symbol], workspace)
         for name, (symbol, workspace) in package.head["functions"].items()
@@ -139,7 +130,7 @@ def read_package(path: str | PathLike[str]) -> Package:
         raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
 
 
-def _load_archive(content: memoryview, name: str) -> tuple[Package, _Linked]:
+def _load_archive(content: memoryview, name: str) -> tuple[Package, Linked]:
     members = _members(content)
     package, _ = _package_of(Elf.of(members["whence_package.o"], name), name)
     objects = [
@@ -150,64 +141,30 @@ def _load_archive(content: memoryview, name: str) -> tuple[Package, _Linked]:
     check_machine(name, package.head)
     pool = _pool_of(members[_POOL_OBJECT])
     code = link(objects, _symbols(package), {PARALLEL_FOR: pool.parallel_for})
-    return package, _Linked(code, pool)
+    return package, Linked(code, pool)
 
 
-def _load_object(content: memoryview, name: str) -> tuple[Package, _Linked]:
+def _load_object(content: memoryview, name: str) -> tuple[Package, Linked]:
     elf = Elf.of(content, name)
     package, at = _package_of(elf, name)
     check_machine(name, package.head)
+    # The parameters stay where they are.
     here = address(np.frombuffer(content, np.uint8)) + at
     known = {symbol.name for symbol in elf.symbols}
     pool = [symbol for symbol in (PARALLEL_FOR, *WORKER_SYMBOLS) if symbol in known]
     code = link([elf], [*_symbols(package), *pool], {}, {SECTION: here})
-    return package, _kept(code, content)
+    return package, kept(code, content)
 
 
-def _load_library(content: memoryview, name: str) -> tuple[Package, _Linked]:
+def _load_library(content: memoryview, name: str) -> tuple[Package, Linked]:
     elf = Elf.of(content, name)
     package, _ = _package_of(elf, name)
     check_machine(name, package.head)
-    try:
-        library = ctypes.CDLL(str(Path(name).resolve()))
-    except OSError as error:
-        raise PipelineError(expectation(name, "a library that this system loads", str(error))) from error
-    addresses: dict[str, int] = {}
-    for symbol in (*_symbols(package), PARALLEL_FOR, *WORKER_SYMBOLS):
-        try:
-            addresses[symbol] = ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
-        except AttributeError:
-            if symbol not in WORKER_SYMBOLS:
-                raise FrontendError(expectation(name, f"a library that defines '{symbol}'", "none")) from None
-    return package, _kept(Code(addresses, _Open(library)), content)
-
-
-class _Open:
-    """A library that is closed with this object."""
-
-    def __init__(self, library: ctypes.CDLL):
-        self.library = library
-        # At exit the system does it, when nothing runs any more.
-        weakref.finalize(self, _ctypes.dlclose, library._handle).atexit = False  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-
-
-class _Alive:
-    """Code with a pool of its own: whose workers end before it goes."""
-
-    def __init__(self, code: Code, content: memoryview):
-        self.held = code, content
-        self.finalizer = weakref.finalize(self, PoolCode.of(code).apart().drop)
-        self.finalizer.atexit = False
-
-
-def _kept(code: Code, content: memoryview) -> _Linked:
-    """Code whose pool is its own, and goes with it."""
-    alive = Code(code.addresses, _Alive(code, content))
-    return _Linked(alive, PoolCode.of(alive))
+    return package, open_library(name, _symbols(package))
 
 
 _pools: dict[bytes, PoolCode] = {}
-_lock = Lock()
+_lock = RLock()
 
 
 def _pool_of(data: memoryview) -> PoolCode:
@@ -258,7 +215,8 @@ def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
 
 
 def _symbols(package: Package) -> Sequence[str]:
-    return [ENTRY, *dict.fromkeys(symbol for symbol, _ in package.head["program"]["kernels"])]
+    entries = [ENTRY, SIZES_ENTRY] if "sizes" in package.head["program"] else [ENTRY]
+    return [*entries, *dict.fromkeys(symbol for symbol, _ in package.head["program"]["kernels"])]
 
 
 _LOADERS = {"tar": _load_archive, "so": _load_library, "o": _load_object}

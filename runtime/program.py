@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from .sizes import Sizes
 from .tensors import TensorSpec
 
 ENTRY = "whence_main"
@@ -14,12 +15,22 @@ ENTRY = "whence_main"
 `params` one of parameters; `arena` a 64-byte aligned block of `arena_bytes`; `pool` a thread pool's handle or null.
 """
 
+SIZES_ENTRY = "whence_sizes"
+"""The symbol of what computes the values of a program with sizes.
+
+`void @whence_sizes(ptr values)`: `values` is an array of i64, of which the first ones, the symbols, are given and the
+others are written. Its `@whence_main` takes the same array behind its other arguments.
+"""
+
 PARALLEL_FOR = "whence_parallel_for"
 """The symbol through which kernels reach the thread pool."""
 
 
 class Slot(NamedTuple):
-    """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`."""
+    """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`.
+
+    In a program with sizes value `at` says the byte.
+    """
 
     kind: Literal["io", "param", "arena"]
     at: int
@@ -37,7 +48,7 @@ class KernelEntry:
     """How a kernel is found and what it can report."""
 
     symbol: str
-    """Name of `void @symbol(ptr inputs..., ptr outputs..., ptr workspace, ptr pool)`."""
+    """Name of `void @symbol(ptr inputs..., ptr outputs..., i64 sizes..., ptr workspace, ptr pool)`."""
     sites: tuple[Site, ...] = ()
     """By the numbers that it reports; none when it tests nothing."""
 
@@ -59,6 +70,8 @@ class Call:
     """The names of the layers that it serves."""
     places: tuple[tuple[str, ...], ...] = ()
     """Per slot of a kernel that tests its accesses, the layers behind it as an error names them."""
+    sizes: tuple[int, ...] = ()
+    """The sizes that the kernel takes; in a program with sizes the numbers of the values that they are."""
 
 
 class Copy(NamedTuple):
@@ -67,6 +80,7 @@ class Copy(NamedTuple):
     source: Slot
     target: Slot
     nbytes: int
+    """In a program with sizes the number of the value that it is."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +93,9 @@ class Program:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     arena_bytes: int
-    """What a run needs for intermediate tensors and workspaces."""
+    """What a run needs for intermediate tensors and workspaces; with sizes, 0: a value says it."""
+    sizes: Sizes | None = None
+    """What arrays of any sizes the program takes."""
 
     @property
     def checked(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..support.dtypes import numpy_of
 from .program import Call, Copy, KernelEntry, Program, Site, Slot
+from .sizes import Derived, SizedSpec, Sizes, Solution
 from .tensors import TensorSpec
 
 _KINDS = {"io": 0, "param": 1, "arena": 2}
@@ -26,6 +27,7 @@ def saved(program: Program) -> dict[str, object]:
                 call.name,
                 call.layers,
                 call.places,
+                *([call.sizes] if program.sizes is not None else []),
             ]
             for call in program.calls
         ],
@@ -34,6 +36,7 @@ def saved(program: Program) -> dict[str, object]:
         "inputs": saved_specs(program.inputs),
         "outputs": saved_specs(program.outputs),
         "arena_bytes": program.arena_bytes,
+        **({} if program.sizes is None else {"sizes": _saved_sizes(program.sizes)}),
     }
 
 
@@ -50,8 +53,9 @@ def restored(data: Mapping[str, Any]) -> Program:
                 name,
                 tuple(layers),
                 tuple(map(tuple, places)),
+                *map(tuple, sizes),
             )
-            for kernel, inputs, outputs, workspace, results, name, layers, places in data["calls"]
+            for kernel, inputs, outputs, workspace, results, name, layers, places, *sizes in data["calls"]
         ),
         tuple(Copy(_slot(source), _slot(target), nbytes) for source, target, nbytes in data["copies"]),
         tuple(
@@ -61,17 +65,50 @@ def restored(data: Mapping[str, Any]) -> Program:
         restored_specs(data["inputs"]),
         restored_specs(data["outputs"]),
         data["arena_bytes"],
+        _restored_sizes(data["sizes"]) if "sizes" in data else None,
     )
 
 
 def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
-    """Names, shapes and dtypes."""
-    return [[spec.name, spec.shape, spec.dtype.name] for spec in specs]
+    """Names, shapes and dtypes, and what extents are sizes."""
+    return [
+        [spec.name, spec.shape, spec.dtype.name, *([spec.places, spec.texts] if isinstance(spec, SizedSpec) else [])]
+        for spec in specs
+    ]
 
 
 def restored_specs(data: Sequence[Sequence[Any]]) -> tuple[TensorSpec, ...]:
     """What `saved_specs` gave the data of."""
-    return tuple(TensorSpec(name, tuple(shape), numpy_of(dtype)) for name, shape, dtype in data)
+    return tuple(
+        SizedSpec(name, tuple(shape), numpy_of(dtype), *map(tuple, sizes))
+        if sizes
+        else TensorSpec(name, tuple(shape), numpy_of(dtype))
+        for name, shape, dtype, *sizes in data
+    )
+
+
+def _saved_sizes(sizes: Sizes) -> list[object]:
+    return [
+        sizes.symbols,
+        sizes.ranges,
+        [[one.symbol, one.input, one.axis, one.scale, one.rest] for one in sizes.solutions],
+        [[one.text, one.layers] for one in sizes.derived],
+        sizes.arena,
+    ]
+
+
+def _restored_sizes(data: Sequence[Any]) -> Sizes:
+    symbols, ranges, solutions, derived, arena = data
+    return Sizes(
+        tuple(symbols),
+        tuple((low, high) for low, high in ranges),
+        tuple(
+            Solution(symbol, number, axis, scale, tuple((c, tuple(factors)) for c, factors in rest))
+            for symbol, number, axis, scale, rest in solutions
+        ),
+        tuple(Derived(text, tuple(layers)) for text, layers in derived),
+        arena,
+    )
 
 
 def _saved_slot(slot: Slot) -> list[int]:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from whence.cli import opt
+
 pytest_plugins = ["pytester"]
 
 _PLUGIN = Path(__file__).parent / "filecheck" / "conftest.py"
@@ -71,3 +73,13 @@ def test_a_failure_shows_command_output_and_diagnosis(pytester: pytest.Pytester)
     assert "%0 = arith.addi %x, %x : i32" in text
     assert 'Couldn\'t match "arith.muli"' in text
     assert "Traceback" not in text
+
+
+def test_a_tool_that_breaks_down_refused_nothing(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
+    def broken(_: list[str]) -> int:
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr(opt, "main", broken)
+    outcomes, text = run(pytester, ["// RUN: not whence-opt %s"])
+    assert outcomes == {"failed": 1}
+    assert "a mistake of ours" in text

@@ -131,6 +131,11 @@ def real(default: float) -> FloatAttr:
     return prop_def(FloatAttr, default_value=FloatAttr(default, f64))
 
 
+def real_or_size(default: float) -> FloatAttr:
+    """A float, or one symbolic size."""
+    return cast(FloatAttr, prop_def(FloatAttr | SizesAttr, default_value=FloatAttr(default, f64)))
+
+
 def required_real() -> FloatAttr:
     return prop_def(FloatAttr)
 

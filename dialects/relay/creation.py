@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -13,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
 from ..sizes import proves
-from .attributes import real, required_ints, required_string, string
+from .attributes import real, real_or_size, required_ints, required_string, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, ELEMWISE, INJECTIVE
@@ -101,18 +102,45 @@ class OnesOp(Constant):
 
 
 @irdl_op_definition
+class SizesOp(Creation):
+    """Sizes as numbers of a tensor of `shape`: `relay.sizes {values = #relay.sizes<batch, 2*seq>, shape = [2]}`."""
+
+    name = "relay.sizes"
+    values = required_ints()
+    shape = required_ints()
+    dtype = string("int64")
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if prod(sig.ints("shape")) != len(sig.ints("values")):
+            sig.fail(f"{prod(sig.ints('shape'))} values", str(len(sig.ints("values"))))
+        return cls.made(sig, sig.ints("shape"))
+
+    @classmethod
+    def evaluate(cls, sig: Signature) -> AnyArray:
+        return np.asarray(sig.ints("values"), np.int64).reshape(sig.ints("shape"))
+
+
+@irdl_op_definition
 class ArangeOp(Creation):
-    """`start`, `start + step` and so on, below `stop` (above it for a negative step)."""
+    """`start`, `start + step` and so on, below `stop` (above it for a negative step).
+
+    With a symbolic `stop`, `#relay.sizes<seq>`, it counts from 0 by 1.
+    """
 
     name = "relay.arange"
     start = real(0.0)
-    stop = real(0.0)
+    stop = real_or_size(0.0)
     step = real(1.0)
     dtype = string("float32")
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         start, stop, step = (sig.get(name) for name in ("start", "stop", "step"))
+        if isinstance(stop, tuple):
+            if start != 0 or step != 1 or len(cast("tuple[int, ...]", stop)) != 1:
+                sig.fail("a start of 0 and a step of 1 for a symbolic stop", f"{start} and {step}")
+            return cls.made(sig, cast("tuple[int]", stop))
         if not step or not all(map(math.isfinite, (start, stop, step))):
             sig.fail("finite numbers and a step other than 0", f"{start}, {stop}, {step}")
         return cls.made(sig, (max(0, math.ceil((stop - start) / step)),))

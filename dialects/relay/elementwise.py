@@ -52,16 +52,19 @@ class Unary(Operator):
         return [sig.types[0] if cls.RESULT is None else tensor_of(cls.RESULT, sig.shape(0))]
 
 
+def broadcasts(left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether two shapes broadcast; raises UndecidedSize where sizes of the call decide that."""
+    pairs = zip(reversed(left), reversed(right), strict=False)
+    return all(same(a, 1) or same(b, 1) or a == b for a, b in pairs)
+
+
 def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
     """The numpy broadcast of two shapes."""
+    if not broadcasts(left, right):
+        sig.fail("shapes that broadcast", f"{list(left)} and {list(right)}")
     rank = max(len(left), len(right))
     padded = zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True)
-    shape: list[int] = []
-    for a, b in padded:
-        if not same(a, 1) and not same(b, 1) and a != b:
-            sig.fail("shapes that broadcast", f"{list(left)} and {list(right)}")
-        shape.append(b if same(a, 1) else a)
-    return tuple(shape)
+    return tuple(b if same(a, 1) else a for a, b in padded)
 
 
 class Binary(Operator):

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_integer, string
-from .elementwise import broadcast_shape
+from .elementwise import broadcast_shape, broadcasts
 from .numerics import AnyArray, along, widened
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
@@ -139,7 +139,7 @@ class BatchMatmulOp(Operator):
             m, k = k, m
         if sig.get("transpose_b"):
             depth, n = n, depth
-        if depth != k:
+        if depth != k or not broadcasts(bx, by):
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
         batch = broadcast_shape(sig, bx, by)
         return [tensor_of(sig.same_element(), (*batch, m, n))]

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ..size_types import is_symbolic
+from ..size_types import SizesAttr, is_symbolic
 from ..sizes import UndecidedSize
 from .signature import Signature, Tensor
 
@@ -29,6 +29,13 @@ def is_open(type_: Attribute) -> bool:
 def is_static(type_: Attribute) -> bool:
     """Whether a type is no tensor's, or one's of which all extents are numbers."""
     return not isinstance(type_, TensorType) or DYNAMIC_INDEX not in type_.get_shape()
+
+
+def knows_sizes(op: Operation) -> bool:
+    """Whether all extents of an operator's operands and results, and all its attributes, are numbers."""
+    return all(is_static(value.type) for value in (*op.operands, *op.results)) and not any(
+        isinstance(attribute, SizesAttr) for attribute in op.properties.values()
+    )
 
 
 def closed(type_: Tensor, extent: int) -> Tensor:

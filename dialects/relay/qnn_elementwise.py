@@ -17,7 +17,7 @@ from ..size_types import tensor_of
 from . import elementwise, normalization, pooling
 from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray
-from .operator import Operator, Signature, Tensor
+from .operator import Operator, Signature, Tensor, shape_of
 from .qnn import dequantized, parameter, quantized, spread
 from .traits import BROADCAST, ELEMWISE, INJECTIVE, OPAQUE
 
@@ -172,14 +172,14 @@ class ConcatenateOp(Operator):
         data, count = sig.operand("data"), len(sig.operand("data"))
         if not count or {len(sig.operand(name)) for name in ("input_scales", "input_zero_points")} != {count}:
             sig.fail("tensors, and as many scales and zero points", f"{count} tensors")
-        first, *others = (t.get_shape() for t in data)
+        first, *others = (shape_of(t) for t in data)
         axis = sig.axis(sig.int("axis"), len(first))
         for index in range(count, 3 * count + 2):
             parameter(sig, index, (), -1)
         for other in others:
             if len(other) != len(first) or _without(other, axis) != _without(first, axis):
                 sig.fail(f"shapes that differ along axis {axis} only", f"{list(first)} and {list(other)}")
-        total = sum(t.get_shape()[axis] for t in data)
+        total = sum(shape_of(t)[axis] for t in data)
         return [_result(sig, (*first[:axis], total, *first[axis + 1 :]))]
 
     @classmethod

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
 from ..element_types import dtype_name
-from ..size_types import tensor_of
+from ..size_types import extents_of, tensor_of
 from . import matmul
 from .attributes import boolean, integer, ints, optional_integer, string, to_attribute
 from .convolution import Conv2D, expand_padding, window_extent
@@ -33,7 +33,7 @@ def _of_bytes(sig: Signature, *indices: int) -> None:
 
 def _words_signature(sig: Signature) -> Signature:
     """The same of int32 tensors, as what computes in those sees it."""
-    types = tuple(tensor_of(i32, t.get_shape()) for t in sig.types[:2])
+    types = tuple(tensor_of(i32, extents_of(t)) for t in sig.types[:2])
     return replace(sig, types=types)
 
 

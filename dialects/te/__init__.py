@@ -35,8 +35,6 @@ from .ops import IndexOp as IndexOp
 from .ops import ReadOp as ReadOp
 from .ops import ReturnOp as ReturnOp
 from .ops import YieldOp as YieldOp
-from .ops import inputs_of as inputs_of
-from .ops import packed_calls as packed_calls
 from .stages import ExternOp as ExternOp
 from .stages import HybridOp as HybridOp
 from .stages import ScanOp as ScanOp
@@ -46,5 +44,7 @@ from .types import INDEX as INDEX
 from .types import PREDICATED as PREDICATED
 from .types import REDUCERS as REDUCERS
 from .types import behind as behind
+from .uses import inputs_of as inputs_of
+from .uses import packed_calls as packed_calls
 
 Te = Dialect("te", [FuncOp, ReturnOp, ComputeOp, ReadOp, IndexOp, YieldOp, StateOp, ScanOp, ExternOp, HybridOp])

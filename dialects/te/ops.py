@@ -44,7 +44,8 @@ from ..checks import check_else, check_map
 from ..element_types import stored_type
 from ..format import name_hint, parse_attributes, parse_indices, parse_signature, print_indices, print_signature
 from ..int_lists import numbers_of
-from ..kernel_sizes import beyond, dense, names_of, negative, same_shape, shape_map, sizes_in
+from ..kernel_sizes import dense, names_of, negative, same_shape, shape_map, sizes_in
+from ..size_checks import check_sizes
 from ..size_types import extents_of, tensor_of
 from ..sizes import Size
 from .compute_text import parse_compute, print_compute
@@ -118,19 +119,7 @@ class FuncOp(IRDLOperation):
                 labels.add(op.label.data)
             elif not isinstance(op, ReturnOp):
                 fail(self, "stages (te.compute, te.scan, te.extern) and te.return only", op.name)
-        self._check_sizes()
-
-    def _check_sizes(self) -> None:
-        """Fail where a size is used that is none of the function's."""
-        count = len(self.size_names)
-        for op in self.walk():
-            maps = [part.data for part in op.properties.values() if isinstance(part, AffineMapAttr)]
-            if most := max((map.num_symbols for map in maps if map.num_symbols > count), default=0):
-                fail(op, f"sizes of the function, which has {count}", f"s{most - 1}")
-            for type_ in (*op.result_types, *op.operand_types):
-                tensor = cast("TensorType[Attribute]", type_) if isinstance(type_, TensorType) else None
-                if tensor is not None and (found := beyond(extents_of(tensor), count)) is not None:
-                    fail(op, f"sizes of the function, which has {count}", found)
+        check_sizes(self, len(self.size_names), _shape)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -306,8 +295,7 @@ class ComputeOp(IRDLOperation):
             fail(self, "at least one result", "none")
         for output in self.outputs:
             if not same_shape(extents_of(output.type), self.shape):
-                shape = f"({', '.join(map(str, self.shape))}{',' if len(self.shape) == 1 else ''})"
-                fail(self, f"a result of shape {shape}, as the axes say", str(output.type))
+                fail(self, f"a result of shape {self.shape}, as the axes say", str(output.type))
         axes = len(self.shape) + len(self.reduce_shape)
         if len(self.block.args) != axes or any(argument.type != INDEX for argument in self.block.args):
             found = ", ".join(str(argument.type) for argument in self.block.args) or "none"
@@ -362,6 +350,10 @@ class ComputeOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         return cls.create(**parse_compute(parser))
+
+
+def _shape(type_: Attribute) -> tuple[Size, ...]:
+    return extents_of(cast("TensorType[Attribute]", type_)) if isinstance(type_, TensorType) else ()
 
 
 @lru_cache(1024)
@@ -506,15 +498,3 @@ class YieldOp(IRDLOperation):
 
 STAGES = (ComputeOp, StateOp, ScanOp, ExternOp, HybridOp)
 """What a te.func is made of."""
-
-
-def packed_calls(func: FuncOp) -> list[ExternOp]:
-    """The calls of Python functions."""
-    return [op for op in func.block.ops if isinstance(op, ExternOp) and op.packed is not None]
-
-
-def inputs_of(op: ComputeOp | StateOp | ScanOp | ExternOp | HybridOp) -> list[SSAValue]:
-    """The tensors that an operation uses, each once, in order of their first use; of a scan inits, then updates."""
-    if isinstance(op, ScanOp):
-        return [*op.inits, *op.updates]
-    return list(dict.fromkeys([read.tensor for read in op.reads] if isinstance(op, ComputeOp) else op.operands))

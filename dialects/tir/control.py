@@ -36,13 +36,18 @@ from ...provenance.diagnostics import fail
 from ..affine import Range
 from ..checks import check_map
 from ..format import parse_argument, parse_attributes, parse_body, parse_indices, parse_size, print_indices
-from ..kernel_sizes import at_least, beyond, last_value, names_of, size_attribute, size_in
+from ..kernel_sizes import at_least, last_value, names_of, size_attribute, size_in
+from ..size_checks import check_sizes
 from ..sizes import Size
 from .buffer import BufferType
 from .text import parse_not_negative
 
 INDEX = IndexType()
 KINDS = ("serial", "parallel", "vectorized", "unrolled")
+
+
+def _shape(type_: Attribute) -> tuple[Size, ...]:
+    return type_.get_shape() if isinstance(type_, BufferType) and not type_.is_static else ()
 
 
 @irdl_op_definition
@@ -91,19 +96,7 @@ class PrimFuncOp(IRDLOperation):
         if not 0 <= self.outputs.value.data <= len(self.block.args):
             count = len(self.block.args)
             fail(self, f"outputs that are among its {count} arguments", str(self.outputs.value.data))
-        self._check_sizes()
-
-    def _check_sizes(self) -> None:
-        """Fail where a size is used that is none of the function's."""
-        count = len(self.size_names)
-        for op in self.walk():
-            held = [number for part in op.properties.values() if isinstance(part, AffineMapAttr)
-                    if (number := part.data.num_symbols) > count]  # fmt: skip
-            types = [value.type for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args))]
-            buffers = (type_ for type_ in types if isinstance(type_, BufferType) and not type_.is_static)
-            name = next((found for type_ in buffers if (found := beyond(type_.get_shape(), count)) is not None), None)
-            if held or name is not None:
-                fail(op, f"sizes of the function, which has {count}", name or f"s{held[0] - 1}")
+        check_sizes(self, len(self.size_names), _shape)
 
     @property
     def size_names(self) -> tuple[str, ...]:

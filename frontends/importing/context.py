@@ -12,7 +12,9 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
+from ...dialects.sizes import Size, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
@@ -25,6 +27,10 @@ Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
 
 
 def _tensors() -> list[Tensor]:
+    return []
+
+
+def _sizes() -> list[Size]:
     return []
 
 
@@ -41,6 +47,12 @@ class Context:
     module: ModuleOp
     read: list[Tensor] = field(default_factory=_tensors)
     """The tensors whose values were looked at."""
+    required: list[Size] = field(default_factory=_sizes)
+    """What no call may make negative."""
+
+    def require(self, size: Size) -> None:
+        """Have every call checked: its sizes must not make this one negative."""
+        self.required.append(size)
 
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""
@@ -76,14 +88,15 @@ class Context:
 
     def dtype(self, index: int) -> np.dtype[np.generic]:
         tensor = self.tensor(index)
-        if tensor.array is not None:
-            return tensor.array.dtype
-        assert tensor.value is not None
-        return dtype_of(tensor.value)
+        found = tensor.dtype
+        assert found is not None
+        return found
 
     def known(self, index: int) -> Array | None:
-        """The values of input `index` if they are known at import."""
+        """The values of input `index` if they are known at import, as numbers."""
         tensor = self.tensor(index)
+        if tensor.symbolic:
+            return None
         if tensor.array is not None:
             self.read.append(tensor)
         return tensor.array
@@ -98,7 +111,10 @@ class Context:
         return array
 
     def known_ints(self, index: int, what: str) -> tuple[int, ...]:
-        """The integers in input `index`, called `what`, which must be known at import."""
+        """The integers in input `index`, called `what`, which must be known at import; symbolic sizes among them."""
+        if (tensor := self.tensor(index)).symbolic and tensor.array is not None and tensor.array.ndim < 2:
+            self.read.append(tensor)
+            return tuple(tensor.array.reshape(-1).tolist())
         array = self.array(index, what)
         if array.dtype.kind not in "iu" or array.ndim > 1:
             self.fail(f"{what} as a list of integers", f"{array.dtype}{list(array.shape)}")
@@ -108,7 +124,7 @@ class Context:
 
     def fits(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
         """Complain when a tensor is larger than the memory."""
-        if too_big := excess(shape, dtype.itemsize):
+        if not any(map(symbols_of, shape)) and (too_big := excess(shape, dtype.itemsize)):
             self.fail(expectation(), too_big)
 
     def emit(self, op: type[Operator], *operands: Operands, **attributes: Value) -> SSAValue:
@@ -118,6 +134,9 @@ class Context:
     def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
         """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
         made = op(*operands, location=None, **attributes)
+        if any(is_open(result.type) for result in made.results):
+            types = ", ".join(str(operand.type) for operand in made.operands)
+            raise Undecided(message(self.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
         for result in made.results:
             self.fits(shape_of(result), dtype_of(result))
         self.builder.add(made)

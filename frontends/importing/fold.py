@@ -17,7 +17,7 @@ from ...dialects.relay.traits import NonComputational, Stateful
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import Array
 from .converter import ContextT, Narrowed, Result
-from .tensor import Tensor
+from .tensor import Tensor, is_symbolic
 
 FOLD_LIMIT = 1024
 """Only tensors of at most this many elements are evaluated at import; FoldConstant takes care of the others."""
@@ -45,7 +45,7 @@ def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, .
 
 
 def _small(array: Array | None) -> bool:
-    if array is None:
+    if array is None or is_symbolic(array):
         return False
     return array.size <= (FOLD_LIMIT if array.dtype.kind in "iub" else _FLOAT_LIMIT)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,6 +15,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.size_ranges import REQUIRED, main_of, set_ranges
+from ...dialects.size_types import sizes_attr
+from ...dialects.sizes import Ranges, Size, UndecidedSize, common_range, known_ranges, range_for
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
@@ -26,6 +29,7 @@ from ...runtime.flow import tensor as array_of
 from ...runtime.interpreter import Demand
 from ...runtime.open_specs import OpenSpec
 from ...support.context import spans_enabled
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .context import Context
 from .converter import Converter, Narrowed, Result
@@ -72,6 +76,10 @@ class Model(ABC):
         Raises FrontendError for shapes that contradict the model, and Undecided for what stays open.
         """
 
+    def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
+        """As `input_types`, with a symbol for each open dimension. Raises Undecided where there is none."""
+        raise Undecided(message(self.file, "inputs of known sizes", "open ones"), None)
+
     @abstractmethod
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         """The inputs after `shapes`, which `input_types` has checked."""
@@ -86,7 +94,34 @@ def import_model(source: Model, shapes: Mapping[str, Sequence[int]]) -> ModuleOp
 
     Raises Undecided when only values decide what is computed.
     """
-    types = source.input_types(shapes)
+    return _imported(source, source.input_types(shapes))
+
+
+def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges: Ranges) -> ModuleOp:
+    """As `import_model`, with symbolic sizes where inputs are open; `ranges` are those of symbols.
+
+    `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
+    does with a table of positions that ends, adds that to them. Raises Undecided when not all sizes follow from the
+    inputs'.
+    """
+    types, known = source.symbolic_types(shapes), dict(ranges)
+    while True:
+        try:
+            with known_ranges(known):
+                module = _imported(source, types)
+        except Undecided as undecided:
+            needed = range_for(*undecided.equal) if undecided.equal is not None else None
+            if needed is None or (common := common_range(known.get(needed[0], (0, None)), needed[1])) is None:
+                raise
+            if known.get(needed[0]) == common:
+                raise
+            known[needed[0]] = common
+        else:
+            set_ranges(main_of(module), known)
+            return module
+
+
+def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> ModuleOp:
     importer = source.importer(source.region)
     for name, type_ in types.items():
         importer.tensors[name] = importer.argument(name, type_, Argument(name))
@@ -170,6 +205,8 @@ class Importer(ABC):
         self.bound: list[str] = []
         """Names of values that steps made."""
         self.converted: list[Step] = []
+        self.required: list[Size] = []
+        """What sizes must not make negative."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
@@ -207,6 +244,12 @@ class Importer(ABC):
     @abstractmethod
     def converter(self, step: Step) -> Converter[Any] | None:
         """How a step is imported."""
+
+    def folded(
+        self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
+    ) -> tuple[Array, ...] | None:
+        """The outputs of a step whose inputs are known and few, evaluated; None where operators compute them."""
+        return folded(context, convert)
 
     def splice(self, region: Region, at: int) -> bool:
         """Put the body of the function that a step calls in its place, if it calls one."""
@@ -337,12 +380,15 @@ class Importer(ABC):
         assert converter is not None
         try:
             with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
-                results = folded(context, converter.convert) or converter.convert(context)
+                results = self.folded(context, converter.convert) or converter.convert(context)
+        except UndecidedSize as error:
+            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal) from error
         except VerifyException as error:
             raise FrontendError(f"{error} ({describe(node.leaf)})") from error
         except (ValueError, IndexError, ArithmeticError, struct.error) as error:
             raise FrontendError(message(node.op_type, "inputs that can be evaluated", str(error), node.leaf)) from error
         self.converted.append(step)
+        self.required += context.required
         # A node may name fewer outputs than there are, or more than exist at inference.
         found = results if isinstance(results, tuple) else (results,)
         for name, result in zip(step.outputs, found, strict=False):
@@ -399,6 +445,8 @@ class Importer(ABC):
         """The module that returns values."""
         with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
+        if self.required:
+            self.main.attributes[REQUIRED] = sizes_attr(self.required)
         self.main.update_type()
         if self.spans:
             self.account()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from math import prod
+from typing import cast
 
-import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import MultiplyOp
 from ...dialects.relay.nn import BatchMatmulOp, DenseOp, MatmulOp
 from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
+from ...dialects.sizes import holds_zero, proves, same, same_shape
 from .context import Context
-from .tensor import shape_of
+from .tensor import broadcast_sizes, shape_of
 
 _NEAR = 16
 """How many operators may stand between a weight and the constants that it is computed from."""
@@ -21,7 +22,11 @@ _FEW = 4
 
 
 def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return value if shape_of(value) == shape else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=1 * (0 in shape))
+    return (
+        value
+        if same_shape(shape_of(value), shape)
+        else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=int(holds_zero(shape)))
+    )
 
 
 def transposed(ctx: Context, value: SSAValue) -> SSAValue:
@@ -55,7 +60,7 @@ def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -
     """
     if is_constant(weight):
         return ctx.emit(DenseOp, data, weight if outputs_first else transposed(ctx, weight))
-    if outputs_first and shape_of(data)[0] <= _FEW:
+    if outputs_first and proves(shape_of(data)[0], "<=", _FEW):
         return ctx.emit(DenseOp, data, weight)
     return ctx.emit(MatmulOp, data, transposed(ctx, weight) if outputs_first else weight)
 
@@ -83,10 +88,10 @@ def batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
     """nn.batch_matmul of `(.., m, k)` and `(.., k, n)`, flat unless a batch broadcasts in part."""
     (*left_batch, m, k), (*right_batch, _, n) = shape_of(left), shape_of(right)
     try:
-        batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
+        batch = cast("tuple[int, ...]", broadcast_sizes(left_batch, right_batch))
     except ValueError:
         ctx.fail("batch dimensions that broadcast", f"{left_batch} and {right_batch}")
-    if all(prod(own) == 1 or tuple(own) == batch for own in (left_batch, right_batch)):
+    if all(same(prod(own), 1) or same_shape(own, batch) for own in (left_batch, right_batch)):
         flat = (
             reshaped(ctx, left, (prod(left_batch), m, k)),
             reshaped(ctx, right, (prod(right_batch), *shape_of(right)[-2:])),

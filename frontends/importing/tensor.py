@@ -12,7 +12,10 @@ from xdsl.ir import SSAValue
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.operator import as_tensor
+from ...dialects.relay.operator import shape_of as extents
+from ...dialects.sizes import Size, same
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ...support.dtypes import Array
@@ -23,8 +26,10 @@ from .names import value_name
 class Undecided(FrontendError):
     """Only values that are computed at run time decide what a step does."""
 
-    def __init__(self, text: str, tensor: Tensor | None):
+    def __init__(self, text: str, tensor: Tensor | None, equal: tuple[Size, Size] | None = None):
         super().__init__(text)
+        self.equal = equal
+        """Sizes of which nobody knows whether they are equal, where that is the question."""
         self.tensor = tensor
         """The one whose value is needed."""
 
@@ -56,8 +61,13 @@ class Tensor:
     def dtype(self) -> np.dtype[Any] | None:
         """Of a tensor; None of a sequence, or of nothing."""
         if self.array is not None:
-            return self.array.dtype
+            return np.dtype(np.int64) if self.symbolic else self.array.dtype
         return None if self.value is None else dtype_of(self.value)
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as int64."""
+        return is_symbolic(self.array)
 
     @property
     def location(self) -> LocationAttr:
@@ -81,14 +91,34 @@ class Tensor:
                     f"'{self.name}': expected a tensor, got {'nothing' if self.nothing else 'a sequence'}"
                 )
             with builder.located(self.location):
-                self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
+                if self.symbolic:
+                    flat: list[int] = self.array.reshape(-1).tolist()
+                    self.value = builder.add(SizesOp(values=flat, shape=self.array.shape, dtype="int64")).result
+                else:
+                    self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
             self.value.name_hint = value_name(self.name)
         return self.value
 
 
+def is_symbolic(array: Array | None) -> bool:
+    """Whether an array is one of sizes that only a call decides."""
+    return array is not None and array.dtype == np.object_
+
+
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    return as_tensor(value).get_shape()
+    return extents(value)
 
 
 def dtype_of(value: SSAValue) -> np.dtype[np.generic]:
     return numpy_dtype(as_tensor(value).element_type)
+
+
+def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, ...]:
+    """The shape that two broadcast to; raises ValueError where they do not."""
+    rank = max(len(left), len(right))
+    found: list[Size] = []
+    for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
+        if not same(a, 1) and not same(b, 1) and a != b:
+            raise ValueError(f"{a} and {b}")
+        found.append(b if same(a, 1) else a)
+    return tuple(found)

@@ -13,6 +13,7 @@ from ...dialects.relay.attributes import Value
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
+from ...dialects.sizes import holds_zero, same_shape
 from ...support.dtypes import Array
 from .context import Context
 from .tensor import dtype_of, shape_of
@@ -81,7 +82,11 @@ class Term:
         return self if self.dtype.name == name else self.apply(ew.CastOp, dtype=name)
 
     def reshape(self, *shape: int) -> Term:
-        return self if self.shape == shape else self.apply(ReshapeOp, newshape=shape, allowzero=1 * (0 in shape))
+        return (
+            self
+            if same_shape(self.shape, shape)
+            else self.apply(ReshapeOp, newshape=shape, allowzero=int(holds_zero(shape)))
+        )
 
     def sum(self, *axes: int) -> Term:
         """Over `axes`, which stay as axes of 1."""

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import onnx
 from onnx import ModelProto, TypeProto
 from xdsl.dialects.builtin import LocationAttr, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.sizes import Size, SizeExpr
 from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OpenSpec
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
-from ..importing.converter import Converter
-from ..importing.tensor import Tensor, dtype_of, shape_of
+from ..importing.converter import Converter, Result
+from ..importing.tensor import Tensor, shape_of
 from .context import Context
 from .convert import converter_of
 from .expand import body_of, expanded
-from .inputs import input_types, open_inputs, open_outputs
+from .inputs import input_types, open_inputs, open_outputs, symbolic_types
 from .load import Source, load
 from .program import canonical, node_of
+from .symbolic import folded_sizes
 
 
 class Model(importer.Model):
@@ -39,6 +43,9 @@ class Model(importer.Model):
     def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
         return input_types(self.source, shapes)
 
+    def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
+        return symbolic_types(self.source, shapes)
+
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         return open_inputs(self.source, shapes)
 
@@ -53,12 +60,11 @@ def open_model(model: ModelProto | bytes | str | os.PathLike[str]) -> Model:
 
 def _type_of(tensor: Tensor) -> TypeProto:
     """The ONNX type of a tensor."""
-    if tensor.array is not None:
-        shape, dtype = tensor.array.shape, tensor.array.dtype
-    else:
-        assert tensor.value is not None
-        shape, dtype = shape_of(tensor.value), dtype_of(tensor.value)
-    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
+    dtype = tensor.dtype
+    assert dtype is not None
+    shape = tensor.array.shape if tensor.array is not None else shape_of(cast(SSAValue, tensor.value))
+    dims = [str(extent) if isinstance(extent, SizeExpr) else extent for extent in cast("Sequence[Size]", shape)]
+    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), dims)
 
 
 class Importer(importer.Importer):
@@ -92,6 +98,10 @@ class Importer(importer.Importer):
     def converter(self, step: Step) -> Converter[Context] | None:
         proto = node_of(step).proto
         return converter_of(canonical(proto.domain), proto.op_type)
+
+    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+        sizes = folded_sizes(context)
+        return super().folded(context, convert) if sizes is None else (sizes,)
 
     def splice(self, region: Region, at: int) -> bool:
         """Put the body of the function that a step calls in its place, if it calls one."""

@@ -10,6 +10,7 @@ from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.interpolation import Resizing
 from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
 from ...dialects.relay.transform import ReshapeOp
+from ...dialects.sizes import holds_zero
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from .context import Context
@@ -118,10 +119,10 @@ def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: f
     for axis, one in reversed(changed):
         shape = shape_of(data)
         flat = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
-        rows = ctx.emit(ReshapeOp, data, newshape=flat, allowzero=int(0 in flat))
+        rows = ctx.emit(ReshapeOp, data, newshape=flat, allowzero=int(holds_zero(flat)))
         rows = _emit(ctx, Resize1DOp, rows, "NWC", [one], extrapolation)
         new = (*shape[:axis], one.size, *shape[axis + 1 :])
-        data = ctx.emit(ReshapeOp, rows, newshape=new, allowzero=int(0 in new))
+        data = ctx.emit(ReshapeOp, rows, newshape=new, allowzero=int(holds_zero(new)))
     return data
 
 

@@ -13,6 +13,7 @@ from ...dialects.relay.indexing import ArgwhereOp, GatherNdOp, GatherOp, OneHotO
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp, TensorScatterOp
 from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.sizes import holds_zero
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
@@ -127,7 +128,7 @@ def compress(ctx: Context) -> Narrowed:
     if ctx.has_attribute("axis"):
         axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
     else:
-        data = ctx.emit(ReshapeOp, data, newshape=(prod(shape),), allowzero=int(0 in shape))
+        data = ctx.emit(ReshapeOp, data, newshape=(prod(shape),), allowzero=int(holds_zero(shape)))
     condition, extent = ctx.value(1), shape_of(data)[axis]
     if shape_of(condition)[0] > extent:
         condition = ctx.emit(StridedSliceOp, condition, begin=(0,), end=(extent,), strides=(1,))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 from onnx import TensorShapeProto, ValueInfoProto
@@ -10,6 +12,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import element_type
+from ...dialects.size_text import parse_size
+from ...dialects.size_types import tensor_of
+from ...dialects.sizes import RESERVED, Size, same, symbol
 from ...runtime.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
 from ..importing.limits import excess, expectation
@@ -61,9 +66,7 @@ def input_types(source: Source, shapes: Mapping[str, Sequence[int]]) -> dict[str
     """
     constants = {tensor.name for tensor in source.model.graph.initializer}
     inputs = [value for value in source.model.graph.input if value.name not in constants]
-    if unknown := [name for name in shapes if name not in {value.name for value in inputs}]:
-        names = ", ".join(unknown)
-        raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {names}")
+    _check_names(shapes, inputs)
     symbols: dict[str, int] = {}
     found = {value.name: _merged(value, shapes.get(value.name), symbols) for value in inputs}
     fixed = {
@@ -79,6 +82,77 @@ def input_types(source: Source, shapes: Mapping[str, Sequence[int]]) -> dict[str
             None,
         )
     return {value.name: _type(value, [d for d in fixed[value.name] or () if isinstance(d, int)]) for value in inputs}
+
+
+def symbolic_types(source: Source, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
+    """As `input_types`, with a symbol for each open dimension: that of its name, of its place where it has none.
+
+    What `shapes` says of one input's named dimension, a number or a size, holds for all. Raises Undecided for inputs
+    that are no tensors, or of unknown rank.
+    """
+    constants = {tensor.name for tensor in source.model.graph.initializer}
+    inputs = [value for value in source.model.graph.input if value.name not in constants]
+    _check_names(shapes, inputs)
+    symbols: dict[str, Size] = {}
+    found = {value.name: _merged_sizes(value, shapes.get(value.name), symbols) for value in inputs}
+    types: dict[str, TensorType[Attribute]] = {}
+    for value in inputs:
+        sizes: list[Size] = []
+        for axis, dim in enumerate(found[value.name]):
+            if isinstance(dim, str):
+                sizes.append(symbols[dim] if dim in symbols else size_named(dim))
+            else:
+                sizes.append(symbol(_identifier(f"{value.name}_{axis}")) if dim is None else dim)
+        if all(isinstance(size, int) for size in sizes):
+            types[value.name] = _type(value, cast("list[int]", sizes))
+        else:
+            dtype = dtype_of(value.type.tensor_type.elem_type, f"input '{value.name}'")
+            types[value.name] = tensor_of(element_type(dtype), sizes)
+    return types
+
+
+def size_named(text: str) -> Size:
+    """The size that the name of a dimension says: an expression such as `past + 1`, else the symbol called like it."""
+    try:
+        return parse_size(text)
+    except ValueError:
+        return symbol(_identifier(text))
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"\W", "_", text)
+    return name if name.isidentifier() and name not in RESERVED else f"_{name}"
+
+
+def _merged_sizes(
+    value: ValueInfoProto, given: Sequence[Size] | None, symbols: dict[str, Size]
+) -> Sequence[Size | str | None]:
+    """The dimensions of an input after `given`; fills in what that says of names."""
+    tensor = value.type.tensor_type
+    if not value.type.HasField("tensor_type"):
+        raise Undecided(f"input '{value.name}': expected a tensor, got {value.type.WhichOneof('value')}", None)
+    declared = [_dimension(dim) for dim in tensor.shape.dim] if tensor.HasField("shape") else None
+    if given is None:
+        if declared is None:
+            raise Undecided(f"input '{value.name}': expected a tensor of known rank, got any", None)
+        return declared
+    known: list[Dimension] = [None] * len(given) if declared is None else declared
+    agree = len(known) == len(given) and not any(isinstance(size, int) and size < 0 for size in given)
+    for dim, size in zip(known, given, strict=False):
+        wanted = symbols.setdefault(dim, size) if isinstance(dim, str) else dim
+        agree = agree and (wanted is None or same(wanted, size))
+    if not agree:
+        raise FrontendError(
+            f"input '{value.name}': expected a shape that agrees with the model's {spelled(declared)}, "
+            f"got [{', '.join(map(str, given))}]"
+        )
+    return list(given)
+
+
+def _check_names(shapes: Mapping[str, object], inputs: Sequence[ValueInfoProto]) -> None:
+    if unknown := [name for name in shapes if name not in {value.name for value in inputs}]:
+        names = ", ".join(unknown)
+        raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {names}")
 
 
 def _dimension(dim: TensorShapeProto.Dimension) -> Dimension:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
+from xdsl.ir import SSAValue
 
+from ...dialects.relay.creation import FullOp
+from ...dialects.sizes import Size, proves
 from ...support.dtypes import Array
 from ..importing.converter import Converter
 from .context import Context
+from .symbolic import sizes_array
 
 
 def constant(ctx: Context) -> Array:
@@ -31,28 +37,31 @@ def constant(ctx: Context) -> Array:
     )
 
 
-def constant_of_shape(ctx: Context) -> Array:
-    """One element seen at every index: no memory is taken."""
+def constant_of_shape(ctx: Context) -> Array | SSAValue:
+    """One element seen at every index: no memory is taken. Where only a call decides the shape, an operator."""
     value = ctx.tensor_attribute("value")
     if value is None:
         value = np.zeros(1, np.float32)
     shape = ctx.known_ints(0, "a shape")
-    if value.size != 1 or any(extent < 0 for extent in shape):
+    if value.size != 1 or any(proves(extent, "<", 0) for extent in shape):
         ctx.fail("a value of one element and extents of at least 0", f"{value.size} elements, shape {list(shape)}")
+    if not all(isinstance(extent, int) for extent in cast("Sequence[Size]", shape)):
+        fill = ctx.constant(value.reshape(()), "value")
+        return ctx.emit(FullOp, fill, shape=shape, dtype=value.dtype.name)
     ctx.fits(shape, value.dtype)
     return np.broadcast_to(value.reshape(()), shape)
 
 
 def shape(ctx: Context) -> Array:
     """The extents of a tensor, from `start` to `end` (opset 15)."""
-    extents = np.asarray(ctx.shape(0), np.int64)
+    extents = sizes_array(ctx.shape(0))
     end = ctx.int("end", len(extents))
     return extents[ctx.int("start", 0) : end]
 
 
 def size(ctx: Context) -> Array:
     """How many elements a tensor has."""
-    return np.asarray(prod(ctx.shape(0)), np.int64)
+    return sizes_array(prod(ctx.shape(0)))
 
 
 TABLE = {

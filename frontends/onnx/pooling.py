@@ -37,7 +37,7 @@ def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
     """The image, the window, and how far the last one reaches beyond the image and its padding."""
     image = image_of(ctx)
     found = window(ctx, image, positive(ctx, "kernel_shape", len(image)))
-    return image, found, found.outgrowth(image) if ctx.int("ceil_mode", 0) else found.shortfall(image)
+    return image, found, found.outgrowth(image) if ctx.int("ceil_mode", 0) else found.shortfall(ctx, image)
 
 
 def _padded(ctx: Context, data: SSAValue, before: Sizes, after: Sizes) -> SSAValue:

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import AddOp, CastOp
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.transform import TransposeOp
+from ...dialects.sizes import same_shape
 from ..importing.converter import Converter
 from ..importing.products import dense, product, scaled, transposed
 from ..importing.tensor import dtype_of, shape_of
@@ -36,10 +37,10 @@ def _as(ctx: Context, value: SSAValue, dtype: np.dtype[np.generic]) -> SSAValue:
 
 def _with_bias(ctx: Context, result: SSAValue, bias: SSAValue) -> SSAValue:
     shape = shape_of(result)
-    if shape_of(bias) == shape[1:]:
+    if same_shape(shape_of(bias), shape[1:]):
         return ctx.emit(BiasAddOp, result, bias)
     total = ctx.emit(AddOp, result, bias)
-    if shape_of(total) != shape:
+    if not same_shape(shape_of(total), shape):
         ctx.fail(f"a third operand that broadcasts to {list(shape)}", f"shape {list(shape_of(bias))}")
     return total
 

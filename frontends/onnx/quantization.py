@@ -12,6 +12,7 @@ from ...dialects.relay import qnn, qnn_products
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.reduce import MaxOp, MinOp
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
+from ...dialects.sizes import holds_zero, same_shape
 from ...support.dtypes import SMALL, is_float
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
@@ -212,7 +213,11 @@ def _per_row(ctx: Context, zero: SSAValue, rows: tuple[int, ...], count: int) ->
 
 
 def _reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return value if shape_of(value) == shape else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=1 * (0 in shape))
+    return (
+        value
+        if same_shape(shape_of(value), shape)
+        else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=int(holds_zero(shape)))
+    )
 
 
 def _batch_product(

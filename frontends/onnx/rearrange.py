@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...dialects.relay.creation import ArangeOp, SizesOp
+from ...dialects.relay.elementwise import AddOp, MultiplyOp
 from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
 from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
+from ...dialects.sizes import Size, SizeExpr, ceil_div, same, size_max
 from ...support.dtypes import Array
 from ..importing.converter import Converter
-from ..importing.tensor import shape_of
+from ..importing.tensor import Undecided, shape_of
 from .context import Context
 from .shaping import axis_of
 
@@ -46,8 +50,24 @@ def depth_to_space(ctx: Context) -> SSAValue:
     return ctx.emit(DepthToSpaceOp, ctx.value(0), block_size=ctx.int("blocksize", 0), mode=ctx.str("mode", "DCR"))
 
 
-def range_of(ctx: Context) -> Array:
+def _symbolic_range(ctx: Context) -> SSAValue:
+    """relay.arange, times the delta and from the start."""
+    (start,), (limit,), (delta,) = (ctx.known_ints(at, "sizes") for at in range(3))
+    if not isinstance(cast(Size, delta), int) or delta <= 0:
+        raise Undecided(f"Range: expected a delta above 0, got {delta}", None)
+    count = size_max(ceil_div(limit - start, delta), 0)
+    found = ctx.emit(ArangeOp, stop=(cast(int, count),) if isinstance(count, SizeExpr) else float(count), dtype="int64")
+    if delta != 1:
+        found = ctx.emit(MultiplyOp, found, ctx.scalar(delta, found))
+    if same(start, 0):
+        return found
+    return ctx.emit(AddOp, found, ctx.emit(SizesOp, values=(start,), shape=(), dtype="int64"))
+
+
+def range_of(ctx: Context) -> Array | SSAValue:
     """Its three numbers decide a shape; so they are known, and it is."""
+    if any(ctx.tensor(at).symbolic for at in range(3)):
+        return _symbolic_range(ctx)
     start, limit, delta = (ctx.array(at, what).reshape(()) for at, what in enumerate(("start", "limit", "delta")))
     if not delta:
         ctx.fail("a delta other than 0", "0")

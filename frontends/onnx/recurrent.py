@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...dialects.relay.creation import ZerosOp
 from ...dialects.relay.elementwise import AddOp
 from ...dialects.relay.nn import BiasAddOp, DenseOp
 from ...dialects.relay.operator import Operator
@@ -21,6 +22,7 @@ from ...dialects.relay.transform import (
     StridedSliceOp,
     TransposeOp,
 )
+from ...dialects.sizes import same, symbols_of
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from .context import Context
@@ -136,7 +138,7 @@ class _Node:
     def projected(self, data: SSAValue, direction: int, bias: SSAValue | None) -> SSAValue:
         """The products of all steps' input, with the biases."""
         time, batch, features = shape_of(data)
-        empty = int(not time * batch * features)
+        empty = int(same(time * batch * features, 0))
         rows = self.ctx.emit(ReshapeOp, data, newshape=(time * batch, features), allowzero=empty)
         gates = self.layer.gates
         product = self.ctx.emit(DenseOp, rows, self.grown(self.of(1, direction), gates))
@@ -164,6 +166,8 @@ class _Node:
         if self.ctx.has(index):
             return self.grown(self.of(index, direction, axis=1 if self.batch_first else 0), axes=(1,))
         batch = self.ctx.shape(0)[0 if self.batch_first else 1]
+        if symbols_of(batch):
+            return self.ctx.emit(ZerosOp, shape=(batch, self.units), dtype=self.ctx.dtype(0).name)
         return self.ctx.constant(np.zeros((batch, self.units), self.ctx.dtype(0)), "zeros")
 
     def lengths(self) -> SSAValue | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import AddOp, CastOp, LessOp, MultiplyOp
 from ...dialects.relay.transform import (
     BatchFlattenOp,
@@ -20,7 +23,9 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
+from ...dialects.sizes import Size, SizeExpr, same
 from ..importing.converter import Converter
+from ..importing.tensor import Undecided, broadcast_sizes, dtype_of
 from .context import Context
 
 
@@ -68,7 +73,12 @@ def flatten(ctx: Context) -> SSAValue:
         ctx.fail(f"an axis in [{-len(shape)}, {len(shape)}]", str(axis))
     cut = axis + len(shape) if axis < 0 else axis
     newshape = (prod(shape[:cut]), prod(shape[cut:]))
-    return ctx.emit(ReshapeOp, data, newshape=newshape, allowzero=int(0 in newshape))
+    return ctx.emit(ReshapeOp, data, newshape=newshape, allowzero=_holds_zero(newshape))
+
+
+def _holds_zero(shape: Sequence[int]) -> int:
+    """1 where an extent is 0; one with symbols is none that a reshape reads so."""
+    return int(any(same(extent, 0) for extent in shape))
 
 
 def transpose(ctx: Context) -> SSAValue:
@@ -98,10 +108,10 @@ def expand(ctx: Context) -> SSAValue:
     """broadcast_to the shape that the data's and the wanted one broadcast to."""
     wanted = ctx.known_ints(1, "a shape")
     try:
-        shape = np.broadcast_shapes(ctx.shape(0), wanted)
+        shape = broadcast_sizes(ctx.shape(0), wanted)
     except ValueError:
         ctx.fail(f"a shape that {list(ctx.shape(0))} broadcasts with", str(list(wanted)))
-    return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=shape)
+    return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=cast("tuple[int, ...]", shape))
 
 
 def split(ctx: Context) -> tuple[SSAValue, ...]:
@@ -129,8 +139,8 @@ def taken_range(extent: int, start: int, end: int, step: int) -> range:
     return range(max(min(start, high), 0), max(min(end, high), low), step) if extent else range(0)
 
 
-def slices(ctx: Context, shape: tuple[int, ...]) -> dict[int, range]:
-    """What a Slice takes of each axis that it names."""
+def slice_bounds(ctx: Context, shape: tuple[int, ...]) -> dict[int, tuple[int, int, int]]:
+    """Start, end and step of each axis that a Slice names."""
     if ctx.opset < 10:
         starts, ends, axes, steps = ctx.ints("starts"), ctx.ints("ends"), ctx.ints("axes"), None
     else:
@@ -144,12 +154,24 @@ def slices(ctx: Context, shape: tuple[int, ...]) -> dict[int, range]:
         ctx.fail("starts, ends, axes and steps of one length", f"{starts}, {ends}, {axes}, {steps}")
     if 0 in steps:
         ctx.fail("steps that are not 0", str(list(steps)))
-    return {axis: taken_range(shape[axis], *bounds) for axis, *bounds in zip(axes, starts, ends, steps, strict=True)}
+    return {axis: (start, end, step) for axis, start, end, step in zip(axes, starts, ends, steps, strict=True)}
+
+
+def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tuple[int, int, int]]) -> SSAValue:
+    """Forwards, bounds of ONNX are those of relay."""
+    if any(step < 0 for _, _, step in asked.values()):
+        raise Undecided("Slice: expected steps above 0 along axes of symbolic sizes", None)
+    begin, end, strides = zip(*asked.values(), strict=True)
+    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=strides, axes=list(asked))
 
 
 def strided_slice(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
-    taken = slices(ctx, shape)
+    asked = slice_bounds(ctx, shape)
+    numbers = [number for axis, bounds in asked.items() for number in (shape[axis], *bounds)]
+    if not all(isinstance(number, int) for number in cast("list[Size]", numbers)):
+        return _symbolic_slice(ctx, shape, asked)
+    taken = {axis: taken_range(shape[axis], *bounds) for axis, bounds in asked.items()}
     # A negative bound of a relay slice counts from the end: what lies before the first element is -1 - extent.
     return ctx.emit(
         StridedSliceOp,
@@ -159,6 +181,13 @@ def strided_slice(ctx: Context) -> SSAValue:
         strides=[r.step for r in taken.values()],
         axes=list(taken),
     )
+
+
+def size_scalar(ctx: Context, size: Size, like: SSAValue) -> SSAValue:
+    """A size as a scalar of the element type of `like`."""
+    if isinstance(size, int):
+        return ctx.scalar(size, like)
+    return ctx.emit(SizesOp, values=(cast(int, size),), shape=(), dtype=dtype_of(like).name)
 
 
 def gather(ctx: Context) -> SSAValue:
@@ -171,8 +200,14 @@ def gather(ctx: Context) -> SSAValue:
         indices = ctx.value(1)
         negative = ctx.emit(LessOp, indices, ctx.scalar(0, indices))
         wraps = ctx.emit(CastOp, negative, dtype=ctx.dtype(1).name)
-        offset = ctx.emit(MultiplyOp, wraps, ctx.scalar(extent, indices))
+        offset = ctx.emit(MultiplyOp, wraps, size_scalar(ctx, extent, indices))
         indices = ctx.emit(AddOp, indices, offset)
+    elif isinstance(cast(Size, extent), SizeExpr):
+        indices = ctx.value(1)
+        if known.size and known.min() < 0:
+            if known.ndim:
+                raise Undecided("Gather: expected indices from 0 on along an axis of symbolic size", None)
+            indices = ctx.emit(SizesOp, values=(extent + int(known),), shape=(), dtype="int64")
     elif known.size and not -extent <= known.min() <= known.max() < extent:
         ctx.fail(f"indices in [{-extent}, {extent})", f"{known.min()} to {known.max()}")
     elif known.size and known.min() < 0:

@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
+from ...dialects.sizes import holds_zero
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import shape_of
@@ -39,16 +40,16 @@ def unique(ctx: Context) -> tuple[Narrowed | SSAValue, ...]:
     """unique of a vector, or of the rows of a matrix for an axis."""
     data, shape, ascending = ctx.value(0), ctx.shape(0), bool(ctx.int("sorted", 1))
     if not ctx.has_attribute("axis"):
-        flat = ctx.emit(ReshapeOp, data, newshape=(prod(shape),), allowzero=int(0 in shape))
+        flat = ctx.emit(ReshapeOp, data, newshape=(prod(shape),), allowzero=int(holds_zero(shape)))
         values, indices, inverse, counts, number = emit_all(ctx, UniqueOp, flat, sorted=ascending)
         return Narrowed(values, number), Narrowed(indices, number), inverse, Narrowed(counts, number)
     axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
     order = (axis, *(at for at in range(len(shape)) if at != axis))
     first = ctx.emit(TransposeOp, data, axes=order)
     moved = shape_of(first)
-    rows = ctx.emit(ReshapeOp, first, newshape=(moved[0], prod(moved[1:])), allowzero=int(0 in moved))
+    rows = ctx.emit(ReshapeOp, first, newshape=(moved[0], prod(moved[1:])), allowzero=int(holds_zero(moved)))
     values, indices, inverse, counts, number = emit_all(ctx, UniqueOp, rows, sorted=ascending)
-    back = ctx.emit(ReshapeOp, values, newshape=moved, allowzero=int(0 in moved))
+    back = ctx.emit(ReshapeOp, values, newshape=moved, allowzero=int(holds_zero(moved)))
     values = ctx.emit(TransposeOp, back, axes=[order.index(at) for at in range(len(shape))])
     return Narrowed(values, number, axis), Narrowed(indices, number), inverse, Narrowed(counts, number)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from ...dialects.sizes import proves, size_max, symbols_of
 from .context import Context
 
 Sizes = tuple[int, ...]
@@ -39,20 +41,26 @@ class Window:
             last = -(-(image[axis] + before + after - span) // stride)
             if last * stride >= image[axis] + before:
                 last -= 1
-            return max(last * stride + span - (image[axis] + before + after), 0)
+            return cast(int, size_max(last * stride + span - (image[axis] + before + after), 0))
 
         return tuple(reach(axis) for axis in range(len(image)))
 
-    def shortfall(self, image: Sizes) -> Sizes:
+    def shortfall(self, ctx: Context, image: Sizes) -> Sizes:
         """How far the only window of each axis reaches beyond a padded image that is smaller.
 
-        There is one where less than a stride is missing, as onnxruntime divides towards zero; else there is none.
+        There is one where less than a stride is missing, as onnxruntime divides towards zero; else there is none. An
+        image of symbolic size has to be as large as a window, which the program asks of every call.
         """
 
         def missing(axis: int) -> int:
             span = self.dilation[axis] * (self.kernel[axis] - 1) + 1
             found = span - (image[axis] + self.before[axis] + self.after[axis])
-            return found if 0 < found < self.strides[axis] else 0
+            if proves(found, "<=", 0):
+                return 0
+            if symbols_of(found):
+                ctx.require(-found)
+                return 0
+            return found if found < self.strides[axis] else 0
 
         return tuple(missing(axis) for axis in range(len(image)))
 
@@ -103,7 +111,7 @@ def window(ctx: Context, image: Sizes, kernel: Sizes) -> Window:
         case "SAME_UPPER" | "SAME_LOWER":
             before, after = halves(
                 [
-                    max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0)
+                    cast(int, size_max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0))
                     for extent, s, d, k in zip(image, strides, dilation, kernel, strict=True)
                 ],
                 mode,

@@ -64,6 +64,7 @@ def _kernel(func: FuncOp, function: ExternalFunction) -> ExternalKernel:
         located={"te": 0, "tir": 0, "llvm": 0},
         work=_work(func),
         sites=(),
+        sizes=0,
         object=b"",
         assembly="",
         compiler=compiler,

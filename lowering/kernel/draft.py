@@ -21,6 +21,7 @@ from ..te_to_tir.lower import lower_schedule
 from ..tir_to_llvm.convert import convert
 from .printing import line_table, print_with_lines, printed
 from .record import Draft, Kernel, source_name
+from .sizes import sizes_of
 from .work import slots_work, stages_work
 
 
@@ -61,6 +62,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
         ops={level: count[0] for level, count in counts.items()},
         located={level: count[1] for level, count in counts.items()},
         work=slots_work(work, len(list(func.block.ops))),
+        sizes=len(sizes_of(func)),
         sites=tuple((site.buffer, tuple(int(slot[1:]) for slot in site.layers)) for site in sites_of(tir_func)),
     )
 

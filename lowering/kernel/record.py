@@ -37,6 +37,8 @@ class Draft:
     """Per slot the operations and bytes that its op is worth (see work.py)."""
     sites: tuple[tuple[str, tuple[int, ...]], ...]
     """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
+    sizes: int
+    """How many sizes it takes, as integers of 64 bits behind its buffers."""
 
     def finish(self, native: Native) -> Kernel:
         return Kernel(**vars(self), object=native.object, assembly=native.assembly)
@@ -47,6 +49,6 @@ class Kernel(Draft):
     """Machine code of a primitive function and where each part of it came from."""
 
     object: bytes
-    """ELF object defining `void @symbol(ptr inputs.., ptr outputs.., ptr workspace, ptr pool)`."""
+    """ELF object defining `void @symbol(ptr inputs.., ptr outputs.., i64 sizes.., ptr workspace, ptr pool)`."""
     assembly: str
     """The machine code as text, with `.loc` directives that name lines of `tir`."""

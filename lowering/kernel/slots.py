@@ -10,8 +10,10 @@ from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
 
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.size_ranges import SIZES
 from ...provenance.lost import is_lost
 from ...provenance.span import fuse, leaf_name, leaves
+from .sizes import is_sized, with_kernel_sizes
 
 
 def slot_location(slot: int) -> LocationAttr:
@@ -25,7 +27,8 @@ def slots_of(location: LocationAttr) -> tuple[int, ...]:
 
 def anonymous(func: FuncOp) -> FuncOp:
     """A copy of a primitive function that knows no names: slots for locations, a symbol made of its operators."""
-    copy = func.clone()
+    copy = with_kernel_sizes(func) if is_sized(func) else func.clone()
+    ranges = copy.attributes.get(SIZES)
     slots: list[LocationAttr] = []
     for slot, op in enumerate(copy.block.ops):
         op.location = slot_location(slot)
@@ -40,4 +43,6 @@ def anonymous(func: FuncOp) -> FuncOp:
     names = [op.name.removeprefix("relay.").replace(".", "_") for op in copy.block.ops if isinstance(op, Operator)]
     copy.sym_name = StringAttr("fused_" + "_".join(names)[:80])
     copy.attributes.clear()
+    if ranges is not None and is_sized(func):
+        copy.attributes[SIZES] = ranges
     return copy

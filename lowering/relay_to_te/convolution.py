@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ... import te
+from ...dialects.kernel_sizes import same_shape
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import Size, SizeExpr
 from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
@@ -53,10 +55,10 @@ def _taken(windows: Sequence[_Window], place: Sequence[Expr], k: Sequence[Expr])
     return [at * w.stride + tap * w.dilation for w, at, tap in zip(windows, place, k, strict=True)]
 
 
-def _padded(data: Tensor, extents: Sequence[int], before: Sequence[int]) -> Tensor:
+def _padded(data: Tensor, extents: Sequence[Size], before: Sequence[int]) -> Tensor:
     """NC..[x]c data in a buffer of image `extents`, zeros around it; the data itself when nothing is added."""
     batch, chunks, *image, lanes = shape(data)
-    if list(extents) == image and not any(before):
+    if same_shape(extents, image) and not any(before):
         return data
 
     def element(n: Expr, c: Expr, *rest: Expr) -> Expr:
@@ -67,16 +69,20 @@ def _padded(data: Tensor, extents: Sequence[int], before: Sequence[int]) -> Tens
     return te.compute((batch, chunks, *extents, lanes), element, "data_pad", "", {"keep": True}, names)
 
 
+def _needed(extent: Size, out: Size, w: _Window) -> Size:
+    """How long a padded image has to be for `out` windows along an axis."""
+    if isinstance(extent, SizeExpr) or isinstance(out, SizeExpr):
+        return extent + w.before + w.after
+    return max(extent + w.before, (out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1)
+
+
 def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, result: tuple[int, ...]) -> Tensor:
     """NC..[x]c data, OI..[x]i[y]o weight -> NC..[y]c of shape `result`."""
     places = result[2:-1]
     o_chunks, i_chunks, *kernel, i_lanes, _ = shape(weight)
     groups = op.signature.int("groups")
     windows = _windows(op, kernel)
-    need = [
-        max(extent + w.before, (out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1)
-        for extent, out, w in zip(shape(data)[2:-1], places, windows, strict=True)
-    ]
+    need = [_needed(extent, out, w) for extent, out, w in zip(shape(data)[2:-1], places, windows, strict=True)]
     padded = _padded(data, need, [w.before for w in windows])
     per_group = o_chunks // groups
     number = wide(data.dtype)

@@ -33,10 +33,27 @@ def arange(op: Operator) -> Tensor:
     return compute(shape_of(op.results[0]), lambda *i: (start + i[0].astype("float64") * step).astype(dtype), label(op))
 
 
+def sizes(op: Operator) -> Tensor:
+    """Each number where it belongs, by the place in row-major order."""
+    values, extents, dtype = op.signature.ints("values"), op.signature.ints("shape"), dtype_of(op)
+
+    def element(*i: te.Axis) -> te.Expr:
+        place: te.Expr = te.const(0, "int32")
+        for axis, extent in zip(i, extents, strict=True):
+            place = place * extent + axis
+        found: te.Expr = te.const(values[-1] if values else 0, dtype)
+        for at in range(len(values) - 2, -1, -1):
+            found = te.select(place.equal(at), te.const(values[at], dtype), found)
+        return found
+
+    return compute(shape_of(op.results[0]), element, label(op))
+
+
 TABLE = {
     relay.FullOp: full,
     relay.FullLikeOp: full_like,
     relay.ZerosOp: zeros,
     relay.OnesOp: ones,
     relay.ArangeOp: arange,
+    relay.SizesOp: sizes,
 }

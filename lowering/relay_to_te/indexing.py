@@ -8,6 +8,7 @@ from math import prod
 from ... import te
 from ...dialects.relay import indexing as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import SizeExpr
 from ...te import Expr, Tensor
 from . import scatter_scripts as scripts
 from .stages import broadcast, compute, dtype_of, label, shape
@@ -17,7 +18,10 @@ from .transform import unflatten
 def inside(index: Expr, extent: int) -> Expr:
     """An index of an axis: one below 0 counts from the end, one outside is brought to the nearest inside."""
     wide = index.astype("int64")
-    return te.minimum(te.maximum(te.select(wide < 0, wide + extent, wide), 0), max(extent - 1, 0))
+    return te.minimum(
+        te.maximum(te.select(wide < 0, wide + extent, wide), 0),
+        extent - 1 if isinstance(extent, SizeExpr) else max(extent - 1, 0),
+    )
 
 
 def gather(op: Operator, x: Tensor, indices: Tensor) -> Tensor:

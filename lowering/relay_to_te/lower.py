@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
 
 from ... import te
@@ -17,11 +18,13 @@ from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp, ReinterpretOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.traits import OpPattern, Pointwise
+from ...dialects.sizes import SizeExpr, symbols_of
 from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
 from ...support.dtypes import storage
 from ...te import Tensor
 from ...te.language.emit import build_function
+from ...te.language.scalars import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
 from . import (
     convolution,
@@ -133,11 +136,22 @@ def lower_function(func: FuncOp) -> TeFuncOp:
                     results = _results([tensors[value] for value in op.values])
                 case _:
                     fail(op, "an operator inside a primitive function", op.name)
-    out, _ = build_function(results, arguments, func.sym_name.data)
+    sizes = SymbolSizes(_symbols([*func.block.args, *(value for op in func.block.ops for value in op.results)]))
+    out, _ = build_function(results, arguments, func.sym_name.data, sizes if sizes else None)
+    if sizes:
+        out.properties["sizes"] = ArrayAttr(map(StringAttr, sizes))
     out.location = func.location
     if func.block.last_op is not None:
         out.return_op.location = func.block.last_op.location
     return out
+
+
+def _symbols(values: Sequence[SSAValue]) -> list[str]:
+    """The symbols in the shapes of values, in order: those of a kernel in that of their numbers."""
+    sizes = (size for value in values for size in shape_of(value) if isinstance(size, SizeExpr))
+    names = [name for size in sizes for name in symbols_of(size)]
+    numbers = [int(name[1:]) for name in names if name[0] == "s" and name[1:].isdigit()]
+    return names if len(numbers) < len(names) else [f"s{number}" for number in range(max(numbers, default=-1) + 1)]
 
 
 def _check_small(op: Operator) -> None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ... import te
+from ...dialects.affine import below
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import same
 from ...support.dtypes import limits
 from ...te import Expr, Tensor
 from .stages import compute, divided, dtype_of, label, rounded, shape, wide
@@ -91,7 +93,7 @@ class _Window:
 
     def always_full(self, extent: int) -> bool:
         """Whether all elements count, wherever among `extent` positions the window lies."""
-        return self.low == 0 and (extent - 1) * self.stride + (self.kernel - 1) * self.dilation < self.high
+        return same(self.low, 0) and below((extent - 1) * self.stride + (self.kernel - 1) * self.dilation, self.high)
 
     def count(self, position: Expr) -> Expr:
         """How many elements of the window at a position count."""

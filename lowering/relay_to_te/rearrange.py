@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ... import te
 from ...dialects.relay import rearrange as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import same
 from ...te import Expr, Tensor
 from .stages import broadcast, compute, label, shape
 from .transform import flat_index, reshape, unflatten
@@ -25,7 +26,7 @@ def tile(op: Operator, x: Tensor) -> Tensor:
     def point(*i: Expr) -> list[Expr]:
         own = i[len(i) - len(extents) :]
         return [
-            index % extent if extent != whole else index
+            index if same(extent, whole) else index % extent
             for index, extent, whole in zip(own, extents, tail, strict=True)
         ]
 

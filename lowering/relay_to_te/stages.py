@@ -9,6 +9,7 @@ from typing import Any, cast
 from ... import te
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.operator import Operator, element_of
+from ...dialects.sizes import same
 from ...support.dtypes import storage
 from ...te import Expr, Tensor
 
@@ -28,7 +29,7 @@ def label(op: Operator) -> str:
 
 
 def shape(tensor: Tensor) -> tuple[int, ...]:
-    """The shape of a tensor, which no size variable is part of."""
+    """The shape of a tensor, which no size variable is part of; sizes with symbols take part in arithmetic as ints."""
     return cast("tuple[int, ...]", tensor.shape)
 
 
@@ -88,4 +89,4 @@ def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:
     """The element of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
     extents = shape(tensor)
     tail = point[len(point) - len(extents) :]
-    return tensor(*(0 if extent == 1 else at for extent, at in zip(extents, tail, strict=True)))
+    return tensor(*(0 if same(extent, 1) else at for extent, at in zip(extents, tail, strict=True)))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from typing import cast
 
 from ... import te
+from ...dialects.affine import below
 from ...dialects.relay import transform as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import SizeExpr, product, same
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
 from .stages import compute, label, shape
@@ -31,10 +33,10 @@ def flat_index(point: Sequence[Expr | int], extents: Sequence[int]) -> Expr | in
 def unflatten(position: Expr | int, extents: Sequence[int]) -> list[Expr | int]:
     """The point of a row-major position."""
     point: list[Expr | int] = []
-    stride = prod(extents)
+    stride = product(extents)
     for axis, extent in enumerate(extents):
-        stride //= max(1, extent)
-        index = position // stride if stride > 1 else position
+        stride //= extent if isinstance(extent, SizeExpr) else max(1, extent)
+        index = position if same(stride, 1) or same(stride, 0) else cast("Expr | int", position // stride)
         point.append(index % extent if axis else index)
     return point
 
@@ -46,10 +48,10 @@ def transpose(op: Operator, x: Tensor) -> Tensor:
 
 
 def strided_slice(op: Operator, x: Tensor) -> Tensor:
-    ranges = relay.StridedSliceOp.ranges(op.signature)
+    spans = relay.StridedSliceOp.spans(op.signature)
 
     def element(*i: Expr) -> Expr:
-        return x(*(index * r.step + r.start for index, r in zip(i, ranges, strict=True)))
+        return x(*(index * step + start for index, (start, _, step) in zip(i, spans, strict=True)))
 
     return compute(shape_of(op.results[0]), element, label(op))
 
@@ -139,9 +141,9 @@ def _mirrored(index: Expr, extent: int, width: int, mode: str) -> Expr:
         return index
     if mode == "wrap":
         return index % extent
-    if mode == "edge" or extent < 2:
+    if mode == "edge" or below(extent, 2):
         return te.minimum(te.maximum(index, 0), extent - 1)
-    if width < extent:
+    if below(width, extent):
         distance = te.maximum(index, index * -1)
         return te.minimum(distance, 2 * (extent - 1) - distance)
     # To and fro as often as it takes.

@@ -45,27 +45,25 @@ class Lowering(LLVMBuilder):
         self._externs = {}
 
     def lower(self, block: Block) -> None:
-        """Lower the ops of a tir block at the current place. Memory that they take is given back behind them."""
-        taken = len(self.frame.heap)
+        """Lower the ops of a tir block at the current place."""
         for op in block.ops:
             if (handler := self._handlers.get(type(op))) is None:
                 fail(op, "an op with a lowering to LLVM", op.name)
             self.place(op)
             handler(self, op)
-        self.give_back(taken)
-        del self.frame.heap[taken:]
 
-    def give_back(self, first: int = 0) -> None:
-        """Free the memory from a place in the heap list on; the list stays."""
-        for pointer in reversed(self.frame.heap[first:]):
+    def give_back(self) -> None:
+        """Free what the current function took."""
+        for pointer in reversed(self.frame.heap):
             self.extern("free", (PTR,), VOID)
             self.call("free", (pointer,))
 
     def take(self, nbytes: Size) -> SSAValue:
-        """Memory for the rest of the block, 64-byte aligned."""
+        """Memory for the rest of the function, 64-byte aligned; taken once, at its top."""
         self.extern("aligned_alloc", (i64, i64), PTR)
         rounded = self.size((nbytes + 63) // 64 * 64)
-        pointer = self.call("aligned_alloc", (self.index(64), rounded), PTR).results[0]
+        with self.hoisted(self.frame.scopes[0]):
+            pointer = self.call("aligned_alloc", (self.index(64), rounded), PTR).results[0]
         self.frame.heap.append(pointer)
         return pointer
 

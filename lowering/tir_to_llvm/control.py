@@ -239,6 +239,7 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
             assert isinstance(owner, llvm.ConstantOp)
             frame.values[value], frame.depths[value] = ctx.constant(owner.value, owner.result.type), 0
         _loop(ctx, op, begin, end)
+        ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())
     ctx.pool = pool
 

@@ -9,7 +9,9 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.kernel_sizes import is_derived
 from ...dialects.llvm_ext import WORKSPACE
+from ...dialects.size_text import parse_size
 from ...dialects.tir import CallExternOp, PrimFuncOp, buffer_of
 from ...provenance.diagnostics import fail
 from .arithmetic import ARITHMETIC
@@ -57,22 +59,26 @@ def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering
     inputs = len(arguments) - func.outputs.value.data
     attributes = [buffer_attributes(readonly=number < inputs) for number in range(len(arguments))]
     names = func.size_names
+    given = [name for name in names if not is_derived(name)]
     kernel = ctx.function(
         func.sym_name.data,
-        [*[PTR] * len(arguments), *[i64] * len(names), PTR, PTR],
-        parameter_attributes=(*attributes, *[NO_FLAGS] * len(names), NO_FLAGS, NO_FLAGS),
+        [*[PTR] * len(arguments), *[i64] * len(given), PTR, PTR],
+        parameter_attributes=(*attributes, *[NO_FLAGS] * len(given), NO_FLAGS, NO_FLAGS),
     )
     with ctx.inside(kernel) as frame:
         pointers = frame.entry.args[: len(arguments)]
-        frame.sizes = tuple(frame.entry.args[len(arguments) : -2])
         ctx.pool = frame.entry.args[-1]
-        for size, name in zip(frame.sizes, names, strict=True):
+        passed = iter(frame.entry.args[len(arguments) : -2])
+        for name in names:
+            size = ctx.size(parse_size(name)) if is_derived(name) else next(passed)
+            frame.sizes = (*frame.sizes, size)
             size.name_hint = name if size.is_valid_name(name) else None
         for number, (argument, pointer) in enumerate(zip(arguments, pointers, strict=True)):
             pointer.name_hint = argument.name_hint
             frame.places[argument] = Place(pointer, readonly=number < inputs)
         ctx.lower(func.block)
         ctx.place(func)
+        ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())
     if ctx.workspace:
         kernel.attributes[WORKSPACE] = IntegerAttr(ctx.workspace, i64)

@@ -39,7 +39,7 @@ class Frame:
     sizes: tuple[SSAValue, ...] = ()
     """The sizes of the kernel."""
     heap: list[SSAValue] = field(default_factory=lambda: list[SSAValue]())
-    """Memory of open sizes that is to be given back, in the order in which it was taken."""
+    """Memory of open sizes that the function took, and gives back at its end."""
     constants: dict[object, SSAValue] = field(default_factory=lambda: dict[object, SSAValue]())
 
     @property

@@ -16,6 +16,7 @@ from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.rearrange import BroadcastToLikeOp, ReshapeLikeOp
 from ...dialects.relay.transform import BroadcastToOp, ReshapeOp
+from ...dialects.sizes import holds_zero
 from .constant_operands import erase_unused
 
 _CONCRETE: dict[type[Operator], tuple[type[Operator], tuple[int, ...], str, bool]] = {
@@ -44,7 +45,7 @@ class Concretize(RewritePattern):
         attributes: dict[str, str | tuple[int, ...] | int] = {"dtype": dtype_name(element_of(result))} if typed else {}
         if shaped:
             attributes[shaped] = shape
-        if made is ReshapeOp and 0 in shape:
+        if made is ReshapeOp and holds_zero(shape):
             attributes["allowzero"] = 1
         operands = list(op.operands)
         build: Callable[..., Operator] = made

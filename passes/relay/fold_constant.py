@@ -17,7 +17,7 @@ from ...dialects.relay.binding import IfOp, LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
-from ...dialects.relay.open_extents import is_open
+from ...dialects.relay.open_extents import is_open, knows_sizes
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.shapes import OfShape
 from ...dialects.relay.traits import Stateful
@@ -51,7 +51,9 @@ def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:
             elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
                 if not fold_qnn and op.name.startswith("relay.qnn."):
                     continue
-                if _tells_shape(op) or all(resolved(operand).owner in constant for operand in op.operands):
+                if _tells_shape(op) or (
+                    knows_sizes(op) and all(resolved(operand).owner in constant for operand in op.operands)
+                ):
                     constant.add(op)
                     found.add(op)
     return found

@@ -17,13 +17,14 @@ from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.traits import Stateful
 from ...dialects.relay.transform import ConcatenateOp
+from ...dialects.sizes import same
 from ...provenance.rewrite import replace_with_constant
 from ...support.dtypes import Array
 from .constant_operands import constant_value, erase_unused
 
 
 def is_empty(value: SSAValue) -> bool:
-    return prod(shape_of(value)) == 0
+    return same(prod(shape_of(value)), 0)
 
 
 def empty(value: SSAValue) -> Array:

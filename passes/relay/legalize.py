@@ -18,6 +18,7 @@ from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.convolution_transpose import ConvTranspose
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.nn import Conv1DOp, Conv2DOp, Conv3DOp
+from ...dialects.relay.open_extents import is_static
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...provenance.rewrite import rewrite
@@ -77,15 +78,18 @@ class _Builder:
         return self.add(PadOp(value, zero, pad_width=width))
 
     def sliced(self, value: SSAValue, taken: Sequence[slice]) -> SSAValue:
-        if all(range(n)[s] == range(n) for n, s in zip(shape_of(value), taken, strict=True)):
+        cut = [axis for axis, s in enumerate(taken) if s != slice(None)] if not is_static(value.type) else None
+        return self._cut(value, taken, range(len(taken)) if cut is None else cut, cut)
+
+    def _cut(self, value: SSAValue, taken: Sequence[slice], cut: Sequence[int], axes: Sequence[int] | None) -> SSAValue:
+        extents = [shape_of(value)[axis] for axis in cut]
+        ranges = [range(n)[taken[axis]] for n, axis in zip(extents, cut, strict=True)]
+        if all(r == range(n) for n, r in zip(extents, ranges, strict=True)):
             return value
-        ranges = [range(n)[s] for n, s in zip(shape_of(value), taken, strict=True)]
         begin, strides = [r.start for r in ranges], [r.step for r in ranges]
         # A range that goes down to the first element ends before it, which -1 would not say.
-        end = [
-            r.stop if r.step > 0 or r.stop >= 0 else r.stop - n for n, r in zip(shape_of(value), ranges, strict=True)
-        ]
-        return self.add(StridedSliceOp(value, begin=begin, end=end, strides=strides))
+        end = [r.stop if r.step > 0 or r.stop >= 0 else r.stop - n for n, r in zip(extents, ranges, strict=True)]
+        return self.add(StridedSliceOp(value, begin=begin, end=end, strides=strides, axes=axes))
 
 
 @dataclass

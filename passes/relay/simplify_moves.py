@@ -15,6 +15,7 @@ from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import shape_of
 from ...dialects.relay.shapes import ContribReverseReshapeOp
 from ...dialects.relay.transform import BatchFlattenOp, LayoutTransformOp, ReshapeOp, Reshaping, TransposeOp
+from ...dialects.sizes import holds_zero
 from .constant_operands import erase_unused, sole_user
 
 Merged: TypeAlias = ReshapeOp | BatchFlattenOp | ContribReverseReshapeOp
@@ -35,7 +36,9 @@ class MergeReshapes(RewritePattern):
         if base is op.data or DYNAMIC_INDEX in shape:
             return
         made = (
-            [] if base.type == op.result.type else [ReshapeOp(base, newshape=shape, allowzero=int(0 in shape) or None)]
+            []
+            if base.type == op.result.type
+            else [ReshapeOp(base, newshape=shape, allowzero=int(holds_zero(shape)) or None)]
         )
         before = op.data
         rewriter.replace(op, made, [made[0].result if made else base])

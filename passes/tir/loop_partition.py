@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, view
 from .rewriting.index_set_splitting import subrange
 from .rewriting.ops import record
+from .rewriting.tail_pieces import pieces
 
 HINT = "pragma_loop_partition_hint"
 """The attribute of a loop that asks for it."""
@@ -60,16 +61,18 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: loop.bounds}):
         # A guard that would leave nothing free of it, or of which only a call knows that, stays where it is.
         start, stop = _common((begin, end), (first, last))
-        if start is not None and stop is not None and not proves(start, ">=", stop):
+        if start is not None and stop is not None and _leaves(start, stop):
             begin, end = start, stop
     if same(begin, 0) and same(end, extent):
         return [loop]
+    last = pieces(loop, ranges) if same(begin, 0) and not loop.is_known else None
     if parallel:
         if same(begin, 0):
-            _branch(loop, end)
+            _branch(loop, end, last)
         return [loop]
     cuts: list[Size] = [0, *([] if same(begin, 0) else [begin]), *([] if same(end, extent) else [end]), extent]
-    parts = [(a, subrange(loop, a, b, ranges)) for a, b in pairwise(cuts)]
+    parts = [(a, subrange(loop, a, b, ranges)) for a, b in pairwise(cuts if last is None else cuts[:-1])]
+    parts += [(end, piece) for piece in last or ()]
     assert loop.parent is not None
     loops = [part for _, part in parts]
     loop.parent.insert_ops_before(loops, loop)
@@ -86,15 +89,25 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     return found
 
 
-def _branch(loop: ForOp, end: Size) -> None:
-    """Let the iterations of a loop from `end` on, where a guard may stop what they do, have code of their own."""
+def _leaves(start: Size, stop: Size) -> bool:
+    """Whether there are iterations from `start` to `stop`; where only a call knows, whether there are none too few."""
+    if isinstance(start, int) and isinstance(stop, int):
+        return start < stop
+    return proves(start, "<=", stop)
+
+
+def _branch(loop: ForOp, end: Size, last: Sequence[ForOp] | None) -> None:
+    """Let the iterations of a loop from `end` on, where a guard may stop what they do, have code of their own.
+
+    last: what they do, if not a copy of the others.
+    """
     guard = affine_map(1, (AffineDimExpr(0) * -1 + lifted(end - 1),))
     branch = IfOp.make(guard, [loop.var], likely=True, orelse=True)
     branch.location = loop.location
     assert branch.orelse is not None
     values: dict[SSAValue, SSAValue] = {}
+    branch.orelse.block.add_ops([op.clone(values) for op in loop.block.ops] if last is None else last)
     for op in list(loop.block.ops):
-        branch.orelse.block.add_op(op.clone(values))
         op.detach()
         branch.block.add_op(op)
     loop.block.add_op(branch)
@@ -151,7 +164,8 @@ class TirLoopPartitionPass(ModulePass):
     Locations: copies keep those of what they copy.
 
     How often a loop of open sizes runs only a call says. A parallel one of them stays one loop, with a branch inside
-    for the iterations in which a guard may stop what they do.
+    for the iterations in which a guard may stop what they do. Of a loop over tiles that are unrolled the last one is
+    done in smaller tiles.
 
     Kernels without uneven splits (`tir.if likely`) stay as they are, as guards of loads are seldom worth the code: a
     loop whose attribute `pragma_loop_partition_hint` says that they are has its kernel taken apart, too.

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Loca
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.affine import bounds, linear
+from ...dialects.affine import below, bounds, linear
 from ...dialects.kernel_sizes import affine_map, known
 from ...dialects.sizes import same
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, index_ranges, prim_funcs
@@ -89,7 +89,9 @@ def _lane_dim(op: Reader) -> int | None:
     for dim, (expr, stride, extent) in enumerate(
         zip(op.map.data.results, type_.strides, type_.get_shape(), strict=True)
     ):
-        if op.step % stride == 0 and bounds(expr, ranges)[1] + op.step // stride * (inside - 1) < extent:
+        if not isinstance(stride, int) or op.step % stride:
+            continue
+        if below(bounds(expr, ranges)[1] + op.step // stride * (inside - 1), extent):
             return dim
     return None
 

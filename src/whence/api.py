@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
 from whence.building import Progress, build
 from whence.dialects.relay.binding import LetOp
 from whence.dialects.relay.tuples import TupleOp
+from whence.dialects.sizes import Size
 from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
-from whence.input_shapes import InputShapes, input_shapes_of
+from whence.input_shapes import GivenShapes, InputShapes, given_shapes, input_shapes_of, numbers_in
 from whence.lowering.cache import KernelCache
 from whence.lowering.external.registry import split_target
 from whence.lowering.llvm_to_native.target import Target
@@ -25,8 +27,9 @@ from whence.passes.transform.passes import HoldsModule
 from whence.planning.artifact import Artifact
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
+from whence.sized import SizedExecutable, Specialize, Tier, check_tier, is_sized, refused
 from whence.support.context import PassContext
-from whence.support.errors import PipelineError
+from whence.support.errors import PipelineError, ScheduleError
 from whence.textio import MODULES, read_module
 
 if TYPE_CHECKING:
@@ -83,6 +86,8 @@ def compile(
     progress: Progress | None = None,
     workspace_memory_pools: Sequence[PoolInfo] = (),
     desired_layouts: str | Mapping[str, Sequence[str]] = "",
+    tier: Tier = "auto",
+    specialize: Specialize | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -92,7 +97,12 @@ def compile(
     opt_level: 0-4, with TVM's level for each pass.
     threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
-    `shapes` is another name of it. What stays open is specialised for when a call first brings it (DynamicExecutable).
+    `shapes` is another name of it. Extents may be sizes with bounds, `ids:[batch,seq<=512]`. For what stays open there
+    is one program for all sizes (SizedExecutable); where that cannot be, what a call brings is specialised for when it
+    first does (DynamicExecutable).
+    tier: "symbolic" for the one program only, "static" for a program for each size, "auto" for the one first and
+    others, made beside the calls, for sizes that are met often.
+    specialize: sizes to compile programs for now, `{"batch": 1, "seq": [128, 256]}`.
     audit: raise LocationError when a pass loses a layer.
     progress: called with a stage's name, steps done and steps in all.
     workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
@@ -106,6 +116,7 @@ def compile(
         raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
+    check_tier(tier)
     external, rest = split_target(target) if isinstance(target, str) else ((), target)
     machine = rest if isinstance(rest, Target) else Target.parse(rest)
     given = shapes if input_shapes is None else input_shapes
@@ -130,29 +141,43 @@ def compile(
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
-            found = _open(source, given)
-        if isinstance(found, ModuleOp):
+            found, model = _open(source, given, tier)
+        if found is not None:
             from whence.virtual_machine import VirtualExecutable, needs_machine
 
             if any(isinstance(op, LetOp | TupleOp) for op in found.walk()):
                 run_passes(found, preparation(), ledger=ledger, audit=audit)
             if needs_machine(found):
                 return VirtualExecutable(found, made, threads)
-            return Executable(made(found, ledger), threads)
-        fixed = input_shapes_of(given) if given is not None else {}
-        return DynamicExecutable(found, fixed, made, threads)
+            if not is_sized(found):
+                return Executable(made(found, ledger), threads)
+            try:
+                return SizedExecutable(made(found, ledger), made, threads, tier=tier, specialize=specialize)
+            except (VerifyException, ScheduleError) as error:
+                if model is None or tier == "symbolic":
+                    raise refused(error) from error
+        assert model is not None
+        return _dynamic(model, given, made, threads)
+
+
+def _dynamic(
+    model: Model, given: InputShapes | None, made: Callable[[ModuleOp, Ledger], Artifact], threads: int | None
+) -> DynamicExecutable:
+    shapes: Mapping[str, tuple[Size, ...]] = given_shapes(given).shapes if given is not None else {}
+    fixed = {name: numbers for name, shape in shapes.items() if (numbers := numbers_in(shape)) is not None}
+    return DynamicExecutable(model, fixed, made, threads)
 
 
 def _open(
-    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None
-) -> ModuleOp | Model:
-    """The relay module of a model; the model itself when it leaves open what only a call decides."""
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None, tier: Tier
+) -> tuple[ModuleOp | None, Model | None]:
+    """The relay module of a model, and the model itself when it leaves open what only a call decides."""
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
     if isinstance(path, HoldsModule):
         path = path.module
     if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
-        return load(path, shapes)
-    from whence.frontends.importing.importer import import_model
+        return load(path, shapes), None
+    from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
 
     if _is_tflite(path):
@@ -163,10 +188,20 @@ def _open(
         from whence.frontends.onnx.graph import open_model
 
         model = open_model(path)
+    given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
+    if given.numbers is not None:
+        try:
+            return import_model(model, given.numbers), None
+        except Undecided:
+            pass
+    if tier == "static":
+        return None, model
     try:
-        return import_model(model, input_shapes_of(shapes) if shapes is not None else {})
-    except Undecided:
-        return model
+        return import_symbolic(model, given.shapes, given.ranges), model
+    except Undecided as undecided:
+        if tier == "symbolic":
+            raise refused(undecided) from undecided
+        return None, model
 
 
 def _is_tflite(source: object) -> bool:

@@ -17,16 +17,18 @@ from xdsl.passes import ModulePass
 
 from whence.building import Progress, build, names_of
 from whence.dialects.element_types import numpy_dtype
-from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.executable import Executable
 from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
+from whence.explorer.layers import functions
+from whence.explorer.results import last_values
 from whence.interpret import Evaluator
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.provenance.ledger import Entry, Ledger
-from whence.provenance.span import layer_names, leaf_name, leaves
+from whence.provenance.span import layer_names, leaf_name
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
@@ -229,7 +231,7 @@ class _Run:
         values = dict(zip(*self._values(before, engine), strict=True))
         locations, found = self._values(after, engine)
         main = _main(after)
-        makers = {location: op for op in main.block.ops if (location := _leaf(op)) is not None}
+        makers = last_values(main, functions(after))
         gaps: dict[Operation, tuple[LocationAttr, Difference]] = {}
         for location, array in zip(locations, found, strict=True):
             reference = values.get(location)
@@ -248,7 +250,7 @@ class _Run:
         """The value of each layer that one op of `@main` gives at its end, by the layer's leaf."""
         copy = module.clone()
         main = _main(copy)
-        last = {location: op for op in main.block.ops if (location := _leaf(op)) is not None}
+        last = last_values(main, functions(copy))
         values = [op.results[0] for op in last.values()]
         main.block.erase_op(main.return_op)
         end = ReturnOp(*values)
@@ -261,13 +263,6 @@ class _Run:
 
 def _right(result: PassResult) -> bool:
     return result.difference is None or result.difference.right
-
-
-def _leaf(op: Operation) -> LocationAttr | None:
-    """The layer whose value an op gives, if it ends one: the first of its location."""
-    if isinstance(op, ConstantOp | ReturnOp) or not op.results:
-        return None
-    return next(iter(leaves(op.location)), None)
 
 
 def _reached(main: FuncOp, right: Mapping[Operation, bool]) -> set[Operation]:

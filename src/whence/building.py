@@ -15,12 +15,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.size_ranges import ranges_of, symbols_in
+from whence.dialects.sizes import known_ranges
 from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.external.kernel import ExternalKernel
 from whence.lowering.external.registry import external_codegen
 from whence.lowering.kernel.draft import draft_kernel
 from whence.lowering.kernel.key import code_key, kernel_key
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.sizes import is_sized, with_kernel_sizes
 from whence.lowering.kernel.slots import anonymous
 from whence.lowering.llvm_to_native.compile import Native, compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
@@ -29,6 +32,7 @@ from whence.passes.functions import COMPILER, text_of
 from whence.passes.pipelines import partition_pipeline, relay_pipeline, run_passes
 from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
+from whence.planning.assemble_sized import assemble_sized
 from whence.planning.main_program import main_program
 from whence.planning.pools import Pools
 from whence.planning.usmp import PoolInfo
@@ -74,7 +78,7 @@ def build(
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
-    with fewer_collections():
+    with fewer_collections(), known_ranges(ranges_of(_main(module))):
         snapshots = [Snapshot("relay", module.clone())]
         if audit:
             check_input(module)
@@ -100,8 +104,13 @@ def build(
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
-        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
-        native = _compile_main(main_program(assembly), target, cache)
+        if symbols_in(main):
+            sized = assemble_sized(module, kernels, kernel_of, inputs, outputs)
+            assembly, program = sized.assembly, main_program(sized.assembly, sized.formulas)
+        else:
+            assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+            program = main_program(assembly)
+        native = _compile_main(program, target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
 
 
@@ -196,7 +205,7 @@ def _kernel(
         draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):
         # Once more, for an error that names layers instead of slots.
-        draft_kernel(original, target, key)
+        draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)
         raise
 
     def finish() -> Kernel:

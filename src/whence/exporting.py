@@ -37,8 +37,9 @@ def export_artifact(
 ) -> None:
     """Write an artifact with where it came from; errors as `planning.export.export`."""
     from whence.planning.archive import archived
-    from whence.planning.export import Contents, export
+    from whence.planning.export import Contents, check_exportable, export
 
+    check_exportable(artifact)
     if plan is None:
         plan = graph_plan(artifact, name)
     if origins is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections import OrderedDict
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
@@ -11,6 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.kernel_sizes import is_derived, solved
+from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
@@ -36,6 +39,9 @@ from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, re
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 
+SHAPES = 64
+"""The sizes that a function keeps the shapes of arrays for."""
+
 
 class Function:
     """A compiled kernel. Called with its inputs, in order, it returns its output, or a tuple of them.
@@ -59,10 +65,14 @@ class Function:
         arguments = func.block.args
         self._shapes = [buffer_of(a).get_shape() for a in arguments]
         self._dtypes = [numpy_dtype(buffer_of(a).element_type) for a in arguments]
-        self.sizes = func.size_names
+        names = func.size_names
+        self.sizes = tuple(name for name in names if not is_derived(name))
+        self._derived = {f"s{number}": parse_size(name) for number, name in enumerate(names) if is_derived(name)}
         self._names = [(argument.name_hint or f"p{i}", argument.location) for i, argument in enumerate(arguments)]
         self._order = None if order is None or list(order) == sorted(order) else list(order)
         self._count = len(arguments) - func.outputs.value.data
+        self._values: tuple[int, ...] = ()
+        self._fixed: OrderedDict[tuple[int, ...], Function] = OrderedDict()
         if not self.sizes:
             self._fix(())
         run_tir_passes(func, target.hardware)
@@ -91,6 +101,8 @@ class Function:
     def _fix(self, values: tuple[int, ...]) -> None:
         """Take arrays of the shapes that these sizes give from now on."""
         by_name = {f"s{number}": value for number, value in enumerate(values)}
+        for name, size in self._derived.items():
+            by_name[name] = evaluate(size, by_name)
         shapes = [tuple([evaluate(extent, by_name) for extent in shape]) for shape in self._shapes]
         specs = list(zip(shapes, self._dtypes, strict=True))
         self._values, self._specs, self._inputs = values, specs, specs[: self._count]
@@ -98,11 +110,26 @@ class Function:
 
     def at(self, values: tuple[int, ...]) -> Function:
         """This function for arrays of the shapes that its sizes, in order, give; the code is the same."""
-        fixed = copy(self)
-        fixed._fix(values)
-        return fixed
+        if (found := self._fixed.get(values)) is None:
+            found = self._fixed[values] = copy(self)
+            found._fix(values)
+            if len(self._fixed) > SHAPES:
+                self._fixed.popitem(last=False)
+        self._fixed.move_to_end(values)
+        return found
+
+    def _sizes_of(self, arrays: Sequence[Any]) -> tuple[int, ...]:
+        """The sizes that the shapes of a call's arrays tell; raises FrontendError where they tell none, or several."""
+        order = self._order if self._order is not None and len(arrays) == len(self._shapes) else range(len(arrays))
+        shapes = [np.shape(arrays[place]) for place in order]
+        found = solved(zip(self._shapes, shapes, strict=False))
+        if missing := [name for number, name in enumerate(self.sizes) if number not in found]:
+            raise FrontendError(f"function '{self.name}': expected arrays whose shapes tell {', '.join(missing)}")
+        return tuple([found[number] for number in range(len(self.sizes))])
 
     def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
+        if self.sizes and not self._values:
+            return self.at(self._sizes_of(arrays))(*arrays)
         count = len(self._inputs)
         if len(arrays) != count:
             return self._in_place(arrays)

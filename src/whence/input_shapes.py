@@ -4,42 +4,130 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import index
 
+from whence.dialects.size_bounds import Range
+from whence.dialects.size_text import parse_size
+from whence.dialects.sizes import Ranges, Size, proves, symbol
 from whence.support.errors import PipelineError
 
-InputShapes = Mapping[str, Sequence[int]] | str
-"""Input name -> shape, or the text of that, such as `data:[1,3,224,224] mask:[1,16]`."""
+InputShapes = Mapping[str, Sequence[int | str]] | str
+"""Input name -> shape, or the text of that, such as `data:[1,3,224,224] mask:[1,16]`.
+
+An extent may be a size of symbols, `ids:[batch,past+seq]`, and have bounds, `seq<=512` or `1<=seq<=512`; bounds may
+also stand beside the shapes, `ids:[batch,seq] seq<=512`.
+"""
 
 _ONE = re.compile(r"\s*([^\s\[\]]+)\s*:\s*\[([^\[\]]*)\]")
-_EXTENT = re.compile(r"\s*(\d+)\s*")
+_BOUND = re.compile(r"\s*(?:(\d+)\s*<=\s*)?([^\W\d]\w*)\s*(?:(<=|>=)\s*(\d+))?")
 _EXAMPLE = '"data:[1,3,224,224] mask:[1,16]"'
 
 
-def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """Input name -> shape, of `name:[extent,..]` separated by blanks. Names may hold colons and slashes.
+@dataclass(frozen=True)
+class GivenShapes:
+    """What a user says of the shapes of inputs."""
 
-    Raises PipelineError for what is not such a text, and for a name that is given twice.
+    shapes: Mapping[str, tuple[Size, ...]]
+    """By the names of inputs."""
+    ranges: Ranges
+    """Of the symbols that have bounds."""
+
+    @property
+    def numbers(self) -> dict[str, tuple[int, ...]] | None:
+        """The shapes, when no symbol is in them."""
+        found = {name: numbers_in(shape) for name, shape in self.shapes.items()}
+        known = {name: shape for name, shape in found.items() if shape is not None}
+        return known if len(known) == len(found) else None
+
+
+def numbers_in(shape: Sequence[Size]) -> tuple[int, ...] | None:
+    """A shape of numbers; None where symbols are in it."""
+    numbers = tuple(size for size in shape if isinstance(size, int))
+    return numbers if len(numbers) == len(shape) else None
+
+
+def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
+    """As `input_shapes_of`, of a text."""
+    return input_shapes_of(text)
+
+
+def _parsed(text: str) -> GivenShapes:
+    """The shapes and bounds of a text, `name:[extent,..]` and `seq<=512`, separated by blanks.
+
+    Names may hold colons and slashes. Raises PipelineError for what is not such a text, and for a name that is given
+    twice.
     """
-    shapes: dict[str, tuple[int, ...]] = {}
-    at = 0
-    while at < len(text.rstrip()) or not shapes:
-        found = _ONE.match(text, at)
-        parts = found[2].split(",") if found is not None and found[2].strip() else []
-        if found is None or not all(_EXTENT.fullmatch(part) for part in parts):
+    given, at = _Given(), 0
+    while at < len(text.rstrip()) or not (given.shapes or given.ranges):
+        if (found := _ONE.match(text, at)) is not None:
+            parts = found[2].split(",") if found[2].strip() else []
+            if found[1] in given.shapes:
+                raise PipelineError(f"input shapes: expected one shape of '{found[1]}', got two")
+            given.shapes[found[1]] = tuple(given.extent(part, text[at:].strip()) for part in parts)
+        elif (found := _BOUND.match(text, at)) is not None and (found[1] or found[3]):
+            given.bound(found)
+        else:
             raise PipelineError(f"input shapes: expected text such as {_EXAMPLE}, got {text[at:].strip()!r}")
-        if found[1] in shapes:
-            raise PipelineError(f"input shapes: expected one shape of '{found[1]}', got two")
-        shapes[found[1]] = tuple(map(int, parts))
         at = found.end()
-    return shapes
+    return given.done()
+
+
+def given_shapes(given: InputShapes) -> GivenShapes:
+    """Shapes and bounds; raises PipelineError for another text and for extents that are no integers and no sizes."""
+    if isinstance(given, str):
+        return _parsed(given)
+    made = _Given()
+    try:
+        for name, shape in given.items():
+            made.shapes[name] = tuple(
+                made.extent(extent, repr(given)) if isinstance(extent, str) else index(extent) for extent in shape
+            )
+    except TypeError as error:
+        raise PipelineError(f"input shapes: expected extents by the names of inputs, got {given!r}") from error
+    return made.done()
 
 
 def input_shapes_of(given: InputShapes) -> dict[str, tuple[int, ...]]:
-    """Input name -> shape; raises PipelineError for another text and for extents that are no integers."""
-    if isinstance(given, str):
-        return parse_input_shapes(given)
-    try:
-        return {name: tuple(map(index, shape)) for name, shape in given.items()}
-    except TypeError as error:
-        raise PipelineError(f"input shapes: expected extents by the names of inputs, got {given!r}") from error
+    """Input name -> shape, of numbers; raises PipelineError as `given_shapes`, and for symbols."""
+    found = given_shapes(given)
+    if (numbers := found.numbers) is None:
+        raise PipelineError(f"input shapes: expected numbers, got sizes that a call decides in {given!r}")
+    return numbers
+
+
+class _Given:
+    """Shapes and bounds so far."""
+
+    def __init__(self) -> None:
+        self.shapes: dict[str, tuple[Size, ...]] = {}
+        self.ranges: dict[str, Range] = {}
+
+    def extent(self, text: str, around: str) -> Size:
+        try:
+            if "<=" not in text and ">=" not in text:
+                size = parse_size(text)
+                if not proves(size, "<", 0):
+                    return size
+                raise ValueError(f"got {size} elements")
+            if (found := _BOUND.fullmatch(text.strip())) is not None:
+                self.bound(found)
+                return symbol(found[2])
+        except ValueError as error:
+            raise PipelineError(f"input shapes: expected text such as {_EXAMPLE}, got {around!r}: {error}") from error
+        raise PipelineError(f"input shapes: expected text such as {_EXAMPLE}, got {around!r}")
+
+    def bound(self, found: re.Match[str]) -> None:
+        low, high = self.ranges.get(found[2], (0, None))
+        if found[1]:
+            low = max(low or 0, int(found[1]))
+        if found[3] == "<=":
+            high = int(found[4]) if high is None else min(high, int(found[4]))
+        elif found[3] == ">=":
+            low = max(low or 0, int(found[4]))
+        if high is not None and (low or 0) > high:
+            raise PipelineError(f"input shapes: expected bounds of {found[2]} that a number keeps, got {low} to {high}")
+        self.ranges[found[2]] = low, high
+
+    def done(self) -> GivenShapes:
+        return GivenShapes(self.shapes, self.ranges)

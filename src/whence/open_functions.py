@@ -20,9 +20,6 @@ from whence.te.language.tensor import Tensor as TeTensor
 SPECIALIZATIONS = 16
 """The sizes that a function of open sizes keeps machine code for; the one not called for longest goes first."""
 
-SHAPES = 64
-"""The sizes that it keeps the shapes of arrays for."""
-
 
 class OpenFunction(Function):
     """A kernel whose sizes are those of the arrays it is called with.
@@ -49,7 +46,6 @@ class OpenFunction(Function):
         self._make = make
         self.symbolic = symbolic
         """The function for all sizes, which it takes as numbers; None where code depends on them."""
-        self._fixed = OrderedDict[tuple[int, ...], Function]()
         self._kernels: OrderedDict[tuple[tuple[str, float], ...], Function] = OrderedDict()
 
     @property
@@ -83,13 +79,7 @@ class OpenFunction(Function):
         """What computes for these sizes."""
         if self.symbolic is None:
             return self.specialized(**sizes)
-        key = tuple([extent_number(Var(name, "int64"), sizes) for name in self.symbolic.sizes])
-        if (found := self._fixed.get(key)) is None:
-            found = self._fixed[key] = self.symbolic.at(key)
-            if len(self._fixed) > SHAPES:
-                self._fixed.popitem(last=False)
-        self._fixed.move_to_end(key)
-        return found
+        return self.symbolic.at(tuple([extent_number(Var(name, "int64"), sizes) for name in self.symbolic.sizes]))
 
     def __repr__(self) -> str:
         arguments = ", ".join(

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whence.dialects.relay.core import CallOp, ConstantOp
-from whence.explorer.compare import results
 from whence.explorer.layers import functions, owners, snapshot
+from whence.explorer.results import results
+from whence.explorer.samples import Samples
 from whence.explorer.times import shares
 from whence.planning.artifact import Artifact
 from whence.planning.graph import GraphPlan
 from whence.provenance.span import layer_names
 from whence.runtime.factory import Origin
 
-if TYPE_CHECKING:
-    from whence.explorer.samples import Samples
-
 
 def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:
     """Node -> the layers behind it: of a call with the part of its time that each is worth, by samples or estimated."""
-    owner, made = owners(artifact), results(artifact.calls)
+    owner, made = owners(artifact), results(artifact)
     found: dict[str, Origin] = {}
     for name, place in plan.calls.items():
         sampled = samples.shares(place, owner) if samples is not None else None

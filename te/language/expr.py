@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeGuar
 
 import numpy as np
 
-from ...dialects.sizes import Size
+from ...dialects.sizes import SizeExpr
 from ...support.dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote, python_number
 from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 
@@ -105,20 +105,23 @@ class Expr:
         fail("te: an expression has no truth value while it is built; use te.if_then_else, te.all or te.any")
 
 
-ExprLike: TypeAlias = Expr | int | float | bool | np.generic
-NUMERIC = (Expr, int, float, np.generic)
+ExprLike: TypeAlias = Expr | int | float | bool | np.generic | SizeExpr
+NUMERIC = (Expr, int, float, np.generic, SizeExpr)
 """The classes of `ExprLike`."""
 
 
-Extent: TypeAlias = int | Expr
-"""How long something is: a number, or an expression of size variables that are given when a schedule is made."""
+Extent: TypeAlias = int | Expr | SizeExpr
+"""How long something is: a number, or an expression of size variables that are given when a schedule is made.
+
+In functions of models, whose sizes are known by name, it may be one over those names.
+"""
 
 
 class Range(NamedTuple):
     """What an iteration variable runs over, as TVM says it."""
 
     min: Extent
-    extent: Extent | Size
+    extent: Extent
 
 
 class Axis(Expr):
@@ -178,6 +181,17 @@ class Const(Expr):
         return str(self.value)
 
 
+@dataclass(frozen=True, eq=False)
+class SizeNumber(Expr):
+    """A size of a call, as a number."""
+
+    value: SizeExpr
+    dtype: str
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
 _INDEX_ARITHMETIC = frozenset({"add", "sub", "mul", "max", "min", "floordiv", "floormod"})
 
 
@@ -201,7 +215,10 @@ def combines_axes(expr: Binary | Compare) -> bool:
     a, b = expr.a, expr.b
     if not (a.over_axes or b.over_axes):
         return False
-    return (a.over_axes or isinstance(a, Const)) and (b.over_axes or isinstance(b, Const))
+    return (a.over_axes or isinstance(a, _WHOLE)) and (b.over_axes or isinstance(b, _WHOLE))
+
+
+_WHOLE = (Const, SizeNumber)
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +336,11 @@ class Reduce(Expr):
         return self.values[self.index].dtype
 
 
+def number_of(value: float | SizeExpr, dtype: str) -> Const | SizeNumber:
+    """A number of a dtype, or a size as one; raises ScheduleError when the dtype cannot hold the number."""
+    return SizeNumber(value, dtype) if isinstance(value, SizeExpr) else constant(value, dtype)
+
+
 def constant(value: float, dtype: str) -> Const:
     """A number of a dtype; raises ScheduleError when the dtype cannot hold it."""
     value = python_number(value)
@@ -346,6 +368,8 @@ def convert(value: ExprLike, dtype: str | None = None) -> Expr:
     """An expression; a Python number gets `dtype`, or int32, float32 or bool by its type."""
     if isinstance(value, Expr):
         return value.scalar()
+    if isinstance(value, SizeExpr):
+        return SizeNumber(value, dtype or INT)
     value = python_number(value)
     if not isinstance(value, bool | int | float):
         fail(f"te: expected an expression or a number, got {type(value).__name__}")
@@ -360,6 +384,8 @@ def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
     """A Python number takes the dtype of the other side; a fraction beside integers is a float32."""
     if isinstance(value, Expr) or not isinstance(other, Expr):
         return convert(value)
+    if isinstance(value, SizeExpr):
+        return SizeNumber(value, INT if other.dtype == BOOL else other.dtype)
     value = python_number(value)
     if isinstance(value, float) and not is_float(other.dtype):
         return convert(value)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+from ...dialects.sizes import SizeExpr
 from ...support.dtypes import check_dtype, fail
 from .expr import Const, Expr, Extent, Var, convert
 from .tensor import Operation, Tensor, check_shape, current_tag
@@ -123,7 +124,7 @@ def extern(
 
         C = te.extern((n, m), [A, B], lambda ins, outs: te.call_packed("matmul", ins[0], ins[1], outs[0]))
     """
-    single = isinstance(shape, int | Expr) or not shape or isinstance(shape[0], int | Expr)
+    single = isinstance(shape, int | Expr | SizeExpr) or not shape or isinstance(shape[0], int | Expr)
     given = cast(Sequence[Sequence[Extent] | Extent], (shape,) if single else shape)
     shapes = [check_shape(one, "te.extern") for one in given]
     if dtype is None:

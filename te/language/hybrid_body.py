@@ -16,7 +16,7 @@ from ...dialects import tir
 from ...dialects.affine import bounds as bounds_of_map
 from ...dialects.element_types import DTYPES
 from ...dialects.kernel_sizes import affine_map, known, lifted
-from ...dialects.sizes import Size, product, same
+from ...dialects.sizes import Size, SizeExpr, product, same
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import layer_location
@@ -358,7 +358,8 @@ class _Body:
     def _ends(self, call: ast.Call) -> tuple[Any, Any]:
         """Begin and end of what a loop runs over."""
         bounds = [static(self.script, argument, self.values) for argument in call.args]
-        if len(bounds) not in (1, 2) or any(not isinstance(bound, int | np.integer | Expr) for bound in bounds):
+        kinds = (int, np.integer, Expr, SizeExpr)
+        if len(bounds) not in (1, 2) or any(not isinstance(bound, kinds) for bound in bounds):
             self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
         return (0, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...support.dtypes import BOOL, bits, check_dtype, fail, is_float, is_unsigned, limits
+from ...dialects.sizes import SizeExpr
+from ...support.dtypes import BOOL, INT, bits, check_dtype, fail, is_float, is_unsigned, limits
 from .expr import (
     Binary,
     Call,
@@ -17,6 +18,7 @@ from .expr import (
     Not,
     Reinterpret,
     Select,
+    SizeNumber,
     Var,
     binary,
     compare,
@@ -49,8 +51,10 @@ FUNCTIONS: dict[str, Unary] = {name: _function(name) for name in (*MATH, *BITS)}
 """Every function of one number, by TVM's name."""
 
 
-def const(value: float, dtype: str | None = None) -> Const:
+def const(value: float | SizeExpr, dtype: str | None = None) -> Const | SizeNumber:
     """A number; of int32, float32 or bool by its type when no dtype is given."""
+    if isinstance(value, SizeExpr):
+        return SizeNumber(value, dtype or INT)
     if dtype is None:
         dtype = str(value.dtype) if isinstance(value, np.generic) else natural_dtype(value)
     return constant(value, check_dtype(dtype, "te.const"))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from ...dialects.sizes import SizeExpr
 from ...support.dtypes import BOOL, fail
 from .expr import NUMERIC, Axis, Combiner, Const, Expr, ExprLike, Extent, Read, Reduce, Var, binary, convert, walk
 from .tensor import check_extent
@@ -74,7 +75,8 @@ def _known(kind: str, operator: str) -> Callable[..., Expr]:
         where: ExprLike | None = None,
         init: ExprLike | None = None,
     ) -> Expr:
-        if isinstance(axis, int | float | np.generic) or (isinstance(axis, Expr) and not isinstance(axis, Axis)):
+        number = isinstance(axis, int | float | np.generic | SizeExpr)
+        if number or (isinstance(axis, Expr) and not isinstance(axis, Axis)):
             return binary(operator, expr, axis)
         value = convert(expr)
         if value.dtype == BOOL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -14,7 +14,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects import te
 from ...dialects.affine import substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
-from ...dialects.kernel_sizes import affine_map, at_least, lifted, negative
+from ...dialects.kernel_sizes import affine_map, at_least, is_derived, kernel_size, lifted, negative
+from ...dialects.size_terms import Atom, Polynomial
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min
 from ...dialects.tir import CallExternOp
 from ...provenance.builder import LocatedBuilder
@@ -34,6 +35,7 @@ from .expr import (
     Read,
     Reinterpret,
     Select,
+    SizeNumber,
     Var,
     children,
     combines_axes,
@@ -79,10 +81,60 @@ def extent_number(extent: Extent, sizes: Mapping[str, float]) -> int:
     return value
 
 
-def _evaluate(extent: Extent | Size, sizes: Sizes) -> Size:
+class SymbolSizes(Mapping[str, SizeExpr]):
+    """The sizes of a function that is made, by name, in the order in which they are asked for.
+
+    A name is that of a symbol, or the text of a `min` or `max` of the function's sizes, which it computes itself.
+    """
+
+    def __init__(self, names: Iterable[str] = ()):
+        self._sizes = {name: kernel_size(number) for number, name in enumerate(dict.fromkeys(names))}
+
+    def __getitem__(self, name: str) -> SizeExpr:
+        return self._sizes.setdefault(name, kernel_size(len(self._sizes)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def of(self, size: SizeExpr) -> Size:
+        """A size over names as one of the function's."""
+        return self._of(size.terms)
+
+    def _of(self, terms: Polynomial) -> Size:
+        total: Size = 0
+        for factors, coefficient in terms.items():
+            term: Size = coefficient
+            for atom in factors:
+                term = term * self._part(atom)
+            total = total + term
+        return total
+
+    def _part(self, atom: Atom) -> Size:
+        if not atom.kind:
+            return self[atom.text]
+        parts = [self._of(terms) for terms in atom.args]
+        if atom.kind in ("floordiv", "mod"):
+            return parts[0] // parts[1] if atom.kind == "floordiv" else parts[0] % parts[1]
+        found = size_min(*parts) if atom.kind == "min" else size_max(*parts)
+        return self[str(found)] if isinstance(found, SizeExpr) and is_derived(str(found)) else found
+
+
+def size_in(size: SizeExpr, sizes: Sizes) -> Size:
+    """A size over names of a model, or one of the function's already, as one of the function's."""
+    return sizes.of(size) if isinstance(sizes, SymbolSizes) else size
+
+
+def _evaluate(extent: Extent, sizes: Sizes) -> Size:
     match extent:
-        case int() | SizeExpr():
+        case int():
             return extent
+        case SizeExpr():
+            return size_in(extent, sizes)
+        case SizeNumber():
+            return size_in(extent.value, sizes)
         case Const(value=value):
             return int(value)
         case Var():
@@ -190,6 +242,8 @@ class ScalarEmitter:
             case Var() if not is_float(expr.dtype) and expr not in self.scalars:
                 value = size_of(expr, self.sizes)
                 return lifted(value) if isinstance(value, SizeExpr) else AffineConstantExpr(int(value))
+            case SizeNumber() if not is_float(expr.dtype):
+                return lifted(size_in(expr.value, self.sizes))
             case Cast(a=a) if not is_float(expr.dtype) and not is_float(a.dtype) and bits(expr.dtype) >= bits(a.dtype):
                 return self.affine(a)
             case Binary(op=op) if not is_float(expr.dtype):
@@ -290,6 +344,8 @@ class ScalarEmitter:
                 if isinstance(value, SizeExpr):
                     return self._add(arith.IndexCastOp(self.index_value(lifted(value)), scalar_type(expr.dtype)))
                 return self.number(value, scalar_type(expr.dtype))
+            case SizeNumber():
+                return self._size_number(expr)
             case Axis() | Binary() if expr.over_axes:
                 return self._add(arith.IndexCastOp(self._index_number(expr), scalar_type(expr.dtype)))
             case Read():
@@ -327,6 +383,15 @@ class ScalarEmitter:
                 return self._add(CallExternOp(expr.callee, arguments, [scalar_type(expr.dtype)]))
             case _:
                 fail(f"te.compute '{self.stage}': expected an expression of numbers, got {type(expr).__name__}")
+
+    def _size_number(self, expr: SizeNumber) -> SSAValue:
+        """A size as a number of some dtype."""
+        if isinstance(size := size_in(expr.value, self.sizes), int):
+            return self.number(size, scalar_type(expr.dtype))
+        index = self.index_value(lifted(size))
+        if not is_float(expr.dtype):
+            return self._add(arith.IndexCastOp(index, scalar_type(expr.dtype)))
+        return self._cast(self._add(arith.IndexCastOp(index, scalar_type("int64"))), "int64", expr.dtype)
 
     def index_value(self, expr: AffineExpr) -> SSAValue:
         """An index as a number."""

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
+from ...dialects.sizes import SizeExpr
 from ...support.dtypes import check_dtype, fail, is_float, python_number
 from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, Select, binary, compare, constant, convert, walk
 from .locations import here
@@ -250,6 +251,8 @@ class InnerCompute:
 def check_extent(extent: Extent, what: str) -> Extent:
     """`extent`; raises ScheduleError when it is no size."""
     extent = python_number(extent)
+    if isinstance(extent, SizeExpr):
+        return extent
     if isinstance(extent, Expr):
         if is_float(extent.dtype):
             fail(f"{what}: expected sizes that are integers, got {extent.dtype}")
@@ -260,7 +263,7 @@ def check_extent(extent: Extent, what: str) -> Extent:
 
 def check_shape(shape: Sequence[Extent] | Extent, what: str) -> tuple[Extent, ...]:
     """A shape as a tuple; raises ScheduleError when a part of it is no size."""
-    extents = (shape,) if isinstance(shape, int | np.integer | Expr) else tuple(shape)
+    extents = (shape,) if isinstance(shape, int | np.integer | Expr | SizeExpr) else tuple(shape)
     return tuple(check_extent(extent, what) for extent in extents)
 
 

@@ -2,8 +2,8 @@
 
 Each page is run from top to bottom in a folder of its own: `pycon` blocks are doctests, `python` blocks are executed
 (one namespace per page), and of a `console` block each `$` command runs and its output has to match what follows, `...`
-standing for anything. A `text` block is a table of measurements: the paragraph above it names the script in benchmarks/
-that prints such a one, with those rows.
+standing for anything; our own tools run in this process, but for the first one of README. A `text` block is a table of
+measurements: the paragraph above it names the script in benchmarks/ that prints such a one, with those rows.
 """
 
 from __future__ import annotations
@@ -13,14 +13,22 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from whence.cli import main as whence_command
+from whence.cli import opt
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOOLS: dict[str, Callable[[Sequence[str]], int]] = {"whence": whence_command.main, "whence-opt": opt.main}
+FIRST = "whence run light_resnet50"
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -41,6 +49,15 @@ def blocks(page: Path) -> list[Block]:
         found.append(Block(match[1], match[2], source.count("\n", 0, match.start(2)), source[end : match.start()]))
         end = match.end()
     return found
+
+
+def called(tool: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> str:
+    """What one of our tools prints."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = tool(arguments)
+    assert code == 0, err.getvalue()
+    return out.getvalue()
 
 
 class Page:
@@ -65,15 +82,19 @@ class Page:
     def console(self, block: Block) -> None:
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
             tool, *arguments = shlex.split(command)
-            program = sys.executable if tool == "python" else Path(sys.executable).with_name(tool)
-            done = subprocess.run(
-                [program, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=300, check=False
-            )
-            assert done.returncode == 0, done.stderr
+            alone = tool not in TOOLS or command == FIRST
+            out = self.started(tool, arguments) if alone else called(TOOLS[tool], arguments)
             checker, example = doctest.OutputChecker(), doctest.Example(command, expected)
-            assert checker.check_output(expected, done.stdout, _FLAGS), checker.output_difference(
-                example, done.stdout, _FLAGS
-            )
+            assert checker.check_output(expected, out, _FLAGS), checker.output_difference(example, out, _FLAGS)
+
+    def started(self, tool: str, arguments: Sequence[str]) -> str:
+        """What a program prints."""
+        program = sys.executable if tool == "python" else Path(sys.executable).with_name(tool)
+        done = subprocess.run(
+            [program, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def text(self, block: Block) -> None:
         """Rows of measurements begin with what they are of; the script has to know those words."""

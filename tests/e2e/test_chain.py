@@ -24,7 +24,7 @@ from whence.provenance.audit import check_located, surviving_leaves
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
 
-LENGTH = 1_200
+LENGTH = 1_020
 STEP = np.float32(0.001)
 
 

@@ -43,7 +43,7 @@ def agree(executable: whence.Executable, model: onnx.ModelProto, inputs: dict[st
 
 
 def compiled(model: onnx.ModelProto, **options: Any) -> DynamicExecutable:
-    executable = whence.compile(model, audit=True, **options)
+    executable = whence.compile(model, audit=True, tier="static", **options)
     assert isinstance(executable, DynamicExecutable)
     return executable
 

@@ -44,7 +44,7 @@ def test_texts(text: str, shapes: dict[str, tuple[int, ...]]):
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "a", "a:1,2", "a:[1,2", "a:[1,]", "a:[-1]", "a:[x]", "a:[1] b", ":[1]", "a:[1.5]"]
+    "text", ["", " ", "a", "a:1,2", "a:[1,2", "a:[1,]", "a:[-1]", "a:[x y]", "a:[1] b", ":[1]", "a:[1.5]"]
 )
 def test_bad_texts(text: str):
     with pytest.raises(

@@ -15,8 +15,6 @@ from whence.lowering.cache import KernelCache
 from whence.lowering.kernel.record import Kernel
 from whence.provenance.audit import surviving_leaves
 
-LEVELS = (0, 3)
-
 
 def kernels(exe: whence.Executable) -> list[Kernel]:
     return [kernel for kernel in exe.artifact.kernels if isinstance(kernel, Kernel)]
@@ -58,8 +56,7 @@ def check(model: ModelProto, level: int, off: Callable[..., Any], monkeypatch: p
     np.testing.assert_array_equal(on(x), without(x))
 
 
-@pytest.mark.parametrize("off", [off_by_environment, off_by_option])
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("level", "off"), [(0, off_by_option), (3, off_by_environment)])
 def test_a_network_with_batch_norm(
     small_network: ModelProto, level: int, off: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import language_programs as programs
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 import whence
-from tests.support import language_programs as programs
 from whence import relay
 from whence.executors import create_executor
 from whence.relay.vm import VirtualMachine

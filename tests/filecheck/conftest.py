@@ -27,6 +27,8 @@ _RUN = re.compile(r"\bRUN:(.*)$", re.MULTILINE)
 _TOKEN = re.compile(r"""\s*(2>&1|2>|>>|>|<|&&|\|(?!\|)|(?:[^\s|&;<>"'`$()]|"[^"]*"|'[^']*')+)""")
 _REDIRECTIONS = ("2>", ">>", ">", "<")
 _SHOWN_LINES = 120
+CRASH = 134
+"""The exit code of a tool that an exception left, which `not` takes for no refusal."""
 # These change state of the whole process.
 _SUBPROCESS_FLAGS = {"--disable-verify", "--syntax-highlight"}
 
@@ -93,7 +95,8 @@ class Command:
                 out = ""
         if "2>" in self.files:
             Path(self.files["2>"]).write_text(err)
-        return Outcome(int(code == 0) if negated else code, out, err)
+        # A tool that breaks down did not refuse anything.
+        return Outcome(int(code == 0) if negated and code != CRASH else code, out, err)
 
 
 def _call(words: Sequence[str], stdin: str, merge: bool) -> Outcome:
@@ -109,7 +112,8 @@ def _call(words: Sequence[str], stdin: str, merge: bool) -> Outcome:
                 code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
             except Exception:
                 traceback.print_exc(file=err)
-                code = 1
+                # What xdsl-opt finds wrong it raises; ours tells, and gives 1.
+                code = CRASH if words[0] == "whence-opt" else 1
     finally:
         sys.stdin = saved
     return Outcome(code, out.getvalue(), "" if merge else err.getvalue())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from onnx import ModelProto, helper, numpy_helper, parser
+from onnx import ModelProto, NodeProto, helper, numpy_helper, parser
 from reference_runtime import onnxruntime_outputs
 
 import whence
@@ -118,16 +118,35 @@ FAMILIES = {
 }
 
 
-def model_of(case: Case) -> ModelProto:
-    draw = np.random.default_rng(len(case.nodes))
-    kind = helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype))
-    weights = [draw.standard_normal(shape).astype(case.dtype) for shape in case.weights]
+def nodes_of(case: Case, prefix: str) -> list[NodeProto]:
+    """The nodes, all names in them begun with a prefix."""
+    nodes = [parser.parse_node(node.strip()) for node in case.nodes.split(";")]
+    for node in nodes:
+        node.input[:] = [prefix + name for name in node.input]
+        node.output[:] = [prefix + name for name in node.output]
+    return nodes
+
+
+def model_of(*cases: Case) -> ModelProto:
+    """Cases beside each other in one model; of several, names begin with their number."""
+    prefixes = [f"c{number}_" if len(cases) > 1 else "" for number in range(len(cases))]
+    given = list(zip(prefixes, cases, strict=True))
+    kinds = [helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype)) for case in cases]
+    draws = [np.random.default_rng(len(case.nodes)) for case in cases]
     graph = helper.make_graph(
-        [parser.parse_node(node.strip()) for node in case.nodes.split(";")],
-        "case",
-        [helper.make_tensor_value_info(f"X{i}", kind, shape) for i, shape in enumerate(case.inputs)],
-        [helper.make_tensor_value_info("Y", kind, None)],
-        [numpy_helper.from_array(weight, f"W{i}") for i, weight in enumerate(weights)],
+        [node for prefix, case in given for node in nodes_of(case, prefix)],
+        "cases",
+        [
+            helper.make_tensor_value_info(f"{prefix}X{i}", kind, shape)
+            for (prefix, case), kind in zip(given, kinds, strict=True)
+            for i, shape in enumerate(case.inputs)
+        ],
+        [helper.make_tensor_value_info(f"{prefix}Y", kind, None) for prefix, kind in zip(prefixes, kinds, strict=True)],
+        [
+            numpy_helper.from_array(draw.standard_normal(shape).astype(case.dtype), f"{prefix}W{i}")
+            for (prefix, case), draw in zip(given, draws, strict=True)
+            for i, shape in enumerate(case.weights)
+        ],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
@@ -145,19 +164,27 @@ def text(value: object) -> str:
     return re.sub(r"[\s,]+", "_", f"{value.nodes} {value.inputs} {value.weights} {value.dtype}")
 
 
-ALL = [pytest.param(case, id=f"{family}-{text(case)}") for family, cases in FAMILIES.items() for case in cases]
+def groups() -> Iterator[Any]:
+    """The cases of a family, 8 to a model: compiled and run at once, which is faster."""
+    for family, cases in FAMILIES.items():
+        for first in range(0, len(cases), 8):
+            some = cases[first : first + 8]
+            yield pytest.param(some, id=f"{family}-{text(some[0])}_and_{len(some) - 1}_more")
 
 
-@pytest.mark.parametrize("case", ALL)
-def test_agrees_with_onnxruntime(case: Case):
-    model, arrays = model_of(case), inputs_of(case)
-    (expected,) = onnxruntime_outputs(model, {f"X{i}": array for i, array in enumerate(arrays)})
+@pytest.mark.parametrize("cases", list(groups()))
+def test_agrees_with_onnxruntime(cases: list[Case]):
+    model = model_of(*cases)
+    arrays = [array for case in cases for array in inputs_of(case)]
+    wanted = onnxruntime_outputs(model, dict(zip((value.name for value in model.graph.input), arrays, strict=True)))
     artifact = whence.compile(model).artifact
     for threads in (1, 2):
-        found = whence.Executable(artifact, threads)(*arrays)
-        assert isinstance(found, np.ndarray)
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+        result = whence.Executable(artifact, threads)(*arrays)
+        results = result if isinstance(result, tuple) else (result,)
+        for case, found, expected in zip(cases, results, wanted, strict=True):
+            assert isinstance(found, np.ndarray)
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype), text(case)
+            np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5, err_msg=text(case))
 
 
 def kernel_of(case: Case) -> Kernel:

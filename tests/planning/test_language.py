@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import language_programs as programs
 import pytest
 
-from tests.support import language_programs as programs
 from whence.planning.language import Program, translate
 from whence.runtime.flow import Region
 from whence.runtime.language import Call, Choose, Instruction, Match, Native

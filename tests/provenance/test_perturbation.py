@@ -17,13 +17,19 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
 
 import whence
-from whence.dialects.relay.core import ConstantOp
+from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.transform import LayoutTransformOp
 from whence.explorer.code import kernel_of
 from whence.explorer.layers import functions, snapshot
+from whence.frontends.onnx import from_onnx
+from whence.lowering.kernel.printing import printed
+from whence.lowering.kernel.slots import anonymous
+from whence.lowering.llvm_to_native.target import Target
+from whence.passes.pipelines import relay_pipeline, run_passes
 
 Array = NDArray[Any]
 
@@ -120,14 +126,19 @@ class Built:
     """Call -> TIR and object code of its kernel."""
 
 
+def constants_of(module: ModuleOp) -> dict[str, Array]:
+    """Name in the main function -> value."""
+    ops = [op for op in functions(module)["main"].block.ops if isinstance(op, ConstantOp)]
+    found = {op.key.data if op.key is not None else str(op.result.name_hint): op.value(module) for op in ops}
+    assert len(found) == len(ops)
+    return found
+
+
 def build(model: ModelProto) -> Built:
     exe = whence.compile(model, audit=True)
-    module = snapshot(exe.artifact, "fused")
-    found = [op for op in functions(module)["main"].block.ops if isinstance(op, ConstantOp)]
-    constants = {op.key.data if op.key is not None else str(op.result.name_hint): op.value(module) for op in found}
-    assert len(constants) == len(found)
     kernels = {call.name: kernel_of(exe.artifact, call.kernel) for call in exe.artifact.calls}
-    return Built(exe, constants, {name: (kernel.tir, kernel.object) for name, kernel in kernels.items()})
+    code = {name: (kernel.tir, kernel.object) for name, kernel in kernels.items()}
+    return Built(exe, constants_of(snapshot(exe.artifact, "fused")), code)
 
 
 @cache
@@ -135,17 +146,20 @@ def built(network: str) -> Built:
     return build(NETWORKS[network]())
 
 
-def changed(before: Built, after: Built) -> tuple[frozenset[str], frozenset[str]]:
-    """The constants, and the calls, that are not the same."""
-    assert before.constants.keys() == after.constants.keys()
-    assert before.code.keys() == after.code.keys()
-    constants = {
-        name
-        for name, value in before.constants.items()
-        if value.shape != after.constants[name].shape or not np.array_equal(value, after.constants[name])
-    }
-    calls = {name for name, code in before.code.items() if code != after.code[name]}
-    return frozenset(constants), frozenset(calls)
+def fused(model: ModelProto) -> tuple[ModuleOp, list[FuncOp]]:
+    """A model after all relay passes, and the function of each call: kernels are made of these, and of nothing else."""
+    module = from_onnx(model)
+    run_passes(module, relay_pipeline(3, Target.native().hardware), audit=True)
+    found = functions(module)
+    calls = [op.callee.string_value() for op in found["main"].block.ops if isinstance(op, CallOp)]
+    return module, [found[call] for call in calls]
+
+
+@cache
+def before(network: str) -> tuple[dict[str, Array], list[str]]:
+    """The constants of a network, and the functions of its calls as text."""
+    module, called = fused(NETWORKS[network]())
+    return constants_of(module), [printed(anonymous(func)) for func in called]
 
 
 def weights_of(model: ModelProto) -> Iterable[tuple[str, str]]:
@@ -157,30 +171,31 @@ def weights_of(model: ModelProto) -> Iterable[tuple[str, str]]:
 WEIGHTS = [(network, *pair) for network, make in NETWORKS.items() for pair in weights_of(make())]
 
 
-@cache
-def changed_by(network: str, weight: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The constants, and the calls, that other values of a weight change."""
+def changed_by(network: str, weight: str) -> set[str]:
+    """The constants that other values of a weight change; they change nothing else."""
     model = NETWORKS[network]()
     (tensor,) = (tensor for tensor in model.graph.initializer if tensor.name == weight)
     tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(1.5), weight))
-    return changed(built(network), build(model))
-
-
-@pytest.mark.parametrize(("network", "layer", "weight"), WEIGHTS)
-def test_other_weights_change_the_constants_that_name_their_tensor(network: str, layer: str, weight: str):
-    constants, calls = changed_by(network, weight)
-    assert constants == {param.name for param in built(network).exe.where(f"{layer}.{weight}").params}
-    assert calls == set()
+    module, called = fused(model)
+    old, kernels = before(network)
+    new = constants_of(module)
+    assert [printed(anonymous(func)) for func in called] == kernels
+    assert old.keys() == new.keys()
+    return {name for name, value in old.items() if not np.array_equal(value, new[name])}
 
 
 LAYERS = sorted({(network, layer) for network, layer, _ in WEIGHTS})
 
 
 @pytest.mark.parametrize(("network", "layer"), LAYERS)
-def test_a_layer_names_the_constants_that_its_weights_change(network: str, layer: str):
-    weights = [weight for one, other, weight in WEIGHTS if (one, other) == (network, layer)]
-    constants = frozenset[str]().union(*(changed_by(network, weight)[0] for weight in weights))
-    assert constants == {param.name for param in built(network).exe.where(layer).params}
+def test_other_weights_change_the_constants_that_name_them_and_no_kernel(network: str, layer: str):
+    exe, of_layer = built(network).exe, set[str]()
+    for one, other, weight in WEIGHTS:
+        if (one, other) == (network, layer):
+            constants = changed_by(network, weight)
+            assert constants == {param.name for param in exe.where(f"{layer}.{weight}").params}, weight
+            of_layer |= constants
+    assert of_layer == {param.name for param in exe.where(layer).params}
 
 
 @dataclass(frozen=True)
@@ -227,22 +242,21 @@ def test_another_operator_changes_the_kernels_that_name_its_layer(other: Other):
         kept = [attribute for attribute in node.attribute if attribute.name != name]
         del node.attribute[:]
         node.attribute.extend([*kept, helper.make_attribute(name, value)])
-    before, after = built(other.network), build(model)
-    old, new = list(before.code.values()), list(after.code.values())
+    first, after = built(other.network), build(model)
+    old, new = list(first.code.values()), list(after.code.values())
     assert len(old) == len(new)
-    calls = {name for name, one, two in zip(before.code, old, new, strict=True) if one != two}
+    calls = {name for name, one, two in zip(first.code, old, new, strict=True) if one != two}
     # A transform that the layer asked for moves the same elements whatever the layer computes.
-    named = [part for part in before.exe.where(other.layer).kernels if set(part.operators) != {LayoutTransformOp.name}]
+    named = [part for part in first.exe.where(other.layer).kernels if set(part.operators) != {LayoutTransformOp.name}]
     assert calls == {part.call for part in named}
     assert all(
-        np.array_equal(one, two) for one, two in zip(before.constants.values(), after.constants.values(), strict=True)
+        np.array_equal(one, two) for one, two in zip(first.constants.values(), after.constants.values(), strict=True)
     )
 
 
-def operators(one: Built) -> Counter[str]:
-    """The operators of all kernels, by name."""
-    found = functions(snapshot(one.exe.artifact, "fused"))
-    return Counter(op.name for call in one.exe.kernels for op in found[call].block.ops if isinstance(op, Operator))
+def operators(model: ModelProto) -> Counter[str]:
+    """The operators of all kernels that a model becomes, by name."""
+    return Counter(op.name for func in fused(model)[1] for op in func.block.ops if isinstance(op, Operator))
 
 
 REMOVED = [
@@ -262,6 +276,5 @@ def test_without_a_layer_the_operators_that_name_it_are_gone(network: str, layer
         other.input[:] = [node.input[0] if name == node.output[0] else name for name in other.input]
     for output in model.graph.output:
         output.name = node.input[0] if output.name == node.output[0] else output.name
-    before = built(network)
-    named = Counter(name for part in before.exe.where(layer).kernels for name in part.operators)
-    assert operators(before) - operators(build(model)) == named
+    named = Counter(name for part in built(network).exe.where(layer).kernels for name in part.operators)
+    assert operators(NETWORKS[network]()) - operators(model) == named

@@ -13,7 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from whence.runtime.params import load_params, read_params, write_params
+from whence.runtime.params import (
+    load_param_dict,
+    load_param_dict_from_file,
+    load_params,
+    read_params,
+    save_param_dict,
+    save_param_dict_to_file,
+    write_params,
+)
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
@@ -171,3 +179,46 @@ def test_missing_files_are_told(tmp_path: Path):
 def test_dtypes_that_the_format_lacks_are_refused():
     with pytest.raises(FrontendError, match="expected numbers in 'c', got complex64"):
         written({"c": np.zeros(1, np.complex64)})
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([1.5, -2], ml_dtypes.bfloat16),
+        np.array(3.0, np.float64),
+        np.zeros((0, 4), np.int8),
+        np.array([True, False]),
+        np.arange(6, dtype=np.uint16).reshape(2, 3).T,
+    ],
+    ids=lambda array: f"{array.dtype}{list(array.shape)}",
+)
+def test_dicts_come_back(array: npt.NDArray[Any], tmp_path: Path):
+    data = save_param_dict({"b": array, "a": [1, 2]})
+    assert struct.unpack_from("<Q", data, 8) == (0,)
+    for found in (load_param_dict(data), load_param_dict(bytes(data))):
+        assert list(found) == ["a", "b"]
+        assert found["b"].dtype == array.dtype
+        np.testing.assert_array_equal(found["b"], array)
+    save_param_dict_to_file({"b": array}, tmp_path / "p.params")
+    found = load_param_dict_from_file(tmp_path / "p.params")["b"]
+    assert found.shape == array.shape
+    assert not array.size or not found.flags.writeable
+
+
+def test_any_damage_of_tvms_bytes_is_told_or_is_in_an_element():
+    """They have no checksum: names, and the elements that stand at the end, may be others."""
+    whole = save_param_dict({"x": np.arange(12, dtype=np.float32).reshape(3, 4), "y": np.ones(2, np.int8)})
+    told = 0
+    for at in range(len(whole)):
+        data = bytearray(whole)
+        data[at] ^= 1 << at % 8
+        try:
+            found = load_param_dict(data)
+        except FrontendError:
+            told += 1
+        else:
+            assert [sum(array.size for array in found.values()), len(found)] == [14, 2]
+    elements, names, unread = 12 * 4 + 2, 2, 4 + 4 + 8
+    assert told >= len(whole) - elements - names - 2 * unread - 8
+    with pytest.raises(FrontendError, match="expected to write a params file"):
+        save_param_dict_to_file({}, "/nowhere/p.params")

@@ -46,6 +46,7 @@ class TextKernel:
     symbol: str
     object: bytes
     workspace: int = 0
+    sizes: int = 0
     sites: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 

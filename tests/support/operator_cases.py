@@ -32,6 +32,8 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 NUMBERS = (*FLOATS, *INTEGERS)
 EVERY = (*NUMBERS, "bool")
+IN_TURN = (("int8", "uint16", "int32", "uint64"), ("int16", "uint8", "int64", "uint32"))
+"""Every other integer, of both signs: for operators in turn that share how they are computed."""
 INF, NAN = np.inf, np.nan
 SPECIAL = np.array([-INF, -1000, -90.5, -1.5, -0.5, -0.0, 0, 0.5, 1.5, 2.5, 90.5, 1000, INF, NAN], np.float32)
 

@@ -140,7 +140,7 @@ class Program:
     def schema(self, op: str) -> Any:
         try:
             return cast(Any, onnx.defs).get_schema(op, self.opset, "")
-        except Exception as error:
+        except onnx.defs.SchemaError as error:
             raise Redraw from error
 
     def attributed(self, op: str, name: str) -> bool:

@@ -93,10 +93,15 @@ def options_of(example: Example) -> dict[str, str]:
 
 def pass_of(row: Row, example: Example) -> ModulePass:
     """The pass as an example has it."""
-    given: dict[str, object] = {}
-    for name, text in options_of(example).items():
-        given[name] = (
-            int(text) if re.fullmatch(r"-?\d+", text) else text == "true" if text in ("true", "false") else text
-        )
+    given = {name: _value(text) for name, text in options_of(example).items()}
     build = row.load()
     return build(**given)
+
+
+def _value(text: str) -> object:
+    """An option's value: `8`, `true`, `seq`, or several with a comma after each."""
+    if text.endswith(","):
+        return tuple(_value(one) for one in text[:-1].split(","))
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch(r"-?\d+", text) else text

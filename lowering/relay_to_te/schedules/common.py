@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
 from ....dialects import te
+from ....dialects.affine import below
+from ....dialects.kernel_sizes import known, nominal
+from ....dialects.size_types import extents_of
+from ....dialects.sizes import Size, proves, same
 from ....dialects.tir import element_bytes
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
@@ -35,14 +41,19 @@ def tag_of(stage: Stage) -> str:
 
 def points(stage: Stage) -> int:
     """How often the body of a stage is evaluated."""
-    return prod((*stage.compute.shape, *stage.compute.reduce_shape))
+    return prod(map(nominal, (*stage.compute.shape, *stage.compute.reduce_shape)))
 
 
-def shape_of(read: te.ReadOp) -> tuple[int, ...]:
+def passes(axes: Sequence[IterVar]) -> int:
+    """How often a body in loops over `axes` runs, about that where sizes are open."""
+    return prod(nominal(axis.extent) for axis in axes)
+
+
+def shape_of(read: te.ReadOp) -> tuple[Size, ...]:
     """The shape of the tensor that is read."""
     type_ = read.tensor.type
     assert isinstance(type_, TensorType)
-    return type_.get_shape()
+    return extents_of(cast(TensorType[Attribute], type_))
 
 
 class Scheduling:
@@ -56,9 +67,9 @@ class Scheduling:
 
     def loops(self, stage: Stage) -> list[IterVar]:
         """The loops of a stage, those of one pass brought outside where they would stand between or inside others."""
-        several = [axis for axis in stage.leaf if axis.extent > 1]
+        several = [axis for axis in stage.leaf if not below(axis.extent, 2)]
         if several and stage.leaf[-len(several) :] != several:
-            stage.reorder(*(axis for axis in stage.leaf if axis.extent == 1), *several)
+            stage.reorder(*(axis for axis in stage.leaf if below(axis.extent, 2)), *several)
         return list(stage.leaf)
 
     def lanes(self, stage: Stage) -> int:
@@ -66,14 +77,14 @@ class Scheduling:
         element: Attribute = stage.compute.result.type.element_type
         return self.machine.lanes(max(4, element_bytes(element)))
 
-    def vectors(self, stage: Stage, extent: int) -> int:
-        """The vectors that hold `extent` elements."""
-        return max(1, -(-extent // self.lanes(stage)))
+    def vectors(self, stage: Stage, extent: Size) -> int:
+        """The vectors that hold `extent` elements; raises UndecidedSize where only a call knows."""
+        return max(1, -(-known(extent) // self.lanes(stage)))
 
-    def width(self, stage: Stage, extent: int) -> int:
+    def width(self, stage: Stage, extent: Size) -> int:
         """The largest power of two that divides `extent`, at most the lanes of a vector."""
         width = self.lanes(stage)
-        while extent % width:
+        while not same(extent % width, 0):
             width //= 2
         return width
 
@@ -84,9 +95,9 @@ class Scheduling:
         another extent than whole vectors ends with one that is cut off.
         """
         lanes = self.lanes(stage)
-        if axis.extent < 2:
+        if below(axis.extent, 2):
             return None
-        if axis.extent <= lanes or (axis.extent % lanes and not unroll):
+        if below(axis.extent, lanes + 1) or (not same(axis.extent % lanes, 0) and not unroll):
             stage.vectorize(axis)
             return axis
         outer, inner = stage.split(axis, lanes)
@@ -102,7 +113,7 @@ class Scheduling:
         """
         data: list[IterVar] = []
         for axis in axes:
-            if axis.reduce or axis.kind != "serial" or prod(outer.extent for outer in data) >= _PASSES:
+            if axis.reduce or axis.kind != "serial" or passes(data) >= _PASSES:
                 break
             data.append(axis)
         if data and (points(stage) if work is None else work) >= SERIAL_LIMIT:
@@ -151,6 +162,6 @@ class Scheduling:
         host = readers.pop()
         usable = host.compute.reducer is None and not host.relations and self.schedule.is_output(host)
         same_points = len(host.compute.shape) == len(stage.compute.shape) and all(
-            a <= b for a, b in zip(host.compute.shape, stage.compute.shape, strict=True)
+            proves(a, "<=", b) for a, b in zip(host.compute.shape, stage.compute.shape, strict=True)
         )
         return host if usable and same_points else None

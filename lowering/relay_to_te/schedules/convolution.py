@@ -5,12 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from ....dialects import te
+from ....dialects.kernel_sizes import known, nominal
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling
-from .tiles import pixel_tile, row_tile
+from .tiles import counted, pixel_tile, row_tile
 
 
 def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
@@ -21,7 +22,7 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     host, inner = work.hosted(stage)
     n, channels, *rows, columns, lanes = host.leaf
     per_pixel = work.vectors(host, lanes.extent)
-    width, blocks = pixel_tile(columns.extent, channels.extent, per_pixel, work.machine)
+    width, blocks = pixel_tile(counted(columns.extent), known(channels.extent), per_pixel, work.machine)
     c_outer, c_inner = host.split(channels, blocks)
     x_outer, x_inner = host.split(columns, width)
     host.reorder(n, c_outer, *rows, x_outer, x_inner, c_inner, lanes)
@@ -39,17 +40,20 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     *outside, columns, lanes = host.leaf
     padded = _producer(work, inner)
     per_pixel = work.vectors(host, lanes.extent)
-    if len(outside) > 2:
+    if len(outside) > 2 and not isinstance(outside[-1].extent, int):
+        # How many rows are kept beside each other only a call knows: an image at a time.
+        outside.pop()
+    elif len(outside) > 2:
         rows = outside.pop()
-        height = rows.extent
+        height = known(rows.extent)
         if padded is not None:
             image, *row = padded.compute.shape[-3:]
-            row_bytes = prod(row) * element_bytes(padded.compute.result.type.element_type)
-            most = _kept(work) * rows.extent // (row_bytes * image)
-            height = largest_divisor(rows.extent, max(1, most))
+            row_bytes = prod(map(nominal, row)) * element_bytes(padded.compute.result.type.element_type)
+            most = _kept(work) * height // (row_bytes * known(image))
+            height = largest_divisor(height, max(1, most))
         y_outer, _ = host.split(rows, height)
         outside.append(y_outer)
-    x_outer, x_inner = host.split(columns, row_tile(columns.extent, per_pixel, work.machine))
+    x_outer, x_inner = host.split(columns, row_tile(counted(columns.extent), per_pixel, work.machine))
     outer = host.fuse(*outside)
     host.parallel(outer)
     if padded is not None:

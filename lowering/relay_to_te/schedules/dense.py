@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
-
+from ....dialects.affine import below
+from ....dialects.kernel_sizes import known
+from ....dialects.sizes import same
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, Scheduling, points, shape_of, tag_of
-from .tiles import product_tile
+from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
+from .tiles import counted, product_tile
 
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
@@ -16,6 +17,8 @@ _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _LOADS = 1.5
 """What as many loads as products cost, in products."""
+_OPEN = 2
+"""Vectors of a row of a tile where the number of columns is open."""
 _VECTORS = 4
 """Vectors of a row of a tile, where no packed weight says how many."""
 
@@ -35,30 +38,33 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
     if packed:
-        panel = shape_of(inner.compute.reads[1])[2]
+        panel = known(shape_of(inner.compute.reads[1])[2])
+    elif not isinstance(columns.extent, int):
+        panel = lanes * _OPEN if _along_columns(inner) else lanes
     elif columns.extent % lanes and _along_columns(inner):
-        panel = _ragged_panel(rows.extent, columns.extent, lanes, work.machine)
+        panel = _ragged_panel(counted(rows.extent), columns.extent, lanes, work.machine)
     else:
         panel = _panel(columns.extent, lanes)
     whole = panel % lanes == 0
-    height, vectors = product_tile(rows.extent, -(-panel // lanes), work.machine, whole)
+    height, vectors = product_tile(counted(rows.extent), -(-panel // lanes), work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
-    ragged = columns.extent % n_inner.extent > 0
-    if ragged and (prod(axis.extent for axis in batch) >= _PANELS or not work.machine.mask_registers):
+    ragged = not same(columns.extent % n_inner.extent, 0)
+    even = same(rows.extent % height, 0)
+    if ragged and (passes(batch) >= _PANELS or not work.machine.mask_registers):
         # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
-        tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if rows.extent % height == 0 else [])]
+        tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if even else [])]
         host.pragma(n_outer, PARTITION_HINT, 1)
     else:
         tiles, shared = [n_outer, m_outer], [*batch, n_outer]
-        if prod(axis.extent for axis in shared) < _PANELS and rows.extent % height == 0:
+        if passes(shared) < _PANELS and even:
             shared.append(m_outer)
     host.reorder(*batch, *tiles, m_inner, n_inner)
     host.unroll(m_inner)
     inner.compute_at(host, tiles[-1])
     work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
-    if packed and reduce[-1].extent % _STEPS == 0 and reduce[-1].extent > _STEPS:
+    if packed and same(reduce[-1].extent % _STEPS, 0) and not below(reduce[-1].extent, _STEPS + 1):
         reduce[-1:] = inner.split(reduce[-1], _STEPS)
         inner.unroll(reduce[-1])
     inner.reorder(*reduce, *data)

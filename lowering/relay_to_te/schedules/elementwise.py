@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects import te
+from ....dialects.affine import below
+from ....dialects.kernel_sizes import same_shape
+from ....dialects.sizes import Size, product, same
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, Scheduling, shape_of
+from .common import PARTITION_HINT, Scheduling, passes, shape_of
 
 _ROWS = 8
 """Passes of outer loops that are enough for the threads."""
@@ -29,7 +30,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
         return
     guarded = work.guarded(stage)
     last = stage.fuse(*_row(work, stage, axes)) if flat(stage) and not guarded else axes[-1]
-    if guarded and last.extent > 1:
+    if guarded and not below(last.extent, 2):
         # What lies between two places where a guard stops to hold gets vectors of its own.
         vector = last
         stage.vectorize(last)
@@ -40,7 +41,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     if outer and guarded:
         stage.pragma(outer[-1], PARTITION_HINT, 1)
         # A parallel loop cannot be taken apart.
-        enough = next((i for i in range(1, len(outer)) if prod(axis.extent for axis in outer[:i]) >= _ROWS), len(outer))
+        enough = next((i for i in range(1, len(outer)) if passes(outer[:i]) >= _ROWS), len(outer))
         outer = outer[:enough]
     work.parallel(stage, outer)
 
@@ -57,10 +58,10 @@ def schedule_repeated(work: Scheduling, stage: Stage) -> None:
 
 def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
     """The last axes that make a row: all if that is whole vectors, else enough that its end does not matter."""
-    if prod(axis.extent for axis in axes) % work.lanes(stage) == 0:
+    if same(product(axis.extent for axis in axes) % work.lanes(stage), 0):
         return axes
     first = len(axes) - 1
-    while first and prod(axis.extent for axis in axes[first:]) < _ROW:
+    while first and below(product(axis.extent for axis in axes[first:]), _ROW):
         first -= 1
     return axes[first:]
 
@@ -70,8 +71,8 @@ def flat(stage: Stage) -> bool:
     compute = stage.compute
     identity = tuple(AffineDimExpr(i) for i in range(len(compute.shape)))
     for read in compute.reads:
-        same = shape_of(read) == compute.shape and list(read.indices) == list(compute.axes)
-        if read.indices and not (same and read.map.data.results == identity):
+        alike = same_shape(shape_of(read), compute.shape) and list(read.indices) == list(compute.axes)
+        if read.indices and not (alike and read.map.data.results == identity):
             return False
     return not any(isinstance(op, te.IndexOp) for op in compute.block.ops)
 
@@ -91,9 +92,14 @@ def _transposed(work: Scheduling, stage: Stage) -> IterVar | None:
         along = [read.indices[dim] for dim in read.map.data.results[-1].used_dims()]
         if len(along) == 1 and along[0] in stage.compute.axes and along[0] is not arguments[-1]:
             axis = stage.axes[[argument is along[0] for argument in arguments].index(True)]
-            if min(axis.extent, last.extent) >= _side(work) // 2:
+            if not any(below(extent, _side(work) // 2) for extent in (axis.extent, last.extent)):
                 return axis
     return None
+
+
+def _divisor(extent: Size, most: int) -> int:
+    """The largest divisor of an extent up to `most`; `most` itself where that is open."""
+    return largest_divisor(extent, most) if isinstance(extent, int) else most
 
 
 def _neighbours(stage: Stage, row: IterVar, column: IterVar) -> bool:
@@ -110,7 +116,7 @@ def _neighbours(stage: Stage, row: IterVar, column: IterVar) -> bool:
         first = places[0]
         if not plain or places != [first, first + 1] or [used[i] for i in places] != [{value} for value in pair]:
             return False
-        if read.otherwise is not None or shape_of(read)[first + 1] != column.extent:
+        if read.otherwise is not None or not same(shape_of(read)[first + 1], column.extent):
             return False
     return not any(isinstance(op, te.IndexOp) for op in compute.block.ops)
 
@@ -121,10 +127,10 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     for parallel i.outer { for j.outer { for j.inner in 16 { for vectorized i.inner in 16 { b[.., i] = a[i, j] } } } }
     """
     *outer, last = stage.leaf
-    if outer[-1] is not column and last.extent % work.lanes(stage) and _neighbours(stage, outer[-1], last):
+    if outer[-1] is not column and not same(last.extent % work.lanes(stage), 0) and _neighbours(stage, outer[-1], last):
         last = stage.fuse(outer.pop(), last)
     place, side = outer.index(column), _side(work)
-    outer[place], c_inner = stage.split(column, largest_divisor(column.extent, side))
+    outer[place], c_inner = stage.split(column, _divisor(column.extent, side))
     width = work.width(stage, last.extent)
     l_outer, l_inner = stage.split(last, width if width >= side // 2 else side)
     stage.reorder(*outer, l_outer, c_inner, l_inner)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+from ....dialects.affine import below
+from ....dialects.kernel_sizes import nominal, same_shape
+from ....dialects.sizes import Size, product, same
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
@@ -36,24 +39,29 @@ def _ending(work: Scheduling, stages: list[Stage]) -> tuple[Stage, int] | None:
     reductions = [stage for stage in others if stage.compute.reducer is not None]
     if last.compute.reducer is not None or not shape or any(work.schedule.is_output(stage) for stage in others):
         return None
-    end = max((i + 1 for i, extent in enumerate(shape) if extent > 1), default=len(shape))
+    end = max((i + 1 for i, extent in enumerate(shape) if not below(extent, 2)), default=len(shape))
     columns = len(reductions[0].compute.reduce_shape) if reductions else 1
     rows, row = shape[: max(0, end - columns)], shape[max(0, end - columns) : end]
     keeps = len(reductions) < len(others)
     for stage in others:
         mine = stage.compute.shape
         if stage.compute.reducer is None:
-            if mine != shape or columns > 1:
+            if not same_shape(mine, shape) or columns > 1:
                 return None
         elif (
             along(stage) != columns
-            or stage.compute.reduce_shape != row
-            or mine[: len(rows)] != rows
-            or prod(mine[len(rows) :]) != 1
+            or not same_shape(stage.compute.reduce_shape, row)
+            or not same_shape(mine[: len(rows)], rows)
+            or not same(product(mine[len(rows) :]), 1)
         ):
             return None
-    size = prod(row) * element_bytes(last.compute.result.type.element_type)
+    size = prod(map(nominal, row)) * element_bytes(last.compute.result.type.element_type)
     return (last, columns) if size <= (_ROW_BYTES if keeps else _CACHED_BYTES) else None
+
+
+def _beside(rows: Size, most: int) -> int:
+    """How many rows are computed beside each other; one where only a call knows how many there are."""
+    return largest_divisor(rows, most) if isinstance(rows, int) else 1
 
 
 def schedule_rows(work: Scheduling, stage: Stage) -> None:
@@ -71,14 +79,14 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     loops = work.loops(last)
     rows, row_axes = loops[:-columns], loops[-columns:]
     column = last.fuse(*row_axes) if columns > 1 else row_axes[0]
-    size = prod(last.compute.shape) * len(stages)
+    size = prod(map(nominal, last.compute.shape)) * len(stages)
     work.done.add(last)
-    vectors = -(-column.extent // work.lanes(last))
     # The other half of the registers is for the constants of what is computed.
-    kept = vectors <= work.machine.vector_registers // 2
+    vectors = -(-column.extent // work.lanes(last)) if isinstance(column.extent, int) else 0
+    kept = 0 < vectors <= work.machine.vector_registers // 2
     block: IterVar | None = None
     place = last.axes.index(rows[-1]) if rows else 0
-    if kept and rows and (count := largest_divisor(rows[-1].extent, min(_ROWS, _BESIDE // vectors))) > 1:
+    if kept and rows and (count := _beside(rows[-1].extent, min(_ROWS, _BESIDE // vectors))) > 1:
         rows[-1], block = last.split(rows[-1], count)
         last.unroll(block)
     row = last.fuse(*rows) if rows else last.fuse()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import prod
-
+from ....dialects.sizes import same
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, Scheduling, points
-from .tiles import row_tile
+from .common import PARTITION_HINT, Scheduling, passes, points
+from .tiles import counted, row_tile
 
 _IMAGES = 4
 """Images, of a channel or of as many as a vector holds, that are enough for the threads."""
@@ -27,13 +26,13 @@ def schedule_pool(work: Scheduling, stage: Stage) -> None:
     size = points(stage)
     host, inner = work.hosted(stage)
     lanes = work.lanes(host)
-    blocked = "blocked" in inner.compute.attributes and host.leaf[-1].extent % lanes == 0
+    blocked = "blocked" in inner.compute.attributes and same(host.leaf[-1].extent % lanes, 0)
     *images, rows, columns = host.leaf[:-1] if blocked else host.leaf
     whole = work.width(host, columns.extent)
     if blocked:
-        width = row_tile(columns.extent, work.vectors(host, host.leaf[-1].extent), work.machine)
+        width = row_tile(counted(columns.extent), work.vectors(host, host.leaf[-1].extent), work.machine)
     else:
-        width = whole if whole >= _LANES else min(lanes, columns.extent)
+        width = whole if whole >= _LANES else min(lanes, counted(columns.extent))
     tile, pixels = host.split(columns, width)
     host.pragma(tile, PARTITION_HINT, 1)
     last = host.leaf[-1]
@@ -43,7 +42,7 @@ def schedule_pool(work: Scheduling, stage: Stage) -> None:
     else:
         host.vectorize(last)
     inner.compute_at(host, tile)
-    outer = images if prod(axis.extent for axis in images) >= _IMAGES else [*images, rows]
+    outer = images if passes(images) >= _IMAGES else [*images, rows]
     if outer is images:
         host.pragma(rows, PARTITION_HINT, 1)
     work.parallel(host, outer, size)

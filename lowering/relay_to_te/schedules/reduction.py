@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir.affine import AffineDimExpr
 
+from ....dialects.affine import below
+from ....dialects.sizes import Size, product, same
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points, shape_of
@@ -11,6 +13,8 @@ from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points, shape_
 _ACCUMULATORS = 8
 """Vectors that are summed independently, so that an addition need not wait for the one before: the latency of one
 times how many start per cycle, which half the registers of any machine hold."""
+_OPEN = 2
+"""Such vectors where only a call knows how long a row is: most of them may be empty in the last step."""
 _NARROW = 4
 """Narrower vectors are worse than whole ones of which the last is not full."""
 _UNROLLED = 16
@@ -35,7 +39,9 @@ def along(stage: Stage) -> int:
     best = 0
     for read in stage.compute.reads:
         count = 0
-        places = [expr for expr, extent in zip(read.map.data.results, shape_of(read), strict=True) if extent > 1]
+        places = [
+            expr for expr, extent in zip(read.map.data.results, shape_of(read), strict=True) if not below(extent, 2)
+        ]
         for expr, axis in zip(reversed(places), reversed(reduce), strict=False):
             if not isinstance(expr, AffineDimExpr) or read.indices[expr.position] is not axis:
                 break
@@ -53,11 +59,9 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
     None is made when the row is no whole number of vectors.
     """
     axes = stage.reduce_axes[len(stage.reduce_axes) - along(stage) :]
-    extent = 1
-    for axis in axes:
-        extent *= axis.extent
+    extent = product(axis.extent for axis in axes)
     lanes = work.lanes(stage)
-    if extent <= lanes:
+    if below(extent, lanes + 1):
         return None
     width = work.width(stage, extent)
     if width < _NARROW:
@@ -65,13 +69,13 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
             return None
         width = lanes
     row = stage.fuse(*axes) if len(axes) > 1 else axes[0]
-    vectors = largest_divisor(extent // width, _ACCUMULATORS) if extent % width == 0 else 1
+    vectors = _accumulators(extent, width)
     _, lane = stage.split(row, width * vectors)
     part = work.schedule.rfactor(stage, lane, -1)
-    if extent % width:
+    if not same(extent % width, 0):
         rest = part.reduce_axes[-1]
         part.pragma(rest, PARTITION_HINT, 1)
-        if rest.extent <= _UNROLLED:
+        if below(rest.extent, _UNROLLED + 1):
             part.unroll(rest)
     part.set_scope("local")
     *data, last = part.axes
@@ -82,6 +86,13 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
     part.vectorize(last)
     work.done.add(part)
     return part
+
+
+def _accumulators(extent: Size, width: int) -> int:
+    """The vectors of `width` lanes that are summed beside each other in a row."""
+    if not isinstance(extent, int):
+        return _OPEN
+    return 1 if extent % width else largest_divisor(extent // width, _ACCUMULATORS)
 
 
 def _along(work: Scheduling, stage: Stage) -> None:
@@ -100,7 +111,7 @@ def _along(work: Scheduling, stage: Stage) -> None:
         work.parallel(host, [row], size)
         return
     rows = host.fuse(*axes)
-    block = largest_divisor(rows.extent, _ROWS)
+    block = largest_divisor(rows.extent, _ROWS) if isinstance(rows.extent, int) else 1
     outer, lane = host.split(rows, block)
     inner.compute_at(host, outer)
     work.parallel(host, [outer], size)
@@ -121,8 +132,8 @@ def _across(work: Scheduling, stage: Stage) -> None:
     width = work.width(host, columns.extent)
     if width < _NARROW:
         # Whole vectors of which the last is cut off.
-        width = columns.extent
-    vectors = largest_divisor(columns.extent // width, _COLUMNS)
+        width = columns.extent if isinstance(columns.extent, int) else work.lanes(host)
+    vectors = largest_divisor(columns.extent // width, _COLUMNS) if isinstance(columns.extent, int) else 1
     outer, columns = host.split(columns, width * vectors)
     row = host.fuse(*axes, outer)
     inner.compute_at(host, row)

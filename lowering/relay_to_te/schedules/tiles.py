@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....dialects.sizes import Size
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 
@@ -11,6 +12,8 @@ _FEWEST = 4
 """Fewer do not pay for the weights that are loaded for them."""
 _BLOCKS = (1, 2, 4)
 """Blocks of output channels that a tile may take."""
+MANY = 5040
+"""Rows or pixels that a tile is chosen for where only a call knows how many there are: many heights divide them."""
 _OPERANDS = 2
 """Vectors per vector of a pixel that hold operands."""
 _PORTS = 2
@@ -24,6 +27,11 @@ _RAGGED = 1.25
 def _cycles(height: int, vectors: int) -> float:
     """A step of the reduction: each of `height` broadcast numbers times each of the vectors, which come from afar."""
     return max(height * vectors, _HIDDEN) / _PORTS + vectors
+
+
+def counted(extent: Size) -> int:
+    """How many rows or pixels a tile is chosen for."""
+    return extent if isinstance(extent, int) else MANY
 
 
 def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine) -> tuple[int, int]:

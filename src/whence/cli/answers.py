@@ -14,7 +14,15 @@ from typing import IO, Any, cast
 
 def answer(args: argparse.Namespace, data: Callable[[], object], text: Callable[[], str]) -> None:
     """Print the data as JSON where --json asks for it, else the text."""
-    print(json.dumps(plain(data()), indent=2, ensure_ascii=False) if args.json else painted(text()))
+    if args.json:
+        print_json(data())
+    else:
+        print(painted(text()))
+
+
+def print_json(data: object) -> None:
+    """Print data as JSON."""
+    print(json.dumps(plain(data), indent=2, ensure_ascii=False))
 
 
 def plain(value: object) -> object:

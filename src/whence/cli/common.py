@@ -95,6 +95,17 @@ def print_calls(artifact: Artifact, times: Times | None = None) -> None:
     print(table(rows, header if times is None else ("ms", "share", *header), indent=""))
 
 
+def calls_data(artifact: Artifact, times: Times | None = None) -> list[dict[str, object]]:
+    """What `print_calls` tells, for programs."""
+    from whence.provenance.span import layer_names
+
+    rows: list[dict[str, object]] = []
+    for place, call in enumerate(artifact.calls):
+        row: dict[str, object] = {"kernel": call.kernel, "call": call.name, "layers": layer_names(call.location)}
+        rows.append(row | ({"seconds": times.calls[place]} if times is not None else {}))
+    return rows
+
+
 @dataclass
 class Progress:
     """Tells on stderr what is being compiled: one line that changes on a terminal, else a line per stage."""

@@ -24,7 +24,8 @@ def add(commands: Subparsers) -> None:
     about = "Compile a model into one file: kernels, parameters, graph, and where everything came from."
     examples = (
         "light_resnet50 -o resnet.tar",
-        "model.onnx -o model.so --dump-code tir,asm",
+        "model.onnx -o model.so --c-header whence.h",
+        "model.onnx -o model.tar --dump-code tir,asm --print-pass-times",
         'model.onnx --target "llvm -mcpu=skylake-avx512" -o model.tar',
     )
     parser = command(commands, "compile", "compile a model into a file to ship", about, examples)
@@ -39,6 +40,8 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("--no-params", action="store_true", help="leave the parameters out; a run has to bring them")
     about = "write the parameters, too, as a params file"
     parser.add_argument("--save-params", type=Path, metavar="FILE", help=about)
+    about = "write the header by which programs in C run the model, too"
+    parser.add_argument("--c-header", type=Path, metavar="FILE", help=about)
     parser.add_argument("--module-name", default="default", metavar="NAME", help="part of the names of functions")
     add_memory(parser)
     add_json(parser)
@@ -72,6 +75,11 @@ def _compile(args: argparse.Namespace) -> int:
         with replacing(args.save_params) as stream:
             write_params(plan.params, stream)
         written.append(args.save_params)
+    if args.c_header is not None:
+        from whence.planning.c_interface import HEADER
+
+        write_text(args.c_header, HEADER.read_text())
+        written.append(args.c_header)
     for code in codes:
         written.append(path.with_name(f"{path.name}.{code}"))
         write_text(written[-1], _code(artifact, code))

@@ -64,7 +64,7 @@ def static(compiled: Executable, what: str) -> Executable:
     """`compiled`, if it is one native call; raises PipelineError for a model that the call decides."""
     from whence.interpreted import InterpretedExecutable
 
-    if isinstance(compiled, InterpretedExecutable):
+    if isinstance(compiled, InterpretedExecutable) or compiled.artifact.program.sizes is not None:
         raise PipelineError(
             f"{what}: expected a model of fixed shapes and without control flow, got one that a call decides "
             "(--input-shapes fixes shapes)"

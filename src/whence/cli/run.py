@@ -3,84 +3,221 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.common import Subparsers, add_memory, add_model, compile_model, memory_options
+from whence.cli.answers import print_json
+from whence.cli.common import EXPORTED, Subparsers, add_memory, add_model, compile_model, memory_options
+from whence.cli.inputs import add_inputs, check_inputs, inputs_of
+from whence.cli.options import (
+    add_json,
+    add_output,
+    add_passes,
+    add_threads,
+    add_timing,
+    check_threads,
+    command,
+    pass_context,
+)
 from whence.models import model_path
 
 if TYPE_CHECKING:
     from whence.cli.checks import Check
+    from whence.cli.timing import Runs
     from whence.executable import Executable
     from whence.interpreted import InterpretedExecutable
+    from whence.runtime.tensors import Tensor
     from whence.support.dtypes import Array
 
 _TOP = 10
+_SAMPLED = 0.5
+"""Seconds."""
 
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "Compile a model, run it, compare it with a reference, and show what each level holds and each layer takes."
-    parser = commands.add_parser("run", help="compile, run and check a model", description=about, prog="whence run")
+    examples = (
+        "light_resnet50",
+        "resnet.tar -i x.npz -o y.npz --print-top 5",
+        "model.onnx --input x.npz --check expected.npz --profile",
+        "model.onnx --fill-mode random --executor graph --print-time --repeat 10",
+    )
+    parser = command(commands, "run", "compile, run and check a model", about, examples)
     add_model(parser)
-    parser.add_argument("--input", type=Path, metavar="FILE", help=".npz with the inputs by name (default: a ramp)")
-    parser.add_argument("--seed", type=int, metavar="N", help="random inputs from this seed instead")
+    add_passes(parser)
+    add_inputs(parser)
     parser.add_argument("--check", type=Path, metavar="FILE", help=".npz or .pb with the expected outputs")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all usable CPUs)")
+    add_output(parser, "save the outputs by name, as .npz")
+    parser.add_argument("--print-top", type=int, metavar="N", help="the N largest elements of each output")
+    add_threads(parser)
+    about = "native: a call for the whole model; graph: node by node, as TVM's graph executor (default native)"
+    parser.add_argument("--executor", choices=("native", "graph"), default="native", help=about)
     parser.add_argument("--profile", action="store_true", help="the time of every kernel call, too")
+    parser.add_argument("--print-time", action="store_true", help="a summary of times, of --repeat and --number")
+    add_timing(parser, repeat=10, number=1)
     add_memory(parser)
+    add_json(parser)
     parser.set_defaults(command=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
     from statistics import median
 
-    from whence.cli.arrays import default_inputs, named, random_inputs, read_arrays
     from whence.cli.checks import check, reference
     from whence.cli.timing import run_times
-    from whence.explorer.report import count, seconds
+    from whence.explorer.report import count, seconds, table
     from whence.interpreted import InterpretedExecutable
     from whence.lowering.external.registry import split_target
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.loading import check_runs_here
-    from whence.support.context import PassContext
-    from whence.support.errors import PipelineError
     from whence.support.names import shown
 
-    if args.input is not None and args.seed is not None:
-        raise PipelineError("--seed: expected no --input beside it, got both")
-    if args.threads is not None and args.threads < 1:
-        raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
+    check_inputs(args)
+    check_threads(args)
     check_runs_here(Target.parse(split_target(args.target)[1]))
     path = model_path(args.model)
-    given = read_arrays(args.input) if args.input is not None else None
     config, pools = memory_options(args)
-    with PassContext(config=config):
+    with pass_context(args, config):
         compiled, took = compile_model(args, args.threads, pools)
-    if given is not None:
-        inputs = named(given, compiled.inputs)
-    elif args.seed is not None:
-        inputs = random_inputs(compiled.inputs, args.seed)
-    else:
-        inputs = default_inputs(compiled.inputs)
-    expected = reference(compiled.outputs, path, args.check, given is None and args.seed is None)
-
+    inputs = inputs_of(args, compiled.inputs)
+    default = args.input is None and args.seed is None and args.fill_mode in (None, "ramp")
+    expected = reference(compiled.outputs, path, args.check, default)
     if isinstance(compiled, InterpretedExecutable):
-        return _run_open(compiled, path, inputs, expected, took)
+        return _run_open(args, compiled, path, inputs, expected, took)
+
     artifact = compiled.artifact
-    kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
-    print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
-    print(_levels(compiled))
-    outputs, times = run_times(compiled, inputs)
+    levels = _levels(compiled)
+    outputs, times = run_times(_runner(compiled, args.executor), inputs)
     checks = check(outputs, expected)
-    print(f"\ncompiled in {seconds(took)}")
-    print(f"memory: {compiled.memory}")
+    data = _data(args, path, compiled, outputs, checks, took, times)
+    data |= {"kernel_calls": len(artifact.calls), "kernels": len(artifact.kernels), "memory": compiled.memory}
+    data["levels"] = [dict(zip(("level", "count", "unit", "located"), row, strict=True)) for row in levels]
+    if not args.json:
+        kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
+        print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
+        print(table(levels, ("level", "", "", "know their layers"), indent=""))
+        print(f"\n{'loaded' if path.suffix in EXPORTED else 'compiled'} in {seconds(took)}")
+        print(f"memory: {compiled.memory}")
+        _print_run(args, compiled, inputs, outputs, times, checks)
+    if artifact.calls:
+        layers, text = _times(compiled, inputs, median(times), args.profile)
+        data["layers"] = layers
+        if not args.json:
+            print(f"\n{text}")
+    if args.json:
+        print_json(data)
+    _save(args, outputs)
+    return 0 if all(one.right for one in checks) else 1
+
+
+class _Graph:
+    """A model run node by node."""
+
+    def __init__(self, compiled: Executable):
+        from whence.lowering.llvm_to_native.thread_pool import thread_pool
+        from whence.planning.graph import graph_plan
+        from whence.planning.loading import load_library
+        from whence.runtime.graph_executor import GraphExecutor
+        from whence.runtime.graph_module import GraphModule
+
+        plan = graph_plan(compiled.artifact)
+        library = load_library(compiled.artifact, plan, thread_pool(compiled.threads))
+        self.names = [spec.name for spec in compiled.outputs]
+        self.module = GraphModule(GraphExecutor(plan.graph, library, plan.params))
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Output name -> a copy of its array."""
+        self.module.run(**inputs)
+        return {name: self.module.get_output(place).numpy() for place, name in enumerate(self.names)}
+
+
+def _runner(compiled: Executable, executor: str) -> Runs:
+    return _Graph(compiled) if executor == "graph" else compiled
+
+
+def _print_run(
+    args: argparse.Namespace,
+    compiled: Executable,
+    inputs: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+    times: Sequence[float],
+    checks: Sequence[Check],
+) -> None:
+    """What is told of a run of any model."""
+    from statistics import median
+
+    from whence.explorer.report import seconds, table
+    from whence.runtime.timing import Timing
+
     print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
     _print_checks(checks)
-    if artifact.calls:
-        print(f"\n{_times(compiled, inputs, median(times), args.profile)}")
-    return 0 if all(one.right for one in checks) else 1
+    if args.print_time:
+        runner = _runner(compiled, args.executor)
+        print(f"\n{Timing(args.number, args.repeat, args.min_repeat_ms).measure(lambda: runner.run(inputs))}")
+    if args.print_top is not None:
+        for name, rows in _top(outputs, args.print_top).items():
+            print(f"\n{table(rows, (name, 'value'), indent='')}")
+
+
+def _top(outputs: Mapping[str, Array], count: int) -> dict[str, list[tuple[str, float]]]:
+    """Output -> its largest elements, each with its indices."""
+    import numpy as np
+
+    found: dict[str, list[tuple[str, float]]] = {}
+    for name, array in outputs.items():
+        flat = array.astype(np.float64).ravel()
+        order = np.argsort(-flat, kind="stable")[: max(count, 0)].tolist()
+        places = [", ".join(map(str, _indices(place, array.shape))) for place in order]
+        found[name] = [(place, float(flat[at])) for place, at in zip(places, order, strict=True)]
+    return found
+
+
+def _indices(place: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """The indices of an element by its place in C order."""
+    found: list[int] = []
+    for extent in reversed(shape):
+        place, index = divmod(place, extent)
+        found.append(index)
+    return tuple(reversed(found))
+
+
+def _data(
+    args: argparse.Namespace,
+    path: Path,
+    compiled: Executable,
+    outputs: Mapping[str, Array],
+    checks: Sequence[Check],
+    took: float,
+    times: Sequence[float],
+) -> dict[str, object]:
+    """What --json tells of a run of any model."""
+    found: dict[str, object] = {
+        "model": path.name,
+        "layers_in_source": len(compiled.layers),
+        "ready_seconds": took,
+        "run_seconds": list(times),
+        "checks": checks,
+        "outputs": {name: {"shape": array.shape, "dtype": array.dtype.name} for name, array in outputs.items()},
+    }
+    if args.print_top is not None:
+        found["top"] = _top(outputs, args.print_top)
+    return found
+
+
+def _save(args: argparse.Namespace, outputs: Mapping[str, Array]) -> None:
+    """Write the outputs where that is asked for."""
+    if args.output is None:
+        return
+    import numpy as np
+
+    from whence.support.files import replacing
+
+    with replacing(args.output) as stream:
+        np.savez(stream, **outputs)  # pyright: ignore[reportArgumentType]
+    print(f"wrote {args.output}", file=sys.stderr)
 
 
 def _print_checks(checks: Sequence[Check]) -> None:
@@ -93,39 +230,50 @@ def _print_checks(checks: Sequence[Check]) -> None:
 
 
 def _run_open(
-    compiled: InterpretedExecutable, path: Path, inputs: Mapping[str, Array], expected: Mapping[str, Array], took: float
+    args: argparse.Namespace,
+    compiled: InterpretedExecutable,
+    path: Path,
+    inputs: Mapping[str, Array],
+    expected: Mapping[str, Array],
+    took: float,
 ) -> int:
     """A model that the call decides: what it was specialised for."""
     import time
-    from statistics import median
 
     from whence.cli.checks import check
     from whence.cli.timing import run_times
     from whence.explorer.report import count, seconds
+    from whence.support.errors import PipelineError
     from whence.support.names import shown
 
+    if args.executor == "graph":
+        raise PipelineError("--executor graph: expected a model of fixed shapes, got one that a call decides")
     start = time.perf_counter()
     compiled.run(inputs)
     first = time.perf_counter() - start
     outputs, times = run_times(compiled, inputs)
     checks = check(outputs, expected)
-    ran = (
-        f"{len(compiled.last)} stretch{'es' * (len(compiled.last) != 1)}, {count(len(compiled.kernels), 'kernel call')}"
-    )
-    print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}; the call decides: {ran}\n")
-    for line in compiled.report().splitlines():
-        print(shown(line))
-    print(f"\nimported in {seconds(took)}, compiled within the first call, {seconds(first)}")
-    print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
-    _print_checks(checks)
+    if args.json:
+        data = _data(args, path, compiled, outputs, checks, took, times)
+        print_json(data | {"stretches": len(compiled.last), "first_call_seconds": first})
+    else:
+        stretches = f"{len(compiled.last)} stretch{'es' * (len(compiled.last) != 1)}"
+        ran = f"{stretches}, {count(len(compiled.kernels), 'kernel call')}"
+        print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}; the call decides: {ran}\n")
+        for line in compiled.report().splitlines():
+            print(shown(line))
+        print(f"\nimported in {seconds(took)}, compiled within the first call, {seconds(first)}")
+        _print_run(args, compiled, inputs, outputs, times, checks)
+    _save(args, outputs)
     return 0 if all(one.right for one in checks) else 1
 
 
-def _levels(compiled: Executable) -> str:
+def _levels(compiled: Executable) -> list[tuple[str, int, str, str]]:
+    """Level, how much there is of what at it, how much of that knows its layers."""
     from whence.dialects.relay.operator import Operator
     from whence.explorer.code import MainCode, kernel_of, machine_code
     from whence.explorer.layers import snapshot
-    from whence.explorer.report import percent, table
+    from whence.explorer.report import percent
 
     artifact = compiled.artifact
     kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
@@ -143,11 +291,13 @@ def _levels(compiled: Executable) -> str:
     shown = [(name, number, unit, percent(known[level]) if level else "") for name, number, unit, level in rows]
     # Beside what the object's own line table tells, what only the code around does.
     shown[-1] = (*shown[-1][:3], f"{shown[-1][3]}, inferred {percent(known['native_inferred'])}")
-    return table(shown, ("level", "", "", "know their layers"), indent="")
+    return shown
 
 
-def _times(compiled: Executable, inputs: Mapping[str, Array], run: float, everything: bool) -> str:
-    """What layers take; with `everything`, sampled, every kernel call and the hottest lines, too."""
+def _times(
+    compiled: Executable, inputs: Mapping[str, Array], run: float, everything: bool
+) -> tuple[list[dict[str, object]], str]:
+    """What layers take, as data and as text; with `everything`, sampled, kernel calls and the hottest lines, too."""
     from whence.cli.timing import call_times
     from whence.explorer.hot import hot_table
     from whence.explorer.layer_table import layer_times
@@ -156,8 +306,12 @@ def _times(compiled: Executable, inputs: Mapping[str, Array], run: float, everyt
     from whence.provenance.span import layer_names
 
     artifact = compiled.artifact
-    samples = compiled.sample(inputs) if everything and can_sample() else None
+    samples = compiled.sample(inputs, _SAMPLED) if everything and can_sample() else None
     times = call_times(compiled, inputs, run, samples)
+    data: list[dict[str, object]] = [
+        {"layer": one.layer.name if one.layer is not None else None, "seconds": one.seconds, "calls": one.calls}
+        for one in times.ranked(artifact)
+    ]
     parts = [layer_times(artifact, times, _TOP)]
     if everything:
         per_call = [
@@ -167,4 +321,4 @@ def _times(compiled: Executable, inputs: Mapping[str, Array], run: float, everyt
         parts.append(table(per_call, ("ms", "share", "kernel call", "layers"), indent=""))
     if samples is not None:
         parts.append(hot_table(samples, _TOP))
-    return "\n\n".join(parts)
+    return data, "\n\n".join(parts)

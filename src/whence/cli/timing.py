@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from whence.cli.arrays import default_inputs
 from whence.executable import Executable
@@ -21,7 +21,13 @@ _BUDGET = 1.5
 _RUNS = 3, 30
 
 
-def run_times(compiled: Executable, inputs: Mapping[str, Array]) -> tuple[dict[str, Tensor], list[float]]:
+class Runs(Protocol):
+    """What runs on arrays by name."""
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]: ...
+
+
+def run_times(compiled: Runs, inputs: Mapping[str, Array]) -> tuple[dict[str, Tensor], list[float]]:
     """The outputs of a first run, and the seconds of those after it."""
     outputs = compiled.run(inputs)
     fewest, most = _RUNS

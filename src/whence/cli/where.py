@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 
+from whence.cli.answers import answer
 from whence.cli.common import Subparsers, add_model, add_times, called, questioned
+from whence.cli.options import add_json, command
 from whence.support.errors import PipelineError
 
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "What became of a layer, from relay to machine code? Without --layer: list the layers."
-    parser = commands.add_parser("where", help="what became of a layer", description=about, prog="whence where")
+    examples = ("light_resnet50 --layer n0", "resnet.tar --all", "light_resnet50 --all --times --json")
+    parser = command(commands, "where", "what became of a layer", about, examples)
     add_model(parser)
     parser.add_argument("--layer", metavar="NAME", help="the name of a layer or tensor of the model")
     parser.add_argument("--all", action="store_true", help="a line per layer: what it became at each level")
     add_times(parser)
+    add_json(parser)
     parser.set_defaults(command=_where)
 
 
@@ -29,15 +33,20 @@ def _where(args: argparse.Namespace) -> int:
     if args.all and args.layer is not None:
         raise PipelineError("--all: expected no --layer beside it, got both")
     if args.layer is not None and not args.times:
-        print(called(args).where(args.layer))
+        found = called(args).where(args.layer)
+        answer(args, lambda: found, lambda: str(found))
         return 0
     compiled = questioned(args, args.layer)
     artifact = compiled.artifact
     times = measure(compiled) if args.times else None
     if args.layer is not None:
-        print(where(artifact, args.layer, times))
+        told = where(artifact, args.layer, times)
+        answer(args, lambda: told, lambda: str(told))
     elif args.all or times is not None:
-        print(overview(artifact, times))
+        whole = overview(artifact, times)
+        answer(args, lambda: whole, lambda: str(whole))
     else:
-        print(table([(layer.name, layer.type, layer.place) for layer in layers_of(artifact)], indent=""))
+        layers = layers_of(artifact)
+        rows = [(layer.name, layer.type, layer.place) for layer in layers]
+        answer(args, lambda: layers, lambda: table(rows, indent=""))
     return 0

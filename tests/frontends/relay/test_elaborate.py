@@ -95,7 +95,7 @@ def test_a_recursive_function_is_a_block_of_its_own() -> None:
 
 
 def test_deep_programs_need_no_recursion() -> None:
-    count = 3_000
+    count = 1_200
     value = relay.var("x", shape=(2,))
     first, lets = value, list[tuple[relay.Var, relay.Expr]]()
     for index in range(count):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from operator_cases import Cases, Check, MakeNet
 
-from whence.dialects.relay.creation import ArangeOp, FullLikeOp, FullOp, OnesOp, ZerosOp
+from whence.dialects.relay.creation import ArangeOp, FullLikeOp, FullOp, OnesOp, SizesOp, ZerosOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.rearrange import (
     BatchToSpaceNdOp,
@@ -66,6 +66,8 @@ CASES.add(MirrorPadOp, "3x5", pad_width=(2, 3, 1, 5), mode="SYMMETRIC")
 CASES.add(MirrorPadOp, "3x5 int8", pad_width=(2, 2, 0, 4), mode="REFLECT")
 CASES.add(FullOp, np.float32(2.5), shape=(3, 5), dtype="int8")
 CASES.add(FullLikeOp, "3x5", "1")
+CASES.add(SizesOp, values=(3, -5, 7), shape=(3,))
+CASES.add(SizesOp, values=(9,), shape=(), dtype="int32")
 for kind in (ZerosOp, OnesOp):
     CASES.add(kind, shape=(3, 5), dtype="float16")
 CASES.add(ArangeOp, start=2.0, stop=-3.0, step=-0.75)

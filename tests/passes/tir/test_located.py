@@ -142,7 +142,7 @@ def test_all_passes_in_order_do_so():
         module = ModuleOp([func.clone()])
         for name, _ in TIR_PIPELINE:
             run_passes(module, [options(name)], audit=True)
-            module.verify()
+        module.verify()
 
 
 def loops_around(func: PrimFuncOp, layer: str) -> Iterator[ForOp]:

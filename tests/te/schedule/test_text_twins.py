@@ -63,7 +63,8 @@ def _printed_by_opt(name: str, passes: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def _scheduled() -> list[str]:
-    return [name for name in FILES if name in TWINS and not any(isinstance(op, PrimFuncOp) for op in _parsed(name))]
+    """The files that do not begin at TIR; nothing is parsed, for that is asked for by every collection of tests."""
+    return [name for name in FILES if name in TWINS and "\ntir.prim_func" not in FILES[name].read_text()]
 
 
 def test_every_file_has_a_twin():

@@ -1,0 +1,228 @@
+"""Shape arithmetic with symbols: what nodes compute of sizes that only a call decides, as arrays of objects.
+
+Such an array holds ints and SizeExprs, and counts as int64. What the arithmetic of sizes cannot say becomes operators.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max, size_min
+from ...support.dtypes import Array
+from ..importing.tensor import Undecided, is_symbolic
+from .context import Context
+
+Sizes: TypeAlias = "npt.NDArray[np.object_]"
+Rule: TypeAlias = "Callable[[Context, list[Sizes | None]], Array | None]"
+_LIMIT = 64
+"""Arrays of at most this many elements are computed with."""
+
+
+def sizes_array(values: Sequence[Size] | Size) -> Array:
+    """Sizes as an array: of int64 where all are numbers."""
+    flat = list(values) if isinstance(values, Sequence) else [values]
+    shape = (len(flat),) if isinstance(values, Sequence) else ()
+    return _settled(_objects(flat, shape))
+
+
+def folded_sizes(ctx: Context) -> Array | None:
+    """The output of a node that computes with symbolic sizes; None where that is for operators to do."""
+    arrays = [None if tensor is None else tensor.array for tensor in ctx.inputs]
+    rule = TABLE.get(ctx.node.op_type)
+    if rule is None or not any(map(is_symbolic, arrays)):
+        return None
+    if any(tensor is not None and (tensor.array is None or tensor.array.size > _LIMIT) for tensor in ctx.inputs):
+        return None
+    given = [None if array is None else _exact(array) for array in arrays]
+    if any(array is not None and exact is None for array, exact in zip(arrays, given, strict=True)):
+        return None
+    found = rule(ctx, given)
+    if found is not None:
+        ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
+    return found
+
+
+def _exact(array: Array) -> Sizes | None:
+    """Integers and truth values as objects; None of floats."""
+    return array.astype(np.object_) if array.dtype.kind in "iubO" else None
+
+
+def _objects(flat: Sequence[Any], shape: Sequence[int]) -> Sizes:
+    found = np.empty(len(flat), np.object_)
+    for at, value in enumerate(flat):
+        found[at] = value
+    return found.reshape(tuple(shape))
+
+
+def _settled(array: Sizes) -> Array:
+    if any(isinstance(value, SizeExpr) for value in array.reshape(-1)):
+        return cast(Array, array)
+    return cast(Array, array.astype(np.int64))
+
+
+def _elementwise(function: Callable[..., Any]) -> Rule:
+    """A function of sizes, of each element; shapes broadcast."""
+
+    def rule(ctx: Context, given: list[Sizes | None]) -> Array:
+        whole = np.broadcast_arrays(*[array for array in given if array is not None])
+        rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
+        return _settled(_objects([reduce(function, row) for row in rows], whole[0].shape))
+
+    return rule
+
+
+def _elementwise_of_one(function: Callable[[Any], Any]) -> Rule:
+    def rule(ctx: Context, given: list[Sizes | None]) -> Array:
+        data = cast(Sizes, given[0])
+        return _settled(_objects([function(value) for value in data.reshape(-1).tolist()], data.shape))
+
+    return rule
+
+
+def _asked(relation: str) -> Rule:
+    """A comparison, which must come out one way for all values of the symbols."""
+
+    def rule(ctx: Context, given: list[Sizes | None]) -> Array:
+        whole = np.broadcast_arrays(*[array for array in given if array is not None])
+        rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
+        found = [_decided(ctx, a, relation, b) for a, b in rows]
+        return np.asarray(found, np.bool_).reshape(whole[0].shape)
+
+    return rule
+
+
+def _decided(ctx: Context, a: Size, relation: str, b: Size) -> bool:
+    opposite = {"==": "!=", "<": ">=", ">": "<=", "<=": ">", ">=": "<"}[relation]
+    if proves(a, relation, b):
+        return True
+    if proves(a, opposite, b):
+        return False
+    raise Undecided(f"{ctx.node.op_type}: whether {a} {relation} {b} depends on the values of sizes", None)
+
+
+def _quotient(a: Size, b: Size) -> Size:
+    """Towards zero."""
+    if proves(a, ">=", 0) and proves(b, ">", 0):
+        return a // b
+    if proves(a, ">=", 0) and isinstance(b, SizeExpr):
+        return a // b  # 0 divides nothing
+    raise Undecided(f"Div: {a} divided by {b} depends on the signs of sizes", None)
+
+
+def _absolute(a: Size) -> Size:
+    if decide(0, "<=", a) is None:
+        raise Undecided(f"Abs: {a} may be either side of 0", None)
+    return a if proves(a, ">=", 0) else -a
+
+
+def _where(ctx: Context, given: list[Sizes | None]) -> Array:
+    condition, x, y = (cast(Sizes, array) for array in given)
+    if any(isinstance(value, SizeExpr) for value in condition.reshape(-1)):
+        raise Undecided("Where: the condition depends on the values of sizes", None)
+    return _settled(cast(Sizes, np.where(condition.astype(np.bool_), x, y)))
+
+
+def _gather(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    data, indices = cast(Sizes, given[0]), cast(Sizes, given[1])
+    if any(isinstance(value, SizeExpr) for value in indices.reshape(-1)):
+        return None
+    places = indices.astype(np.int64)
+    found = np.take(data, places, axis=ctx.int("axis", 0))
+    return _settled(_objects(np.asarray(found, np.object_).reshape(-1).tolist(), np.shape(found)))
+
+
+def _concat(ctx: Context, given: list[Sizes | None]) -> Array:
+    return _settled(np.concatenate([cast(Sizes, array) for array in given], axis=ctx.int("axis", 0)))
+
+
+def _numbers(array: Sizes | None) -> list[int] | None:
+    if array is None or any(isinstance(value, SizeExpr) for value in array.reshape(-1)):
+        return None
+    return [int(value) for value in array.reshape(-1)]
+
+
+def _slice(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    data, (starts, ends) = cast(Sizes, given[0]), (_numbers(array) for array in given[1:3])
+    axes = _numbers(given[3]) if len(given) > 3 and given[3] is not None else [0]
+    steps = _numbers(given[4]) if len(given) > 4 and given[4] is not None else [1]
+    if data.ndim != 1 or axes not in ([0], [-1]) or not starts or not ends or not steps:
+        return None
+    return _settled(data[slice(starts[0], ends[0] if ends[0] > -(1 << 62) else None, steps[0])])
+
+
+def _squeeze(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    data = cast(Sizes, given[0])
+    return _settled(data.reshape(())) if data.size == 1 and data.ndim == 1 else None
+
+
+def _unsqueeze(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    data = cast(Sizes, given[0])
+    return _settled(data.reshape((1,))) if data.ndim == 0 else None
+
+
+def _reshape(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    data, shape = cast(Sizes, given[0]), _numbers(given[1]) if len(given) > 1 else None
+    return None if shape is None or 0 in shape else _settled(data.reshape(shape))
+
+
+def _cast(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    """To integers of at least 32 bits they stay what they are."""
+    return _settled(cast(Sizes, given[0])) if ctx.int("to", 0) in (6, 7, 12, 13) else None
+
+
+def _same(ctx: Context, given: list[Sizes | None]) -> Array:
+    return _settled(cast(Sizes, given[0]))
+
+
+def _expand(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    shape = _numbers(given[1])
+    if shape is None:
+        return None
+    data = cast(Sizes, given[0])
+    return _settled(np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape))))
+
+
+def _folded_along(function: Callable[[Any, Any], Any], start: int) -> Rule:
+    def rule(ctx: Context, given: list[Sizes | None]) -> Array | None:
+        data = cast(Sizes, given[0])
+        if data.ndim != 1:
+            return None
+        total = reduce(function, data.tolist(), start)
+        return _settled(_objects([total], (1,) if ctx.int("keepdims", 1) else ()))
+
+    return rule
+
+
+TABLE: dict[str, Rule] = {
+    "Abs": _elementwise_of_one(_absolute),
+    "Add": _elementwise(operator.add),
+    "Cast": _cast,
+    "Concat": _concat,
+    "Div": _elementwise(_quotient),
+    "Equal": _asked("=="),
+    "Expand": _expand,
+    "Gather": _gather,
+    "Greater": _asked(">"),
+    "GreaterOrEqual": _asked(">="),
+    "Identity": _same,
+    "Less": _asked("<"),
+    "LessOrEqual": _asked("<="),
+    "Max": _elementwise(size_max),
+    "Min": _elementwise(size_min),
+    "Mul": _elementwise(operator.mul),
+    "ReduceProd": _folded_along(operator.mul, 1),
+    "ReduceSum": _folded_along(operator.add, 0),
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Squeeze": _squeeze,
+    "Sub": _elementwise(operator.sub),
+    "Unsqueeze": _unsqueeze,
+    "Where": _where,
+}
+"""Operators of sizes."""

@@ -1,0 +1,96 @@
+"""The memory plan of a program with sizes: which buffers share their place in the arena, whatever the sizes are.
+
+Buffers that never live at once share a *group*, as long as its greatest member. So offsets are sums of maxima: formulas
+of the sizes. In the order of execution a buffer takes the free group that fits it best for nominal sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import LocationAttr
+
+from ..dialects.sizes import Ranges, Size, evaluate, symbols_of
+
+NOMINAL = 128
+"""What a symbol is taken for, within its range, where sizes are compared."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """One kernel call: the buffers it reads, the buffers it writes with their bytes, its scratch."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[tuple[int, Size], ...]
+    workspace: Size
+    location: LocationAttr
+
+
+@dataclass
+class Place:
+    """A group: its members' bytes, each once."""
+
+    sizes: dict[str, Size] = field(default_factory=dict[str, "Size"])
+    locations: list[LocationAttr] = field(default_factory=list[LocationAttr])
+    nominal: int = 0
+
+    def add(self, size: Size, nominal: int, location: LocationAttr) -> None:
+        self.sizes[str(size)] = size
+        self.locations.append(location)
+        self.nominal = max(self.nominal, nominal)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which group each buffer, and each step's workspace, lies in."""
+
+    places: list[Place]
+    buffers: dict[int, int]
+    workspaces: list[int | None]
+
+
+def plan_groups(uses: Sequence[Use], outside: Set[int], ranges: Ranges) -> Groups:
+    """Groups for what `uses` write, except the buffers `outside` the arena."""
+    dies: dict[int, int] = {}
+    for step, use in enumerate(uses):
+        dies.update((buffer, step) for buffer, _ in use.outputs)
+        dies.update((buffer, step) for buffer in use.inputs if buffer in dies)
+    found = Groups([], {}, [])
+    free: set[int] = set()
+    for step, use in enumerate(uses):
+        for buffer, size in use.outputs:
+            if buffer not in outside:
+                found.buffers[buffer] = _taken(found.places, free, size, _nominal(size, ranges), use.location)
+        scratch = None
+        if not (isinstance(use.workspace, int) and use.workspace == 0):
+            scratch = _taken(found.places, free, use.workspace, _nominal(use.workspace, ranges), use.location)
+            free.add(scratch)
+        found.workspaces.append(scratch)
+        for buffer in {*use.inputs, *(buffer for buffer, _ in use.outputs)}:
+            if dies.get(buffer) == step and buffer in found.buffers:
+                free.add(found.buffers[buffer])
+    return found
+
+
+def _taken(places: list[Place], free: set[int], size: Size, nominal: int, location: LocationAttr) -> int:
+    """The group for a buffer, which is not free any more: the smallest that is large enough, else the largest."""
+    enough = [at for at in free if places[at].nominal >= nominal]
+    if enough:
+        at = min(enough, key=lambda at: (places[at].nominal, at))
+    elif free:
+        at = max(free, key=lambda at: (places[at].nominal, -at))
+    else:
+        places.append(Place())
+        at = len(places) - 1
+    free.discard(at)
+    places[at].add(size, nominal, location)
+    return at
+
+
+def _nominal(size: Size, ranges: Ranges) -> int:
+    values: dict[str, int] = {}
+    for name in symbols_of(size):
+        low, high = ranges.get(name, (0, None))
+        values[name] = max(low or 0, NOMINAL if high is None else min(NOMINAL, high))
+    return evaluate(size, values)

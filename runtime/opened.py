@@ -1,0 +1,101 @@
+"""Code with a thread pool of its own, and shared libraries, each open once, and closed when nobody uses it."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import os
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from threading import RLock
+from typing import NamedTuple
+
+from ..support.errors import FrontendError, PipelineError, expectation
+from .program import PARALLEL_FOR, Code
+from .threads import WORKER_SYMBOLS, PoolCode
+
+
+class Linked(NamedTuple):
+    """Code, and the pool that its loops run on."""
+
+    code: Code
+    pool: PoolCode
+
+
+class _Alive:
+    """What keeps code; when it goes, the workers that run it end before."""
+
+    def __init__(self, code: Code, *held: object):
+        self.code = code
+        self.held = held
+        weakref.finalize(self, PoolCode.of(code).apart().drop).atexit = False
+
+    @property
+    def linked(self) -> Linked:
+        """The code, which keeps this."""
+        code = Code(self.code.addresses, self)
+        return Linked(code, PoolCode.of(code))
+
+
+def kept(code: Code, *held: object) -> Linked:
+    """Code that has a pool in it, and what it needs; all go when nobody uses the code."""
+    return _Alive(code, *held).linked
+
+
+_lock = RLock()
+_open: weakref.WeakValueDictionary[tuple[int, int], _Alive] = weakref.WeakValueDictionary()
+"""Device and number of a file -> its library: opened twice it would have one pool with two owners."""
+_names: set[str] = set()
+"""The names of open libraries, by which the system knows them."""
+
+
+def open_library(name: str, symbols: Iterable[str]) -> Linked:
+    """The code of a shared library: `symbols`, and its pool.
+
+    Raises PipelineError where the system does not load it, FrontendError when it lacks a symbol.
+    """
+    with _lock:
+        status = os.stat(name)
+        key = status.st_dev, status.st_ino
+        if (alive := _open.get(key)) is None:
+            alive = _open[key] = _opened(name, symbols)
+        return alive.linked
+
+
+def _opened(name: str, symbols: Iterable[str]) -> _Alive:
+    library = _Library(name)
+    addresses: dict[str, int] = {}
+    for symbol in (*symbols, PARALLEL_FOR, *WORKER_SYMBOLS):
+        try:
+            addresses[symbol] = ctypes.cast(library.library[symbol], ctypes.c_void_p).value or 0
+        except AttributeError:
+            if symbol not in WORKER_SYMBOLS:
+                raise FrontendError(expectation(name, f"a library that defines '{symbol}'", "none")) from None
+    return _Alive(Code(addresses, library))
+
+
+class _Library:
+    """A library that is closed with this object."""
+
+    def __init__(self, name: str):
+        path = Path(name).resolve()
+        # To the system an open library is its name, even where another file has taken that since.
+        spelled, dots = str(path), ""
+        while spelled in _names:
+            dots += "/."
+            spelled = f"{path.parent}{dots}/{path.name}"
+        try:
+            self.library = ctypes.CDLL(spelled)
+        except OSError as error:
+            raise PipelineError(expectation(name, "a library that this system loads", str(error))) from error
+        _names.add(spelled)
+        handle: int = self.library._handle  # pyright: ignore[reportPrivateUsage]
+        # At exit the system does it, when nothing runs any more.
+        weakref.finalize(self, _close, handle, spelled).atexit = False
+
+
+def _close(handle: int, spelled: str) -> None:
+    with _lock:
+        _ctypes.dlclose(handle)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        _names.discard(spelled)

@@ -1,0 +1,216 @@
+"""Runs a program that takes any sizes: they are read off the arrays, and one native call computes with them."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..support.dtypes import Array
+from ..support.errors import FrontendError
+from .bounds import BoundErrors
+from .executor import Runner, Visit
+from .external import ExternalFunctions
+from .program import ENTRY, SIZES_ENTRY, Call, Code, Copy, Program, Slot
+from .sizes import SizedSpec, Sizes
+from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
+from .threads import ThreadPool
+
+KEPT = 1024
+"""For how many shapes of inputs what follows from them is kept; those not met for longest go first."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What follows from the shapes of inputs."""
+
+    symbols: tuple[int, ...]
+    values: npt.NDArray[np.int64]
+    address: int
+    arena_bytes: int
+    arguments: Arguments
+
+
+class SizedRunner(Runner):
+    """A loaded program with sizes. Safe to use from several threads at once: every run has an arena of its own.
+
+    An arena is as large as the largest run so far took it, and kept.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        params: Sequence[Array],
+        code: Code,
+        bounds: BoundErrors | None = None,
+        externals: ExternalFunctions | None = None,
+    ):
+        super().__init__(program, params, code, bounds, externals)
+        assert program.sizes is not None
+        self.sizes: Sizes = program.sizes
+        self._specs = cast("tuple[SizedSpec, ...]", program.inputs)
+        self._given = (bounds, externals)
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 4)
+        self._sized_main = prototype(code[ENTRY])
+        self._derive = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code[SIZES_ENTRY])
+        self._pack_io = struct.Struct(f"{len(program.inputs) + len(program.outputs)}P").pack
+        self._known: OrderedDict[tuple[tuple[int, ...], ...], _Known] = OrderedDict()
+        self._lock = Lock()
+
+    def run(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[Tensor]:
+        if self._bounds is not None:
+            with self._bounds.lock:
+                return self.walk(inputs, pool, _ignore)
+        return self._run(inputs, pool.handle)
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        return self.run(arrays, pool) if self._bounds is not None else self._run(arrays, handle)
+
+    def symbols_for(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[int, ...]:
+        """The symbols' values for inputs; raises FrontendError when these are not what the program takes."""
+        _, known = self._met(inputs)
+        return (known or self._for(self._arrays(inputs))).symbols
+
+    def _met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array] | None, _Known | None]:
+        """The inputs in order where they are arrays, and what is known of their shapes."""
+        given = self._in_order(inputs)
+        if given is None or not all(isinstance(array, np.ndarray) for array in given):
+            return None, None
+        arrays = cast("Sequence[Array]", given)
+        return arrays, self._known.get(tuple([array.shape for array in arrays]))
+
+    def _run(self, inputs: Sequence[Array] | Mapping[str, object], handle: int) -> list[Tensor]:
+        arrays, known = self._met(inputs)
+        addresses = known.arguments.ready(arrays) if known is not None and arrays is not None else None
+        if known is None or addresses is None:
+            arrays = self._arrays(inputs)
+            known = self._for(arrays)
+            addresses = [address(array) for array in arrays]
+        outputs, places = known.arguments.outputs()
+        arena = self._arena_of(known.arena_bytes)
+        self._sized_main(
+            self._pack_io(*addresses, *places), self._params_address, arena[1], handle or None, known.address
+        )
+        self._arenas.append(arena)
+        if self._externals is not None:
+            self._externals.check()
+        return outputs
+
+    def _arena_of(self, size: int) -> tuple[Tensor, int]:
+        """Memory of at least that many bytes for one run, and its address."""
+        try:
+            arena = self._arenas.pop()
+        except IndexError:
+            arena = None
+        if arena is None or arena[0].nbytes < size:
+            memory = aligned_empty((max(1, size),), np.uint8)
+            return memory, address(memory)
+        return arena
+
+    def _arrays(self, inputs: Sequence[Array] | Mapping[str, object]) -> list[Array]:
+        """The inputs in order, of the right dtypes and ranks, such as kernels can read."""
+        if not isinstance(inputs, Mapping):
+            if len(inputs) != len(self._specs):
+                expected = ", ".join(map(str, self._specs)) or "none"
+                raise FrontendError(f"inputs: expected {len(self._specs)} ({expected}), got {len(inputs)}")
+            inputs = {spec.name: value for spec, value in zip(self._specs, inputs, strict=True)}
+        # An extent that is open fits every extent of what is given.
+        met = [_fitting(spec, inputs.get(spec.name)) for spec in self._specs]
+        return [readable(array) for array in check_inputs(met, inputs)]
+
+    def _for(self, arrays: Sequence[Array]) -> _Known:
+        key = tuple([array.shape for array in arrays])
+        with self._lock:
+            if (known := self._known.get(key)) is not None:
+                self._known.move_to_end(key)
+                return known
+        values = np.zeros(self.sizes.count, np.int64)
+        symbols = self.sizes.read(self._specs, arrays)
+        values[: len(symbols)] = symbols
+        self._derive(address(values))
+        numbers: list[int] = values.tolist()
+        self.sizes.check(self._specs, arrays, numbers)
+        kinds = [
+            [(cast(SizedSpec, spec).extents(numbers), spec.dtype) for spec in specs]
+            for specs in (self.program.inputs, self.program.outputs)
+        ]
+        known = _Known(tuple(symbols), values, address(values), numbers[self.sizes.arena], Arguments(*kinds))
+        with self._lock:
+            self._known[key] = known
+            if len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return known
+
+    def at(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Runner, list[Array]]:
+        """What runs the program for the sizes of these inputs only, kernel by kernel; and the inputs in order."""
+        arrays = self._arrays(inputs)
+        numbers: list[int] = self._for(arrays).values.tolist()
+        return Runner(_program_for(self.program, numbers), self.params, self._code, *self._given), arrays
+
+    def walk(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, visit: Visit) -> list[Tensor]:
+        runner, arrays = self.at(inputs)
+        return runner.walk(arrays, pool, visit)
+
+    def profile(
+        self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, repeat: int = 10
+    ) -> npt.NDArray[np.float64]:
+        runner, arrays = self.at(inputs)
+        return runner.profile(arrays, pool, repeat)
+
+
+def runner_of(program: Program) -> type[Runner]:
+    """What runs a program."""
+    return Runner if program.sizes is None else SizedRunner
+
+
+def _fitting(spec: SizedSpec, given: object) -> SizedSpec:
+    """What an input is expected to be, with the extents of what is given where sizes are open."""
+    shape = np.shape(cast(Any, given)) if isinstance(given, np.ndarray | list | tuple | int | float) else ()
+    if len(shape) != len(spec.shape):
+        return spec
+    fitting = [n if at < 0 else m for n, m, at in zip(spec.shape, shape, spec.places, strict=True)]
+    return replace(spec, shape=tuple(fitting))
+
+
+def _program_for(program: Program, values: Sequence[int]) -> Program:
+    """The program with numbers in the place of values."""
+    sizes = program.sizes
+    assert sizes is not None
+
+    def slot(one: Slot) -> Slot:
+        return Slot("arena", values[one.at]) if one.kind == "arena" else one
+
+    def call(one: Call) -> Call:
+        return replace(
+            one,
+            inputs=tuple(map(slot, one.inputs)),
+            outputs=tuple(map(slot, one.outputs)),
+            workspace=None if one.workspace is None else slot(one.workspace),
+            results=tuple(_closed(spec, values) for spec in one.results),
+            sizes=tuple(values[at] for at in one.sizes),
+        )
+
+    return Program(
+        tuple(map(call, program.calls)),
+        tuple(Copy(slot(one.source), slot(one.target), values[one.nbytes]) for one in program.copies),
+        program.kernels,
+        tuple(_closed(spec, values) for spec in program.inputs),
+        tuple(_closed(spec, values) for spec in program.outputs),
+        values[sizes.arena],
+    )
+
+
+def _closed(spec: Any, values: Sequence[int]) -> SizedSpec:
+    shape = cast(SizedSpec, spec).extents(values)
+    return SizedSpec(spec.name, shape, spec.dtype, (-1,) * len(shape), tuple(map(str, shape)))
+
+
+def _ignore(call: Call, seconds: float, outputs: list[Tensor]) -> None:
+    """A visit to nobody."""

@@ -1,0 +1,120 @@
+"""The sizes of a program that takes any: read off the arrays of a call, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..support.dtypes import Array
+from ..support.errors import FrontendError
+from .tensors import TensorSpec
+
+Terms = tuple[tuple[int, tuple[int, ...]], ...]
+"""A polynomial: coefficients, each with the numbers of the symbols that it multiplies."""
+
+
+@dataclass(frozen=True)
+class SizedSpec(TensorSpec):
+    """A tensor of which extents may be sizes: `shape` has -1 for these."""
+
+    places: tuple[int, ...] = ()
+    """Per extent the number of the value that it is; -1 for one that is a number."""
+    texts: tuple[str, ...] = ()
+    """The extents as they are written, `past + 1`."""
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(self.texts)}] '{self.name}'"
+
+    def extents(self, values: Sequence[int]) -> tuple[int, ...]:
+        """The shape for values of the sizes."""
+        return tuple([n if at < 0 else values[at] for n, at in zip(self.shape, self.places, strict=True)])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """How a symbol is read: extent `axis` of input `input` is `scale` times it, and what symbols before it make."""
+
+    symbol: int
+    input: int
+    axis: int
+    scale: int
+    rest: Terms
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A value that follows from the symbols."""
+
+    text: str
+    layers: tuple[str, ...]
+    """Of those that asked for it."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a program. Its values are the symbols, in order, and what its code computes of them."""
+
+    symbols: tuple[str, ...]
+    ranges: tuple[tuple[int, int | None], ...]
+    """Of each symbol the lowest and the highest value."""
+    solutions: tuple[Solution, ...]
+    """One per symbol, in the order in which they are read."""
+    derived: tuple[Derived, ...]
+    """The values behind the symbols."""
+    arena: int
+    """The number of the value that is the bytes of the arena."""
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.symbols) + len(self.derived)
+
+    def read(self, specs: Sequence[SizedSpec], arrays: Sequence[Array]) -> list[int]:
+        """The symbols' values.
+
+        Raises FrontendError, naming input and dimension, where an extent is no value of its size or out of bounds.
+        """
+        found = [0] * len(self.symbols)
+        for solution in self.solutions:
+            spec, array = specs[solution.input], arrays[solution.input]
+            name, extent = self.symbols[solution.symbol], array.shape[solution.axis]
+            value, left = divmod(extent - _sum(solution.rest, found), solution.scale)
+            where = f"inputs: dimension {solution.axis} of {spec}"
+            if left or value < 0:
+                raise FrontendError(f"{where}: expected a value of {spec.texts[solution.axis]}, got {extent}")
+            low, high = self.ranges[solution.symbol]
+            if value < low or (high is not None and value > high):
+                wanted = f"{low} <= {name}" if high is None else f"{low} <= {name} <= {high}"
+                raise FrontendError(f"{where}: expected {wanted}, got {name} = {value}")
+            found[solution.symbol] = value
+        return found
+
+    def spelled(self, values: Sequence[int]) -> str:
+        """The symbols and their values: `batch = 1, seq = 7`."""
+        return ", ".join(f"{name} = {value}" for name, value in zip(self.symbols, values, strict=False))
+
+    def check(self, specs: Sequence[SizedSpec], arrays: Sequence[Array], values: Sequence[int]) -> None:
+        """Raises FrontendError where an extent of an input is another than its size, or a size is negative."""
+        for spec, array in zip(specs, arrays, strict=True):
+            for axis, (extent, wanted) in enumerate(zip(array.shape, spec.extents(values), strict=True)):
+                if extent != wanted:
+                    what = spec.texts[axis]
+                    known = f"{what} = {wanted}" if not what.isdecimal() else what
+                    because = f" for {self.spelled(values)}" if spec.places[axis] >= 0 else ""
+                    raise FrontendError(f"inputs: dimension {axis} of {spec}: expected {known}{because}, got {extent}")
+        for derived, value in zip(self.derived, values[len(self.symbols) :], strict=True):
+            if value < 0:
+                where = f" (layer {', '.join(map(repr, derived.layers[:3]))})" if derived.layers else ""
+                raise FrontendError(
+                    f"inputs: expected sizes of at least 0, got {derived.text} = {value} for "
+                    f"{self.spelled(values)}{where}"
+                )
+
+
+def _sum(terms: Terms, values: Sequence[int]) -> int:
+    total = 0
+    for coefficient, factors in terms:
+        for symbol in factors:
+            coefficient *= values[symbol]
+        total += coefficient
+    return total

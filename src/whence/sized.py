@@ -1,0 +1,260 @@
+"""One program for all sizes, and beside it programs for sizes that are met often: two tiers."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from whence.dialects.relay.size_ranges import main_of, symbols_in
+from whence.executable import Executable
+from whence.passes.relay.bind_sizes import bind_sizes
+from whence.planning.artifact import Artifact
+from whence.provenance.ledger import Ledger
+from whence.runtime.sized_executor import SizedRunner
+from whence.runtime.tensors import Tensor
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, PipelineError, WhenceError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from whence.explorer.why import Why
+
+Tier = Literal["auto", "symbolic", "static"]
+"""`symbolic` is one program for all sizes, `static` one for each; `auto` begins with the one and adds of the others."""
+
+Specialize = Mapping[str, int | Sequence[int]]
+"""Sizes to compile programs for ahead of time: of each symbol one number or several, every combination."""
+
+LIMIT = 16
+"""How many programs for certain sizes are kept."""
+OFTEN = 50
+"""How many calls with the same sizes make a program for them worth its while."""
+
+_Key = tuple[int, ...]
+
+
+def check_tier(tier: str) -> None:
+    """Raises PipelineError for a tier that there is none of."""
+    if tier not in get_args(Tier):
+        raise PipelineError(f"tier: expected one of {', '.join(get_args(Tier))}, got {tier!r}")
+
+
+@dataclass
+class _Special:
+    """What is known of some sizes."""
+
+    calls: int = 0
+    program: Executable | None = None
+    refused: bool = False
+    """Whether there is no program for them: it could not be made, or is being made."""
+
+
+@dataclass
+class _State:
+    """What calls and the thread that compiles share."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    special: OrderedDict[_Key, _Special] = field(default_factory=OrderedDict[_Key, _Special])
+    waiting: list[_Key] = field(default_factory=list[_Key])
+    worker: threading.Thread | None = None
+
+
+class SizedExecutable(Executable):
+    """A compiled model that takes arrays of any sizes.
+
+    Its program for all sizes runs at once. With tier `auto`, sizes that are met often get a program of their own, made
+    by a thread beside the calls and used when it is done; those not used for longest go when there are more than
+    `limit`. The numbers are the same but for rounding.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        build: Callable[[ModuleOp, Ledger], Artifact],
+        threads: int | None = None,
+        *,
+        tier: Tier = "auto",
+        specialize: Specialize | None = None,
+        limit: int = LIMIT,
+        often: int = OFTEN,
+    ):
+        super().__init__(artifact, threads)
+        self._source, self._build, self._threads = artifact.snapshots[0].module, build, threads
+        self._tier, self._limit, self._often = tier, limit, often
+        self._context = copy_context()
+        self._state = _State()
+        self._ran: Executable | None = None
+        for key in self._asked(specialize or {}):
+            self._state.special[key] = _Special(program=self._specialised(key))
+        self._limit = max(limit, len(self._state.special))
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the sizes that a call decides."""
+        sizes = self.artifact.program.sizes
+        assert sizes is not None
+        return sizes.symbols
+
+    @cached_property
+    def _sized(self) -> SizedRunner:
+        return cast(SizedRunner, self.runner)
+
+    @property
+    def specializations(self) -> tuple[Executable, ...]:
+        """The programs for certain sizes, the last one used last, each an executable that answers for itself."""
+        with self._state.lock:
+            found = [special.program for special in self._state.special.values()]
+        return tuple(program for program in found if program is not None)
+
+    @property
+    def last(self) -> Executable:
+        """What the last call ran: this program for all sizes, or one for certain sizes."""
+        return self if self._ran is None else self._ran
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Output name -> array, for input name -> array.
+
+        Raises FrontendError, naming input and dimension, when shapes contradict each other or break bounds.
+        """
+        return dict(zip(self._names, self._results(inputs), strict=True))
+
+    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
+        """The short form: inputs in order; one output as an array, several as a tuple."""
+        results = self._results(arrays)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
+        special = None
+        if self._state.special or self._tier == "auto":
+            special = self._special(self._sized.symbols_for(inputs))
+        self._ran = special
+        return (self if special is None else special).runner.run(inputs, self._pool)
+
+    def _special(self, key: _Key) -> Executable | None:
+        """The program for some sizes, if there is one; one that is worth it is asked for."""
+        state = self._state
+        with state.lock:
+            known = state.special.get(key)
+            if known is None:
+                if self._tier != "auto":
+                    return None
+                known = state.special[key] = _Special()
+                self._forget()
+            state.special.move_to_end(key)
+            known.calls += 1
+            if known.program is None and not known.refused and self._tier == "auto" and known.calls >= self._often:
+                known.refused = True
+                state.waiting.append(key)
+                if state.worker is None:
+                    state.worker = threading.Thread(target=self._work, name="whence-specialise", daemon=True)
+                    state.worker.start()
+            return known.program
+
+    def _forget(self) -> None:
+        """Let the sizes go that were not met for longest: programs beyond the limit, and counts of calls."""
+        special = self._state.special
+        programs = [key for key, one in special.items() if one.program is not None]
+        for key in programs[: max(0, len(programs) - self._limit)]:
+            del special[key]
+        counts = [key for key, one in special.items() if one.program is None]
+        for key in counts[: max(0, len(counts) - _COUNTED)]:
+            del special[key]
+
+    def _work(self) -> None:
+        """What the thread does: programs that are asked for, one after the other, until none is."""
+        state = self._state
+        while True:
+            with state.lock:
+                if not state.waiting or not threading.main_thread().is_alive():
+                    state.worker = None
+                    return
+                key = state.waiting.pop(0)
+            try:
+                with _compiling():
+                    program = self._context.copy().run(self._specialised, key)
+                    program.runner  # noqa: B018  # linked here, not in a call
+            except WhenceError:
+                continue
+            with state.lock:
+                state.special.setdefault(key, _Special()).program = program
+                self._forget()
+
+    def _specialised(self, key: _Key) -> Executable:
+        """The program for some sizes."""
+        module = self._source.clone()
+        bind_sizes(module, dict(zip(self.symbols, key, strict=True)))
+        # What the import did, and what layers are called, holds for this program, too.
+        known = self.artifact.ledger
+        entries = [entry for entry in known.entries if entry.pass_name == "import"]
+        return Executable(self._build(module, Ledger(entries, op_types=dict(known.op_types))), self._threads)
+
+    def _asked(self, specialize: Specialize) -> list[_Key]:
+        """Every combination of the sizes that are asked for; raises PipelineError unless each symbol has one."""
+        unknown = [name for name in specialize if name not in self.symbols]
+        missing = [name for name in self.symbols if name not in specialize]
+        if unknown or (specialize and missing):
+            got = ", ".join(specialize)
+            raise PipelineError(f"specialize: expected numbers for {', '.join(self.symbols)}, got them for {got}")
+        if not specialize:
+            return []
+        numbers = [[found] if isinstance(found := specialize[name], int) else list(found) for name in self.symbols]
+        return list(product(*numbers))
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until no program is being made; whether that came to pass in time."""
+        worker = self._state.worker
+        if worker is not None:
+            worker.join(seconds)
+        return self._state.worker is None
+
+    def why(self, kernel: str | int, line: int | None = None) -> Why:
+        """As `Executable.why`, of what the last call ran; of the program for all sizes before."""
+        return super().why(kernel, line) if self._ran is None else self._ran.why(kernel, line)
+
+    def report(self) -> str:
+        """Which programs there are, and which one the last call ran, a line each."""
+        sizes = ", ".join(self.symbols)
+        mark = "  <- last call" if self._ran is None else ""
+        lines = [f"for every {sizes}: {len(self.kernels)} kernels{mark}"]
+        with self._state.lock:
+            known = [(key, one) for key, one in self._state.special.items() if one.program is not None]
+        for key, one in known:
+            assert one.program is not None
+            values = ", ".join(f"{name} = {value}" for name, value in zip(self.symbols, key, strict=True))
+            mark = "  <- last call" if one.program is self._ran else ""
+            lines.append(f"for {values}: {len(one.program.kernels)} kernels, {one.calls} calls{mark}")
+        return "\n".join(lines)
+
+    def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
+        """Seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
+        return self.runner.profile(inputs, self._pool, repeat)
+
+
+_COUNTED = 1024
+"""For how many sizes calls are counted."""
+_COMPILING = threading.Lock()
+
+
+@contextmanager
+def _compiling() -> Generator[None]:
+    """One compilation beside calls at a time, of all executables."""
+    with _COMPILING:
+        yield
+
+
+def is_sized(module: ModuleOp) -> bool:
+    """Whether `@main` of a module takes arrays of sizes that a call decides."""
+    return bool(symbols_in(main_of(module)))
+
+
+def refused(error: Exception) -> FrontendError:
+    """What a caller is told who asked for one program for all sizes of a model that has none."""
+    return FrontendError(f'tier "symbolic": expected a model of which one program is for all sizes, got: {error}')

@@ -1,0 +1,138 @@
+"""`whence debug`, `bisect` and `profile`."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from whence.lowering.llvm_to_native.sampler import can_sample
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Tool = Callable[..., Done]
+Weights = dict[str, npt.NDArray[Any]]
+
+
+@pytest.fixture
+def x(tmp_path: Path) -> npt.NDArray[np.float32]:
+    x = np.random.default_rng(3).standard_normal((2, 32), np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    return x
+
+
+def test_debug_prints_the_table(whence: Tool, tiny: Path, tmp_path: Path):
+    done = whence("debug", tiny, "--number", 1, "--dump-root", tmp_path / "dumps", "--times")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0].split()[:2] == ["Node", "Name"]
+    assert "Start Time" in lines[0]
+    assert lines[0].rstrip().endswith("Layers")
+    assert lines[-1].startswith("Total_time")
+    assert sorted(path.name for path in (tmp_path / "dumps/_tvmdbg_device_CPU_0").iterdir()) == [
+        "_tvmdbg_execution_trace.json",
+        "_tvmdbg_graph_dump.json",
+        "output_tensors.layers.json",
+        "output_tensors.params",
+    ]
+    assert json.loads(whence("debug", tiny, "--json").out)["calls"]
+
+
+def test_debug_shows_and_saves_the_tensor_of_a_layer(
+    whence: Tool, tiny: Path, tmp_path: Path, x: npt.NDArray[np.float32], weights: Weights
+):
+    given = ("debug", tiny, "--input", tmp_path / "x.npz")
+    done = whence(*given, "--watch", "act", "-o", tmp_path / "o.npz")
+    assert done.out.startswith("act: float32[2, 16], 0 to ")
+    expected = x @ weights["w"].T + weights["b"]
+    np.testing.assert_allclose(np.load(tmp_path / "o.npz")["act"], np.maximum(expected, 0), rtol=1e-4)
+    done = whence(*given, "--watch", "dense")
+    assert done.code == 1
+    assert "layer 'dense', got none" in done.err
+    assert whence(*given, "--watch", "dense", "--no-fuse", "-o", tmp_path / "o.npz").code == 0
+    np.testing.assert_allclose(np.load(tmp_path / "o.npz")["dense"], expected, rtol=1e-4)
+
+
+def test_debug_puts_a_tensor_in(whence: Tool, tiny: Path, tmp_path: Path):
+    mine = np.linspace(-1, 1, 32, dtype=np.float32).reshape(2, 16)
+    np.save(tmp_path / "mine.npy", mine)
+    given = ("debug", tiny, "--no-fuse", "--inject", f"dense={tmp_path / 'mine.npy'}")
+    assert whence(*given, "--watch", "act", "-o", tmp_path / "o.npz").code == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npz")["act"], np.maximum(mine, 0))
+    assert "--inject: expected NAME=FILE, got 'dense'" in whence("debug", tiny, "--inject", "dense").err
+
+
+def test_debug_finds_nan(whence: Tool, tiny: Path, tmp_path: Path):
+    assert whence("debug", tiny, "--nan").out == "all numbers are finite\n"
+    np.savez(tmp_path / "x.npz", x=np.full((2, 32), np.nan, np.float32))
+    done = whence("debug", tiny, "--nan", "-i", tmp_path / "x.npz")
+    assert done.code == 1
+    assert done.out.startswith("NaN in output 0 of node 0 'x'")
+
+
+def test_debug_compares(whence: Tool, tiny: Path, tmp_path: Path, x: npt.NDArray[np.float32], weights: Weights):
+    done = whence("debug", tiny, "--seed", 1, "--compare")
+    assert done.code == 0
+    assert "no departure" in done.out
+    y = np.maximum(x @ weights["w"].T + weights["b"], 0)
+    np.savez(tmp_path / "y.npz", act=2 * y)
+    done = whence("debug", tiny, "-i", tmp_path / "x.npz", "--compare", tmp_path / "y.npz")
+    assert done.code == 1
+    assert "first departure: layer act" in done.out
+    done = whence("debug", tiny, "-i", tmp_path / "x.npz", "--compare", tmp_path / "y.npz", "--json")
+    assert not json.loads(done.out)["tensors"][0]["right"]
+
+
+def test_debug_by_hand(whence: Tool, tiny: Path, monkeypatch: pytest.MonkeyPatch):
+    commands = "print act\nbreak act\ncontinue\nprint act\nprint dense\nnan\nrestart\nn\nwhat\nquit\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(commands))
+    out = whence("debug", tiny, "--step").out
+    answers = out.split("(whence) ")
+    assert "act has not run" in answers[1]
+    assert "will stop after act" in answers[2]
+    assert "layers dense, act" in answers[3]
+    assert answers[4].startswith("act: float32[2, 16]")
+    assert "error: debugger: expected a tensor of layer 'dense'" in answers[5]
+    assert "all numbers are finite" in answers[6]
+    assert "layers dense, act" in answers[8]
+    assert "unknown command 'what'" in answers[9]
+
+
+def test_bisect(whence: Tool, tiny: Path, tmp_path: Path, x: npt.NDArray[np.float32], weights: Weights):
+    assert whence("bisect", tiny, "--seed", 1).out.endswith("no pass departs\n")
+    y = np.maximum(x @ weights["w"].T + weights["b"], 0)
+    np.savez(tmp_path / "y.npz", y=y + 1)
+    done = whence("bisect", tiny, "-i", tmp_path / "x.npz", "--ref", tmp_path / "y.npz", "--json")
+    assert done.code == 1
+    found = json.loads(done.out)
+    assert (found["pass"], found["passes"][0]["right"]) == ("import", False)
+    assert found["passes"][0]["absolute"] == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.skipif(not can_sample(), reason="no sampler for this system")
+def test_profile(whence: Tool, tiny: Path, tmp_path: Path):
+    files = [tmp_path / name for name in ("stacks.txt", "trace.json", "nodes.json")]
+    options = ("--folded", files[0], "--chrome-trace", files[1], "--node-data", files[2])
+    done = whence("profile", tiny, "--seconds", 0.05, *options)
+    assert done.code == 0, done.err
+    assert "samples of the program counter" in done.out
+    assert json.loads(files[1].read_text())["traceEvents"]
+    assert all("tvmgen" in name for name in json.loads(files[2].read_text())["main"]["results"])
+    data = json.loads(whence("profile", tiny, "--seconds", 0.05, "--json").out)
+    assert sum(one["seconds"] for one in data["layers"]) == pytest.approx(sum(one["seconds"] for one in data["calls"]))
+    name = data["calls"][0]["call"]
+    text = whence("profile", tiny, "--seconds", 0.05, "--kernel", name).out
+    assert text.splitlines()[3].split()[:3] == ["line", "time", "layers"]
+    assert "ret" in whence("profile", tiny, "--seconds", 0.05, "--kernel", name, "--asm").out
+    assert "--asm: expected --kernel" in whence("profile", tiny, "--asm").err

@@ -1,0 +1,172 @@
+"""Kernels of relay operators over open sizes: one code, against numpy at sizes 0, 1, about a vector's lanes, odd."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from symbolic_kernels import SymbolicKernel, inputs_of, relay_function
+from xdsl.dialects.builtin import f32, i64
+
+from whence.dialects.relay import OPERATORS
+from whence.dialects.sizes import Size, symbol
+from whence.provenance.lost import is_located
+
+OP = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
+B, S = symbol("b"), symbol("s")
+SIZES = [{"b": b, "s": s} for b, s in ((1, 0), (0, 3), (1, 1), (2, 7), (1, 8), (2, 9), (3, 16), (1, 45))]
+
+
+class Case(NamedTuple):
+    shapes: Sequence[Sequence[Size]]
+    make: Callable[..., Any]
+    expected: Callable[..., Any]
+    least: int = 0
+    """The smallest size that it has a meaning for."""
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True, initial=-1e30))
+    return e / e.sum(-1, keepdims=True)
+
+
+def _layer_norm(x: Any, g: Any, b: Any) -> Any:
+    apart = x - x.mean(-1, keepdims=True)
+    return apart / np.sqrt((apart**2).mean(-1, keepdims=True) + 1e-5) * g + b
+
+
+def _chain(*steps: Callable[..., Any]) -> Callable[..., Any]:
+    """Operators one after the other, each of the values before it."""
+
+    def make(*inputs: Any) -> Any:
+        made: list[Any] = []
+        for step in steps:
+            made.append(step(*inputs, *(op.results[0] for op in made)))
+        return made
+
+    return make
+
+
+def _convolution(x: Any, w: Any) -> Any:
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    return np.einsum("nchwij,ocij->nohw", windows, w)
+
+
+def _pool(x: Any) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3))[:, :, ::2, ::2].max((4, 5))
+
+
+CASES: dict[str, Case] = {
+    "elementwise": Case(
+        [(B, S, 24), (24,), (S, 1)],
+        _chain(
+            lambda x, bias, scale: OP["add"](x, bias),
+            lambda x, bias, scale, a: OP["multiply"](a, scale),
+            lambda x, bias, scale, a, m: OP["nn.relu"](m),
+        ),
+        lambda x, bias, scale: np.maximum((x + bias) * scale, 0),
+    ),
+    "sum": Case([(B, S, 5)], lambda x: OP["sum"](x, axis=(1,)), lambda x: x.sum(1)),
+    "mean": Case([(B, S)], lambda x: OP["mean"](x, axis=(-1,), keepdims=True), lambda x: x.mean(-1, keepdims=True), 1),
+    "softmax": Case([(B, 2, S, S)], lambda x: OP["nn.softmax"](x, axis=-1), _softmax),
+    "layer_norm": Case([(B, S, 40), (40,), (40,)], lambda *v: OP["nn.layer_norm"](*v), _layer_norm),
+    "rms_norm": Case(
+        [(S, 24), (24,)],
+        lambda x, w: OP["nn.rms_norm"](x, w),
+        lambda x, w: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * w,
+    ),
+    "dense": Case(
+        [(B * S, 24), (40, 24), (40,)],
+        _chain(
+            lambda x, w, bias: OP["nn.dense"](x, w),
+            lambda x, w, bias, d: OP["add"](d, bias),
+            lambda x, w, bias, d, a: OP["tanh"](a),
+        ),
+        lambda x, w, bias: np.tanh(x @ w.T + bias),
+    ),
+    "scores": Case(
+        [(B, S, 16), (B, S + 1, 16)], lambda q, k: OP["nn.batch_matmul"](q, k), lambda q, k: q @ k.swapaxes(1, 2)
+    ),
+    "context": Case(
+        [(B, S, S), (B, S, 16)], lambda p, v: OP["nn.batch_matmul"](p, v, transpose_b=False), lambda p, v: p @ v
+    ),
+    "heads": Case(
+        [(B, S, 24)],
+        _chain(
+            lambda x: OP["reshape"](x, newshape=(0, 0, 3, 8)),
+            lambda x, r: OP["transpose"](r, axes=(0, 2, 1, 3)),
+        ),
+        lambda x: x.reshape(*x.shape[:2], 3, 8).transpose(0, 2, 1, 3),
+    ),
+    "concatenate": Case(
+        [(B, S, 4), (B, 1, 4)], lambda *v: OP["concatenate"](*v, axis=1), lambda x, y: np.concatenate([x, y], 1)
+    ),
+    "slice": Case(
+        [(B, S, 4)], lambda x: OP["strided_slice"](x, begin=(-3,), end=(1 << 62,), axes=(1,)), lambda x: x[:, -3:]
+    ),
+    "pad": Case(
+        [(B, S), ()],
+        lambda x, v: OP["nn.pad"](x, v, pad_width=(0, 0, 2, 3)),
+        lambda x, v: np.pad(x, ((0, 0), (2, 3)), constant_values=v),
+    ),
+    "conv2d": Case([(B, 3, S, S + 3), (16, 3, 3, 3)], lambda *v: OP["nn.conv2d"](*v, padding=(1, 1)), _convolution, 1),
+    "max_pool2d": Case([(B, 3, S, 9)], lambda x: OP["nn.max_pool2d"](x, pool_size=(2, 2), strides=(2, 2)), _pool, 7),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_kernel_for_all_sizes(name: str) -> None:
+    case = CASES[name]
+    kernel = SymbolicKernel(relay_function(case.shapes, case.make))
+    assert all(is_located(op.location) for op in kernel.loops.walk())
+    for sizes in SIZES:
+        if sizes["s"] >= case.least:
+            arrays = inputs_of(case.shapes, sizes)
+            with np.errstate(invalid="ignore"):
+                expected = case.expected(*arrays)
+            np.testing.assert_allclose(kernel(sizes, *arrays), expected, rtol=1e-4, atol=1e-4, err_msg=f"{sizes}")
+
+
+def test_rows_by_indices() -> None:
+    kernel = SymbolicKernel(relay_function([(50, 12), (B, S)], lambda *v: OP["take"](*v, axis=0), [f32, i64]))
+    table = inputs_of([(50, 12)], {})[0]
+    for b, s in ((1, 0), (1, 1), (2, 9)):
+        places = np.arange(b * s, dtype="int64").reshape(b, s) * 7 % 50
+        np.testing.assert_array_equal(kernel({"b": b, "s": s}, table, places), table[places])
+
+
+def test_recurrent_layers_of_any_length() -> None:
+    hidden, block = 16, 8
+    shapes = [(S, B, 4 * hidden), (hidden // block, hidden, 4, block), (B, hidden), (B, hidden)]
+    kernel = SymbolicKernel(relay_function(shapes, lambda *v: OP["nn.lstm"](*v)))
+
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + np.exp(-x))
+
+    for s, b in itertools.product((1, 2, 9), (1, 3)):
+        data, weight, h, c = inputs_of(shapes, {"b": b, "s": s})
+        flat = weight.transpose(1, 2, 0, 3).reshape(hidden, 4 * hidden)
+        wanted: list[Any] = []
+        state, cell = h, c
+        for t in range(s):
+            gate_i, gate_o, gate_f, gate_c = np.split(data[t] + state @ flat, 4, axis=-1)
+            cell = sigmoid(gate_f) * cell + sigmoid(gate_i) * np.tanh(gate_c)
+            state = sigmoid(gate_o) * np.tanh(cell)
+            wanted.append(state)
+        found = kernel({"b": b, "s": s}, data, weight, h, c)
+        np.testing.assert_allclose(found, np.stack(wanted), rtol=1e-4, atol=1e-5)
+
+
+def test_the_rest_of_tiles_keeps_its_sums_in_registers() -> None:
+    kernel = SymbolicKernel(relay_function([(S, 32), (64, 32)], lambda *v: OP["nn.dense"](*v)))
+    loops = [line.strip() for line in kernel.function.tir.splitlines() if "tir.for" in line]
+    # Of open sizes are only the loops over tiles: whole ones, of 2 rows (or 4) and of 1.
+    assert [line.split()[1].split("_")[0] for line in loops if "s0" in line] == ["%m.outer"] * 3
+    assert sum("tir.for unrolled" in line for line in loops) > 6
