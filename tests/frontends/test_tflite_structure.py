@@ -258,4 +258,4 @@ def test_a_mobilenet_equals_litert(integers: bool):
     if integers:
         np.testing.assert_array_equal(found, expected)
     else:
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(found.astype(np.float32), expected, rtol=1e-4, atol=1e-6)
