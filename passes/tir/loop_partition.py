@@ -79,7 +79,8 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     record("Partition", loop, f"no guard in iterations {begin} to {end - 1} of {extent}", loops)
     loop.detach()
     loop.erase()
-    if not asked:
+    # The ends of an open loop may have no iteration at all: they would be cut without end.
+    if not asked or not isinstance(extent, int):
         return loops
     found: list[ForOp] = []
     for first, part in parts:
