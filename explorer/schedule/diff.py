@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
+from ...dialects.sizes import Size
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
 from ...te.schedule.view import Loop, loops, place, shown_extents, what
@@ -127,7 +128,7 @@ def _compare(label: str, before: _Side | None, after: _Side | None) -> StageDiff
 
 
 def _compare_loops(before: Sequence[Loop], after: Sequence[Loop]) -> tuple[LoopChange, ...]:
-    def keys(loops: Sequence[Loop]) -> list[tuple[str, str, bool, int, tuple[str, ...]]]:
+    def keys(loops: Sequence[Loop]) -> list[tuple[str, str, bool, Size, tuple[str, ...]]]:
         return [(loop.name, loop.kind, loop.reduce, loop.extent, loop.notes) for loop in loops]
 
     changes: list[LoopChange] = []

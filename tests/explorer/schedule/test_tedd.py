@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 
@@ -94,7 +94,7 @@ def test_attached_and_inlined_stages(softmax: Schedule) -> None:
 def test_an_attachment_beyond_the_palette_is_black(softmax: Schedule) -> None:
     norm, axis = softmax["norm"], softmax["norm"].axes[1]
     for _ in range(7):
-        _, axis = norm.split(axis, max(1, axis.extent // 2))
+        _, axis = norm.split(axis, max(1, cast(int, axis.extent) // 2))
     softmax["expsum"].compute_at(norm, axis)
     document = dump_json(softmax)
     at = document["stages"][3]["attaching_to"]

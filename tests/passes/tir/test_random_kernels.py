@@ -276,7 +276,7 @@ class Kernels:
     def inside(self, buffer: SSAValue) -> AffineMap:
         """Indices that are in the buffer at every point."""
         exprs: list[AffineExpr] = []
-        for extent in (shape := tir.buffer_of(buffer).get_shape()):
+        for extent in (shape := cast("tuple[int, ...]", tir.buffer_of(buffer).get_shape())):
             expr = self.index()
             if self.tame and self.vars and len(exprs) == len(shape) - 1 and self.vars[-1][1] <= extent:
                 lane = AffineExpr.dimension(len(self.vars) - 1)
@@ -316,7 +316,7 @@ class Kernels:
         buffer = self.pick(*self.inputs)
         exprs: list[AffineExpr] = []
         guard: list[AffineExpr] = []
-        for extent in tir.buffer_of(buffer).get_shape():
+        for extent in cast("tuple[int, ...]", tir.buffer_of(buffer).get_shape()):
             expr = self.index() + self.pick(-2, 0, 1)
             if len(exprs) == len(tir.buffer_of(buffer).shape) - 1:
                 expr = self.lane(expr)
@@ -332,7 +332,7 @@ class Kernels:
         place = self.add(block, tir.LoadOp.make(self.table, self.inside(self.table), self.indices))
         index = self.add(block, arith.IndexCastOp(place, IndexType()))
         buffer = self.inputs[1]
-        extent = tir.buffer_of(buffer).size
+        extent = cast(int, tir.buffer_of(buffer).size)
         count = len(self.vars)
         expr = (AffineExpr.dimension(count) + self.index()) % extent
         return self.add(block, tir.LoadOp.make(buffer, AffineMap(count + 1, 0, (expr,)), [*self.indices, index]))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from whence.dialects.sizes import Size
 from whence.dialects.tir import ForOp
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.support.errors import ScheduleError
@@ -35,7 +36,7 @@ te.func @windows(%x: tensor<40xf32>) -> (tensor<15xf32>) {
 }"""
 
 
-def _loops(schedule: Schedule) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
+def _loops(schedule: Schedule) -> tuple[set[tuple[str, Size]], set[tuple[str, Size]]]:
     """(Name, extent) of the loops as inferred, and of those that lowering makes."""
     ranges = infer_ranges(schedule)
     stages = [stage for stage in schedule.stages if not stage.inlined]

@@ -9,6 +9,7 @@ import pytest
 
 from whence import te
 from whence.dialects import tir
+from whence.dialects.sizes import Size
 from whence.kernels import build_schedule, lower
 from whence.support.context import PassContext
 from whence.support.errors import ScheduleError
@@ -33,7 +34,7 @@ def copies(*shape: Any) -> tuple[Tensor, Tensor, Tensor]:
     return a, b, more(b, "C")
 
 
-def extents(s: Schedule, *axes: IterVar) -> list[int]:
+def extents(s: Schedule, *axes: IterVar) -> list[Size]:
     ranges = infer_ranges(s)
     return [ranges[axis].extent for axis in axes]
 
