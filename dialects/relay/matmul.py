@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from .attributes import boolean, integer, optional_integer, string
-from .numerics import AnyArray, along, widened
+from .numerics import AnyArray, along, factor
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
 
@@ -34,11 +34,11 @@ class DenseOp(Operator):
             sig.fail(f"a weight of {k} columns", str(sig.types[1]))
         if (units := sig.get("units")) is not None and units != n:
             sig.fail(f"units = {n} as the weight has rows", str(units))
-        return [TensorType(sig.same_element(), (m, n))]
+        return [TensorType(sig.product_element(), (m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
-        return np.matmul(widened(data), widened(weight).T)
+        return np.matmul(factor(data, sig.str("out_dtype")), factor(weight, sig.str("out_dtype")).T)
 
 
 @irdl_op_definition
@@ -66,13 +66,13 @@ class ContribDensePackOp(Operator):
         units = sig.get("units") or panels * block
         if not (panels - 1) * block < units <= panels * block:
             sig.fail(f"units of {panels} panels of {block}", str(units))
-        return [TensorType(sig.same_element(), (m, units))]
+        return [TensorType(sig.product_element(), (m, units))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
         panels, depth, block = weight.shape
-        rows = widened(weight).transpose(0, 2, 1).reshape(panels * block, depth)
-        return np.matmul(widened(data), rows[: sig.get("units") or panels * block].T)
+        rows = factor(weight, sig.str("out_dtype")).transpose(0, 2, 1).reshape(panels * block, depth)
+        return np.matmul(factor(data, sig.str("out_dtype")), rows[: sig.get("units") or panels * block].T)
 
 
 @irdl_op_definition
@@ -103,12 +103,14 @@ class MatmulOp(Operator):
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
         if (units := sig.get("units")) is not None and units != n:
             sig.fail(f"units = {n} as the second operand has", str(units))
-        return [TensorType(sig.same_element(), (*batch, m, n))]
+        return [TensorType(sig.product_element(), (*batch, m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, a: AnyArray, b: AnyArray) -> AnyArray:
         left = a.swapaxes(-1, -2) if sig.get("transpose_a") else a
-        return np.matmul(widened(left), widened(b.T if sig.get("transpose_b") else b))
+        return np.matmul(
+            factor(left, sig.str("out_dtype")), factor(b.T if sig.get("transpose_b") else b, sig.str("out_dtype"))
+        )
 
 
 @irdl_op_definition
@@ -143,13 +145,13 @@ class BatchMatmulOp(Operator):
             batch = None
         if depth != k or batch is None:
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
-        return [TensorType(sig.same_element(), (*batch, m, n))]
+        return [TensorType(sig.product_element(), (*batch, m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, y: AnyArray) -> AnyArray:
         left = x.swapaxes(-1, -2) if sig.get("transpose_a") else x
         right = y.swapaxes(-1, -2) if sig.get("transpose_b") else y
-        return np.matmul(widened(left), widened(right))
+        return np.matmul(factor(left, sig.str("out_dtype")), factor(right, sig.str("out_dtype")))
 
 
 @irdl_op_definition

@@ -70,8 +70,9 @@ _HOMES = {
     "parse": "whence.relay.text",
     "astext": "whence.relay.text",
     "create_executor": "whence.relay.execution",
+    "bind": "whence.relay.build_module",
 }
-_MODULES = ("analysis", "transform", "dataflow_pattern", "prelude", "vm")
+_MODULES = ("analysis", "build_module", "dataflow_pattern", "prelude", "testing", "transform", "vm")
 
 
 def __getattr__(name: str) -> typing.Any:
