@@ -17,7 +17,11 @@ Key: TypeAlias = Callable[[Operation], Hashable | None]
 
 
 def eliminate_common_subexpressions(
-    region: Region, skip: Iterable[type[Operation]] = (), *, key: Key | None = None
+    region: Region,
+    skip: Iterable[type[Operation]] = (),
+    *,
+    key: Key | None = None,
+    unless: Callable[[Operation], bool] | None = None,
 ) -> bool:
     """Merge each op of `region` that computes or reads what an earlier one of its block, or of a block around, does.
 
@@ -25,12 +29,14 @@ def eliminate_common_subexpressions(
     xDSL's traits. The survivor is located at all that it stands for.
     skip: the ops of these classes are not merged; constants among them count as equal operands.
     key: which ops are equal; by default those with class, operands, properties, attributes and result types in common.
+    unless: asked about each other op whether it is not merged.
     Returns whether any merged.
     """
     skipped = tuple(skip)
 
     def value_number(op: Operation) -> Hashable | None:
-        return None if isinstance(op, skipped) else _value_number(op, skipped)
+        kept = isinstance(op, skipped) or (unless is not None and unless(op))
+        return None if kept else _value_number(op, skipped)
 
     driver = _Driver(key or value_number)
     driver.region(region)

@@ -1,4 +1,4 @@
-"""Marks of what an external compiler is to take: where values enter a part of a function, and where they leave it."""
+"""Marks: where values enter and leave a part of a function that an external compiler is to take, where fusion ends."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from .signature import Signature, Tensor
 from .traits import OPAQUE, NonComputational, Stateful
 
 
-class _Mark(Operator):
+class _Identity(Operator):
     """Its operand, as it is."""
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    compiler = required_string()
     # Stateful: not evaluated at compile time, as the mark would be lost with it.
     traits = traits_def(Pure(), OPAQUE, NonComputational(), Stateful())
 
@@ -31,6 +30,19 @@ class _Mark(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: Any) -> Any:
         return x
+
+
+@irdl_op_definition
+class StopFusionOp(_Identity):
+    """No operator that reads it is fused with what makes it."""
+
+    name = "relay.annotation.stop_fusion"
+
+
+class _Mark(_Identity):
+    data = operand_def(TensorType)  # again: a class's own operands come before inherited ones
+    result = result_def(TensorType)
+    compiler = required_string()
 
 
 @irdl_op_definition

@@ -14,7 +14,7 @@ from ..size_types import tensor_of
 from ..sizes import proves
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .layout import axes_of, layout_view, logical_shape
-from .numerics import AnyArray, strided, widened
+from .numerics import AnyArray, factor, strided
 from .operator import Operator, Signature, Tensor
 from .traits import OUT_ELEMWISE_FUSABLE
 
@@ -82,14 +82,14 @@ class Conv(Operator):
             full[letter] = window_extent(sig, data[letter], window[i], strides[i], dilation[i], pads, False)
         block = {axis.letter: axis.factor for axis in out_axes if axis.factor}
         shape = [axis.factor or full[axis.letter] // block.get(axis.letter, 1) for axis in out_axes]
-        return [tensor_of(sig.same_element(), shape)]
+        return [tensor_of(sig.product_element(), shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
         """In NCHW and OIHW: one matrix product per tap of the kernel, summed."""
         plain = "NC" + cls.SPATIAL
-        x = widened(layout_view(data, sig.str("data_layout"), plain))
-        w = widened(layout_view(weight, sig.str("kernel_layout"), "OI" + cls.SPATIAL))
+        x = factor(layout_view(data, sig.str("data_layout"), plain), sig.str("out_dtype"))
+        w = factor(layout_view(weight, sig.str("kernel_layout"), "OI" + cls.SPATIAL), sig.str("out_dtype"))
         rank = len(cls.SPATIAL)
         pads = expand_padding(sig, sig.ints("padding"), rank)
         strides, dilation, groups = sig.ints("strides"), sig.ints("dilation"), sig.int("groups")

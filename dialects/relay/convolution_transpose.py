@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ..size_types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .convolution import expand_padding
-from .numerics import AnyArray, widened
+from .numerics import AnyArray, factor
 from .operator import Operator, Signature, Tensor
 from .pooling import SPATIAL
 from .traits import OUT_ELEMWISE_FUSABLE
@@ -55,12 +55,12 @@ class ConvTranspose(Operator):
             if min(s, d) < 1 or out < 1:
                 sig.fail("strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}")
             shape.append(out)
-        return [tensor_of(sig.same_element(), shape)]
+        return [tensor_of(sig.product_element(), shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
         """One matrix product per tap of the kernel, added where it belongs."""
-        x, w = widened(data), widened(weight)
+        x, w = factor(data, sig.str("out_dtype")), factor(weight, sig.str("out_dtype"))
         (n, channels, *image), (_, per_group, *kernel) = x.shape, w.shape
         rank, groups = len(image), sig.int("groups")
         strides, dilation = sig.ints("strides"), sig.ints("dilation")

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_integer, string
 from .elementwise import broadcast_shape, broadcasts
-from .numerics import AnyArray, along, widened
+from .numerics import AnyArray, along, factor
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
 
@@ -36,11 +36,11 @@ class DenseOp(Operator):
             sig.fail(f"a weight of {k} columns", str(sig.types[1]))
         if (units := sig.get("units")) is not None and units != n:
             sig.fail(f"units = {n} as the weight has rows", str(units))
-        return [tensor_of(sig.same_element(), (m, n))]
+        return [tensor_of(sig.product_element(), (m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
-        return np.matmul(widened(data), widened(weight).T)
+        return np.matmul(factor(data, sig.str("out_dtype")), factor(weight, sig.str("out_dtype")).T)
 
 
 @irdl_op_definition
@@ -68,13 +68,13 @@ class ContribDensePackOp(Operator):
         units = sig.get("units") or panels * block
         if not (panels - 1) * block < units <= panels * block:
             sig.fail(f"units of {panels} panels of {block}", str(units))
-        return [tensor_of(sig.same_element(), (m, units))]
+        return [tensor_of(sig.product_element(), (m, units))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
         panels, depth, block = weight.shape
-        rows = widened(weight).transpose(0, 2, 1).reshape(panels * block, depth)
-        return np.matmul(widened(data), rows[: sig.get("units") or panels * block].T)
+        rows = factor(weight, sig.str("out_dtype")).transpose(0, 2, 1).reshape(panels * block, depth)
+        return np.matmul(factor(data, sig.str("out_dtype")), rows[: sig.get("units") or panels * block].T)
 
 
 @irdl_op_definition
@@ -105,12 +105,14 @@ class MatmulOp(Operator):
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
         if (units := sig.get("units")) is not None and units != n:
             sig.fail(f"units = {n} as the second operand has", str(units))
-        return [tensor_of(sig.same_element(), (*batch, m, n))]
+        return [tensor_of(sig.product_element(), (*batch, m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, a: AnyArray, b: AnyArray) -> AnyArray:
         left = a.swapaxes(-1, -2) if sig.get("transpose_a") else a
-        return np.matmul(widened(left), widened(b.T if sig.get("transpose_b") else b))
+        return np.matmul(
+            factor(left, sig.str("out_dtype")), factor(b.T if sig.get("transpose_b") else b, sig.str("out_dtype"))
+        )
 
 
 @irdl_op_definition
@@ -142,13 +144,13 @@ class BatchMatmulOp(Operator):
         if depth != k or not broadcasts(bx, by):
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
         batch = broadcast_shape(sig, bx, by)
-        return [tensor_of(sig.same_element(), (*batch, m, n))]
+        return [tensor_of(sig.product_element(), (*batch, m, n))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, y: AnyArray) -> AnyArray:
         left = x.swapaxes(-1, -2) if sig.get("transpose_a") else x
         right = y.swapaxes(-1, -2) if sig.get("transpose_b") else y
-        return np.matmul(widened(left), widened(right))
+        return np.matmul(factor(left, sig.str("out_dtype")), factor(right, sig.str("out_dtype")))
 
 
 @irdl_op_definition

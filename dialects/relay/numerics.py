@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from ...support.dtypes import numpy_of
+
 AnyArray: TypeAlias = npt.NDArray[Any]
 
 
@@ -19,6 +21,11 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 def widened(x: AnyArray) -> AnyArray:
     """Half precision as float32, in which formulas of several steps are computed; others unchanged."""
     return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x
+
+
+def factor(x: AnyArray, out_dtype: str) -> AnyArray:
+    """What an operator multiplies that computes in `out_dtype`, or with "" in the dtype of its operands."""
+    return widened(x.astype(numpy_of(out_dtype)) if out_dtype else x)
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:

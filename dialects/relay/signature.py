@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
+from ..element_types import DTYPES
 from ..size_types import extents_of
 from .attributes import to_python
 from .traits import Kind
@@ -137,6 +138,14 @@ class Signature:
             if other.element_type != first:
                 self.fail(f"operand {index} of element type {first}", str(other))
         return first
+
+    def product_element(self) -> Attribute:
+        """The element type of products: `out_dtype`, which operands are converted to first, or that of all operands."""
+        if not (dtype := self.str("out_dtype")):
+            return self.same_element()
+        if dtype not in DTYPES:
+            self.fail(f"an out_dtype among {', '.join(DTYPES)}", repr(dtype))
+        return DTYPES[dtype]
 
     def axis(self, axis: int, rank: int, name: str = "axis") -> int:
         """A possibly negative axis made non-negative."""

@@ -71,6 +71,15 @@ def _same_values(lhs: Any, rhs: Any) -> bool:
     return bool(lhs == rhs)
 
 
+def _both_sides(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes with padding before and after all axes, where it is written once for both."""
+    padding, strides = attributes.get("padding"), attributes.get("strides")
+    if isinstance(padding, list | tuple) and isinstance(strides, list | tuple):
+        written, axes = list(cast("list[int]", padding)), len(cast("list[int]", strides))
+        attributes["padding"] = written * (2 * axes // len(written)) if written else written
+    return attributes
+
+
 class _Comparison:
     """Two expressions side by side. What is still to compare is on a stack, first things on top."""
 
@@ -210,7 +219,7 @@ class _Comparison:
         if lhs.type_args and rhs.type_args and not all(map(self.types, lhs.type_args, rhs.type_args)):
             return False
         name = lhs.op.name if isinstance(lhs.op, Op) else ""
-        same = self.attributes(completed(name, lhs.attrs), completed(name, rhs.attrs))
+        same = self.attributes(_both_sides(completed(name, lhs.attrs)), _both_sides(completed(name, rhs.attrs)))
         return same and self.pairs((*lhs.args, lhs.op), (*rhs.args, rhs.op))
 
     def attributes(self, lhs: dict[str, Any], rhs: dict[str, Any]) -> bool:

@@ -126,9 +126,15 @@ class GlobalVar(Expr):
 
 @dataclass(eq=False, repr=False)
 class Op(Expr):
-    """An operator, by TVM's name: `nn.conv2d`."""
+    """An operator, by TVM's name: `nn.conv2d`. There is one of each name, as it were."""
 
     name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Op) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(eq=False, repr=False)
@@ -181,6 +187,16 @@ class Function(Expr):
     ret_type: Attribute | None = None
     type_params: Sequence[str] = ()
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+
+    def __post_init__(self) -> None:
+        given: Any = self.type_params or ()
+        # Type variables may be given themselves: they are nothing but their names.
+        self.type_params = [one if isinstance(one, str) else one.hint.data for one in given]
+        self.attrs = self.attrs or {}
+
+    def without_attr(self, key: str) -> Function:
+        """The same function without an attribute."""
+        return replace(self, attrs={name: value for name, value in self.attrs.items() if name != key})
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
         """The same function with one attribute more, or several."""

@@ -15,6 +15,18 @@ HOLE = TypeVar(StringAttr("_"))
 """`_` in an annotation: a type to be found."""
 
 
+def is_open(type_: Attribute) -> bool:
+    """Whether a type has `_` in it."""
+    stack = [type_]
+    while stack:
+        one = stack.pop()
+        if one == HOLE:
+            return True
+        if (parts := _parts(one)) is not None:
+            stack += parts[1]
+    return False
+
+
 class Mismatch(Exception):
     """Two types do not fit each other."""
 

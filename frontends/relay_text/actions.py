@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from ...dialects.relay.types import UNIT, RefType, TypeVar, adt_type, function_type, tuple_type
 from ...provenance.span import SourceName, Span
 from ..relay.expr import Constructor, Expr, Program, TypeData, Var, VirtualDevice
+from ..relay.unify import HOLE, is_open
 from .diagnostics import DiagnosticContext
 from .layout import span_of
 from .literals import BadNumberError, number
@@ -215,11 +216,15 @@ class Declarations(Transformer[Any, Any]):
     # -- types
 
     def known(self, type_: Type, at: Token) -> Attribute:
-        """A type that must be given."""
-        if type_.type is None:
-            self.error("expected a type, got `_`, which stands for the whole type of a variable only", at)
+        """A type that must be given, with all in it."""
+        if type_.type is None or is_open(type_.type):
+            self.error("expected a type, got one with `_` in it, which stands for a type to be inferred", at)
             return UNIT
         return type_.type
+
+    def part(self, type_: Type) -> Attribute:
+        """A type in another one."""
+        return HOLE if type_.type is None else type_.type
 
     def _types(self, items: Sequence[Any]) -> list[Type]:
         return [item for item in items if isinstance(item, Type)]
@@ -237,7 +242,7 @@ class Declarations(Transformer[Any, Any]):
             if len(given) != len(data.type_vars):
                 wanted = len(data.type_vars)
                 self.error(f"expected {wanted} type arguments for `{token}`, got {len(given)}", token)
-            return Type(adt_type(data.header, [self.known(one, token) for one in given]), self.deeper(given, token))
+            return Type(adt_type(data.header, [self.part(one) for one in given]), self.deeper(given, token))
         element = dtype_of(str(token))
         if element is None or given:
             self.error(f"a type with the name `{token}` has not been declared", token)
@@ -277,15 +282,15 @@ class Declarations(Transformer[Any, Any]):
 
     def tuple_type(self, items: list[Any]) -> Type:
         fields = self._types(items)
-        return Type(tuple_type([self.known(field, items[0]) for field in fields]), self.deeper(fields, items[0]))
+        return Type(tuple_type([self.part(field) for field in fields]), self.deeper(fields, items[0]))
 
     def function_type(self, items: list[Any]) -> Type:
         *inputs, output = types = self._types(items)
         params = cast("list[str]", items[1]) if isinstance(items[1], list) else []
         self.close_type_variables(params)
-        made = function_type(params, [self.known(t, items[0]) for t in inputs], self.known(output, items[0]))
+        made = function_type(params, [self.part(t) for t in inputs], self.part(output))
         return Type(made, self.deeper(types, items[0]))
 
     def ref_type(self, items: list[Any]) -> Type:
-        inner = cast(TypeAttribute, self.known(items[2], items[0]))
+        inner = cast(TypeAttribute, self.part(items[2]))
         return Type(RefType(inner), self.deeper([items[2]], items[0]))

@@ -20,7 +20,7 @@ from ...dialects.sizes import Size, SizeExpr
 from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
-from .stages import compute, label, rounded, shape, wide
+from .stages import compute, dtype_of, label, rounded, shape, wide
 from .transform import blocked_point
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
     need = [_needed(extent, out, w) for extent, out, w in zip(shape(data)[2:-1], places, windows, strict=True)]
     padded = _padded(data, need, [w.before for w in windows])
     per_group = o_chunks // groups
-    number = wide(data.dtype)
+    number = wide(dtype_of(op))
     ic, k, il = te.reduce_axis((0, i_chunks), "ic"), _window_axes(kernel), te.reduce_axis((0, i_lanes), "il")
 
     def product(n: Expr, oc: Expr, *rest: Expr) -> Expr:
@@ -97,7 +97,7 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
         return te.sum(value, axis=[ic, *k, il])
 
     names = (*("z", "y", "x")[-len(k) :], "ol")
-    return rounded(te.compute(result, product, name, "conv2d_NCHWc", None, names), data.dtype)
+    return rounded(te.compute(result, product, name, "conv2d_NCHWc", None, names), dtype_of(op))
 
 
 def conv_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ def _depthwise_plain(op: Operator, data: Tensor, weight: Tensor, layouts: tuple[
     plain, kernel_plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL
     _, _, *kernel = _in_order(shape(weight), layouts[1], kernel_plain)
     windows, k = _windows(op, kernel), _window_axes(kernel)
-    number = wide(data.dtype)
+    number = wide(dtype_of(op))
 
     result = shape_of(op.results[0])
 
@@ -156,7 +156,7 @@ def _depthwise_plain(op: Operator, data: Tensor, weight: Tensor, layouts: tuple[
 
     names = ("z", "y", "x")[-len(k) :]
     name, extents = f"depthwise_{label(op)}", _in_order(result, layouts[2], plain)
-    total = rounded(te.compute(extents, product, name, "depthwise_conv2d_nchw", None, names), data.dtype)
+    total = rounded(te.compute(extents, product, name, "depthwise_conv2d_nchw", None, names), dtype_of(op))
     if layouts[2] == plain:
         return total
     return compute(result, lambda *i: total(*_in_order(i, layouts[2], plain)), label(op))
@@ -171,7 +171,7 @@ def depthwise_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     windows, k = _windows(op, kernel), _window_axes(kernel)
     need = [w.before + extent + w.after for w, extent in zip(windows, shape(data)[2:-1], strict=True)]
     padded = _padded(data, need, [w.before for w in windows])
-    number = wide(data.dtype)
+    number = wide(dtype_of(op))
 
     def product(n: Expr, c: Expr, *rest: Expr) -> Expr:
         *place, cl = rest
@@ -180,7 +180,7 @@ def depthwise_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
 
     names = (*("z", "y", "x")[-len(k) :], "cl")
     total = te.compute(shape_of(op.results[0]), product, label(op), "depthwise_conv2d_NCHWc", None, names)
-    return rounded(total, data.dtype)
+    return rounded(total, dtype_of(op))
 
 
 TABLE = {

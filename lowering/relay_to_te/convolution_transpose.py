@@ -15,7 +15,7 @@ from ...dialects.relay.convolution_transpose import (
 )
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
-from .stages import compute, label, rounded, shape, wide
+from .stages import compute, dtype_of, label, rounded, shape, wide
 
 
 def conv_transpose(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ def conv_transpose(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     before = expand_padding(sig, sig.ints("padding"), rank)[:rank]
     depth, per_group, *kernel = shape(weight)
     depth //= sig.int("groups")
-    number = wide(data.dtype)
+    number = wide(dtype_of(op))
     ic = te.reduce_axis((0, depth), name="ic")
     k = [te.reduce_axis((0, extent), name=f"k{axis}") for axis, extent in enumerate(kernel)]
 
@@ -40,7 +40,7 @@ def conv_transpose(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
         )
         return te.sum(value, axis=[ic, *k], where=te.all(*hit) if hit else None)
 
-    return rounded(compute(shape_of(op.results[0]), gathered, label(op), tag="comm_reduce"), data.dtype)
+    return rounded(compute(shape_of(op.results[0]), gathered, label(op), tag="comm_reduce"), dtype_of(op))
 
 
 TABLE = dict.fromkeys((Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp), conv_transpose)

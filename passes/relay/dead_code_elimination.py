@@ -12,6 +12,8 @@ from xdsl.traits import IsTerminator, SymbolOpInterface
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
 from ...dialects.relay.binding import Flavour, LetOp
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.functions import FnOp
 from ...dialects.relay.grouping import bind
 from ...dialects.relay.references import RefCreateOp
 from ...provenance.dce import erase_with_contents
@@ -24,7 +26,8 @@ from .let_blocks import dissolve, keep_outputs, move_before
 class DeadCodeEliminationPass(ModulePass):
     """Erases what nobody reads and what has no effect, as TVM's DeadCodeElimination (level 1).
 
-    inline_once: bindings that only compute, and that are read once, leave their let-block, too.
+    inline_once: bindings that only compute, and that are read once, leave their let-block, too; those that a function
+    reads stay, as it may be called again.
     ignore_impurity: calls and operations on references count as having no effect.
 
     Before: any relay module.
@@ -103,7 +106,7 @@ class DeadCodeEliminationPass(ModulePass):
             uses = [use for result in op.results for use in result.uses]
             behind = [use for result in op.results if result in outputs for use in outputs[result].uses]
             readers = [use.operation for use in uses if use.operation is not last] + [use.operation for use in behind]
-            once = len(readers) == 1 and (self.ignore_impurity or is_pure(op))
+            once = len(readers) == 1 and (self.ignore_impurity or is_pure(op)) and not _is_repeated(readers[0], op)
             if once and is_binding(op):
                 for result in op.results:
                     result.name_hint = None
@@ -123,6 +126,14 @@ class DeadCodeEliminationPass(ModulePass):
         move_before(reversed(moved), place)
         if kept:
             bind(kept, flavour, location, names=False)
+
+
+def _is_repeated(reader: Operation, op: Operation) -> bool:
+    """Whether a function around `reader`, which may be called more than once, has `op` outside; constants are free."""
+    around = reader.parent_op()
+    while around is not None and not isinstance(around, FnOp):
+        around = around.parent_op()
+    return around is not None and not around.is_ancestor(op) and not isinstance(op, ConstantOp)
 
 
 def _reversed(op: Operation) -> list[Operation]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.operator import Operator
 from ...provenance.cse import eliminate_common_subexpressions
 from .analysis.purity import mark_calls
 
@@ -36,6 +39,21 @@ class EliminateCommonSubexprPass(ModulePass):
 
     name = "relay-eliminate-common-subexpr"
 
+    def skips(self, op: Operation) -> bool:
+        """Whether an op is not merged."""
+        return False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         mark_calls(op)
-        eliminate_common_subexpressions(op.body, skip=(ConstantOp,))
+        eliminate_common_subexpressions(op.body, skip=(ConstantOp,), unless=self.skips)
+
+
+class EliminateOthers(EliminateCommonSubexprPass):
+    """The pass on operators apart from those that a Python function wants kept."""
+
+    def __init__(self, fskip: Callable[[Operation], bool]):
+        object.__setattr__(self, "_fskip", fskip)
+
+    def skips(self, op: Operation) -> bool:
+        fskip: Callable[[Operation], bool] = getattr(self, "_fskip")  # noqa: B009
+        return isinstance(op, Operator) and fskip(op)

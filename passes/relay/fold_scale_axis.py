@@ -19,8 +19,10 @@ from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import ScaleEquivariant
 from ...dialects.relay.transform import ReshapeOp
+from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite, stands_for
 from ...support.dtypes import Array
+from ...support.errors import PipelineError
 from .channel_axes import Anchor, input_axes, is_along, output_axes
 from .constant_operands import constant_value, is_at_hand, sole_user
 from .fold_constant import FoldConstantPass
@@ -167,6 +169,7 @@ class FoldScaleAxisPass(ModulePass):
     After: no floating-point multiplication by a constant per channel follows a convolution or dense with constant
     weights that nobody else reads, additions of constants and (for positive factors) a relu between them included;
     none stands right before one, either.
+    direction: "backward" for factors behind, "forward" for those before them, as two passes of TVM; or "both".
     Locations: the scaled weights and biases get the multiplication's and the factor's. The operators keep theirs: with
     another factor they compute the same, on other constants.
 
@@ -182,8 +185,13 @@ class FoldScaleAxisPass(ModulePass):
     """
 
     name = "relay-fold-scale-axis"
+    direction: str = "both"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         products: set[Operation] = set()
-        if rewrite(op, [ScaleResult(op, products), ScaleData(op, products)], recursive=False):
+        patterns = {"backward": ScaleResult(op, products), "forward": ScaleData(op, products)}
+        wanted = [pattern for name, pattern in patterns.items() if self.direction in (name, "both")]
+        if not wanted:
+            raise PipelineError(message(self.name, "direction both, forward or backward", self.direction))
+        if rewrite(op, wanted, recursive=False):
             FoldConstantPass().apply(ctx, op)

@@ -8,11 +8,12 @@ from hashlib import blake2b
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.element_types import DTYPES
+from ...dialects.relay.annotation import StopFusionOp
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator, as_tensor
 from ...provenance.diagnostics import message
@@ -146,8 +147,8 @@ class FuseOpsPass(ModulePass):
     Before: any relay module.
     After: no operator is outside primitive functions. Those follow the function whose operators they have, one per
     group, named after their operators in post-order; groups end where blocks do, be it of a closure, a branch, a clause
-    or a let-block. A scalar constant is inside the kernel; other values from outside are parameters in the order they
-    are read. Equal functions are not merged.
+    or a let-block, and where `annotation.stop_fusion` was. A scalar constant is inside the kernel; other values from
+    outside are parameters in the order they are read. Equal functions are not merged.
     Locations: operators keep theirs; a primitive function and its call get those of the group, output first; a
     parameter that of the operator that computes its value.
 
@@ -195,6 +196,7 @@ class FuseOpsPass(ModulePass):
 
     def _fuse(self, block: Block, names: SymbolNames, limit: int) -> list[FuncOp]:
         """Fuse groups of at most `limit` operators, with 0 none; returns the primitive functions."""
+        _mark_ends(block)
         graph = FusionGraph.of(block)
         groups = FusionGroups(graph, limit, limit > 0)
         members: dict[Operator, set[Operator]] = {}
@@ -213,6 +215,18 @@ class FuseOpsPass(ModulePass):
                 constant.detach()
                 constant.erase()
         return outliner.functions
+
+
+def _mark_ends(block: Block) -> None:
+    """Take `annotation.stop_fusion` away: what it reads is marked instead."""
+    for op in [op for op in block.ops if isinstance(op, StopFusionOp)]:
+        if isinstance(op.data.owner, Operator):
+            op.data.owner.attributes[STOP_FUSION] = UnitAttr()
+        op.result.replace_all_uses_with(op.data)
+        if (ledger := current_ledger()) is not None:
+            ledger.record("StopFusion", removed=[op.name], before=[op.location], reason="a group ends here")
+        op.detach()
+        op.erase()
 
 
 def _blocks(func: FuncOp) -> list[Block]:

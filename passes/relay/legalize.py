@@ -113,7 +113,8 @@ class TransposedToConvolution(RewritePattern):
         filters = self._filters(build, weight, groups, dilation, phases)
         padding = [p.pads[0] for p in phases] + [p.pads[1] for p in phases]
         convolution: type[Operator] = (Conv1DOp, Conv2DOp, Conv3DOp)[rank - 1]
-        made = build.add(convolution(data, filters, padding=padding, groups=groups))
+        dtype = sig.str("out_dtype")
+        made = build.add(convolution(data, filters, padding=padding, groups=groups, out_dtype=dtype))
         # (n, group, phases, outputs of a group, places) -> (n, group, outputs, place 0, phase 0, place 1, ..)
         places = shape_of(made)[2:]
         split = build.reshaped(made, (batch, groups, *strides, per_group, *places))

@@ -47,10 +47,10 @@ def erase_function(func: FuncOp, reason: str) -> None:
 
 @dataclass(frozen=True)
 class RemoveUnusedFunctionsPass(ModulePass):
-    """Erases functions that the entry does not reach, as TVM's RemoveUnusedFunctions (level 1).
+    """Erases functions that no entry reaches, as TVM's RemoveUnusedFunctions (level 1).
 
-    Before: any relay module; without the entry function nothing happens.
-    After: every function is the entry, or one that stays calls it or has it for a value, wherever in its regions.
+    Before: any relay module; without an entry function nothing happens.
+    After: every function is an entry, or one that stays calls it or has it for a value, wherever in its regions.
     Locations: untouched; the ledger says which layers went.
 
     ```mlir
@@ -68,14 +68,16 @@ class RemoveUnusedFunctionsPass(ModulePass):
     """
 
     name = "relay-remove-unused-functions"
-    entry: str = "main"
+    entry: tuple[str, ...] = ("main",)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {func.sym_name.data: func for func in op.ops if isinstance(func, FuncOp)}
-        if self.entry not in functions:
+        entries = [name for name in self.entry if name in functions]
+        if not entries:
             return
-        used = reachable(functions, self.entry)
+        used = set[str]().union(*(reachable(functions, name) for name in entries))
         for name, func in functions.items():
-            if name in used:
-                continue
-            erase_function(func, f"@{self.entry} does not reach @{name}")
+            if name not in used:
+                erase_function(
+                    func, f"@{', @'.join(entries)} {'does' if len(entries) == 1 else 'do'} not reach @{name}"
+                )

@@ -242,7 +242,7 @@ def _names(name: str, required: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(required or ())
 
 
-def _decorated(
+def decorated(
     made: Any, kind: type[Any], method: str, given: Any, opt_level: int | None, name: str | None, required: Any
 ) -> Any:
     """The pass of a function, or the class of passes of a class with `method`."""
@@ -286,7 +286,7 @@ def module_pass(
     ... def drop_dead_code(mod, ctx):
     ...     return transform.DeadCodeElimination()(mod)
     """
-    return _decorated(module_pass, ModulePass, "transform_module", pass_func, opt_level, name, required)
+    return decorated(module_pass, ModulePass, "transform_module", pass_func, opt_level, name, required)
 
 
 def function_pass(
@@ -300,7 +300,7 @@ def function_pass(
 
     name, required: as for `module_pass`.
     """
-    return _decorated(function_pass, FunctionPass, "transform_function", pass_func, opt_level, name, required)
+    return decorated(function_pass, FunctionPass, "transform_function", pass_func, opt_level, name, required)
 
 
 def PrintIR(header: str = "", show_meta_data: bool = False) -> ModulePass:

@@ -10,14 +10,24 @@ it makes the pass. `dir(transform)` lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
+from xdsl.ir import Operation
+
+from whence.dialects.relay.attributes import to_python
+from whence.frontends.relay.expr import Call, Op, Var
 from whence.passes.registry import PASSES, Row
+from whence.passes.relay.convert_layout import ConvertLayoutPass
+from whence.passes.relay.eliminate_common_subexpr import EliminateCommonSubexprPass, EliminateOthers
+from whence.passes.relay.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from whence.passes.relay.fold_constant import FoldConstantPass
+from whence.passes.relay.fold_scale_axis import FoldScaleAxisPass
+from whence.passes.relay.fuse_ops import FuseOpsPass
 from whence.passes.relay.merge_composite import MergeCompositePass, MergeGivenComposites
 from whence.passes.relay.pattern_table import Table
+from whence.passes.relay.remove_unused_functions import RemoveUnusedFunctionsPass
 from whence.passes.transform.passes import FunctionPass as FunctionPass
 from whence.passes.transform.passes import ModulePass as ModulePass
 from whence.passes.transform.passes import Pass as Pass
@@ -78,6 +88,60 @@ def MergeComposite(pattern_table: Table | str) -> Pass:
 def FoldConstant(fold_qnn: bool = False) -> Pass:
     """What depends on constants only is computed now; with `fold_qnn` operators on quantised tensors, too."""
     return named(FoldConstantPass(fold_qnn))
+
+
+def EliminateCommonSubexpr(fskip: Callable[[Call], bool] | None = None) -> Pass:
+    """Equal operators become one; `fskip` is shown each as a call of variables, and says which stay."""
+    if fskip is None:
+        return named(EliminateCommonSubexprPass())
+
+    def skip(op: Operation) -> bool:
+        operands = [Var(value.name_hint or f"p{k}", value.type) for k, value in enumerate(op.operands)]
+        attributes = {key: to_python(value) for key, value in op.properties.items()}
+        return fskip(Call(Op(op.name.removeprefix("relay.")), operands, attributes))
+
+    return named(EliminateOthers(skip))
+
+
+def FuseOps(fuse_opt_level: int = -1, max_depth: int = -1) -> Pass:
+    """Operators that make one kernel become a primitive function; at level 0 each on its own."""
+    return named(FuseOpsPass(max_depth, fuse_opt_level))
+
+
+def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]] | str) -> Pass:
+    """Operators compute in the layouts that are asked for: of data, and of weights where a second one is given.
+
+    desired_layouts: by TVM's names of operators, or as the pass's option is written.
+    """
+    if not isinstance(desired_layouts, str):
+        desired_layouts = ";".join(f"{op}:{','.join(layouts)}" for op, layouts in desired_layouts.items())
+    return named(ConvertLayoutPass(desired_layouts))
+
+
+def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> Pass:
+    """What is computed on dequantised tensors is computed on the integers, as far as there are rules for it.
+
+    Raises PipelineError for the options, of which this pass knows the defaults only.
+    """
+    if hard_fail or use_qat:
+        got = ", ".join(name for name, on in (("hard_fail", hard_fail), ("use_qat", use_qat)) if on)
+        raise PipelineError(f"transform.FakeQuantizationToInteger: expected hard_fail and use_qat off, got {got}")
+    return named(FakeQuantizationToIntegerPass())
+
+
+def ForwardFoldScaleAxis() -> Pass:
+    """Constant factors per channel move into the weights behind them."""
+    return named(FoldScaleAxisPass("forward"), "ForwardFoldScaleAxis")
+
+
+def BackwardFoldScaleAxis() -> Pass:
+    """Constant factors per channel move into the weights before them."""
+    return named(FoldScaleAxisPass("backward"), "BackwardFoldScaleAxis")
+
+
+def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
+    """Functions that none of the entries, `main` if left out, reaches go."""
+    return named(RemoveUnusedFunctionsPass(tuple(entry_functions or ("main",))))
 
 
 def __getattr__(name: str) -> Callable[..., Pass]:

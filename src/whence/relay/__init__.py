@@ -72,8 +72,9 @@ _HOMES = {
     "parse": "whence.relay.text",
     "astext": "whence.relay.text",
     "create_executor": "whence.relay.execution",
+    "bind": "whence.relay.binding",
 }
-_MODULES = ("analysis", "frontend", "transform", "dataflow_pattern", "prelude", "vm")
+_MODULES = ("analysis", "build_module", "dataflow_pattern", "frontend", "prelude", "testing", "transform", "vm")
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -25,6 +25,8 @@ from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.graph import GraphPlan, graph_plan
 from whence.planning.loading import load_library
+from whence.relay.binding import bind as bind
+from whence.relay.binding import bind_params_by_name as bind_params_by_name
 from whence.relay.module import IRModule
 from whence.runtime.factory import GraphExecutorFactory, Origin
 from whence.support.context import PassContext

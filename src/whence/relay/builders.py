@@ -12,8 +12,11 @@ from functools import cache
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
 from xdsl.irdl import OptPropertyDef
 
+from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.attributes import to_python
 from whence.dialects.relay.operator import Operator
 from whence.frontends.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
@@ -81,11 +84,16 @@ class TupleWrapper:
         return f"TupleWrapper({self.tuple_value!r}, {self.size})"
 
 
-def const(value: Any, dtype: str | None = None, span: Any = None) -> Constant:
-    """A constant of a number, a list or an array; without a dtype, Python's ints are int32 and its floats float32."""
+def const(value: Any, dtype: str | Attribute | None = None, span: Any = None) -> Constant:
+    """A constant of a number, a list or an array; without a dtype, Python's ints are int32 and its floats float32.
+
+    dtype: or the type of a tensor, of which only the dtype counts.
+    """
     array = np.asarray(value)
+    if isinstance(dtype, TensorType):
+        dtype = dtype_name(cast("TensorType[Attribute]", dtype).element_type)
     if dtype is not None:
-        array = array.astype(numpy_of(dtype))
+        array = array.astype(numpy_of(cast(str, dtype)))
     elif not isinstance(value, np.ndarray | np.generic):
         array = array.astype(_SHORT.get(array.dtype.name, array.dtype.name))
     return Constant(array, span=span)
@@ -123,6 +131,8 @@ def builder(name: str) -> Builder:
         while values and values[-1] is None:
             values.pop()
         exprs = [Tuple([]) if value is None else as_expr(value) for value in values]
+        if name in _PADDED:
+            given.setdefault("padding", 0)
         attrs = {key: _attribute(name, key, value) for key, value in given.items() if value is not None}
         return Call(Op(name), exprs, attrs, span=span)
 

@@ -95,10 +95,17 @@ class IRModule:
             raise FrontendError(f"expected a data type among {', '.join(self.program.types) or 'none'}, got {name}")
         return (name, *self.program.types[name].constructors)
 
-    def __getitem__(self, key: str | GlobalVar) -> Function:
+    def __getitem__(self, key: str | GlobalVar) -> Any:
+        """A function, or the definition of a data type."""
+        if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
+            return self.program.types[key]
         return self.program.functions[self.get_global_var(_name(key)).name_hint]
 
-    def __setitem__(self, key: str | GlobalVar, function: Expr) -> None:
+    def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData) -> None:
+        if isinstance(function, TypeData):
+            self.program.types[_name(key)] = function
+            self._module = None
+            return
         made = function if isinstance(function, Function) else Function(free_vars(function), function)
         self.program.functions[_name(key)] = made
         if isinstance(key, GlobalVar):

@@ -1,22 +1,82 @@
-"""Passes by TVM's names, for `relay.IRModule` as for modules of ops: all of `whence.transform`; and `gradient`."""
+"""Passes by TVM's names, for `relay.IRModule` as for modules of ops: all of `whence.transform`; and `gradient`.
+
+What makes passes of Python functions is for expressions here, as in TVM; `whence.transform` has it for ops.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
 
 from whence import transform
 from whence.frontends.relay.expr import Expr, Function, GlobalVar
+from whence.passes.transform.passes import decorated
 from whence.relay.module import IRModule
 from whence.support.errors import PipelineError
 
 
-def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "first_order") -> Function:
+class ExprModulePass(transform.ModulePass):
+    """A Python function (module, context) -> module on modules of expressions, as a pass."""
+
+    def __init__(self, pass_func: Callable[[IRModule, Any], IRModule], info: transform.PassInfo):
+        def run(module: ModuleOp, context: Any) -> ModuleOp:
+            made: Any = pass_func(IRModule.of(module), context)
+            if not isinstance(made, IRModule):
+                raise PipelineError(f"pass {info.name}: expected it to return an IRModule, got {type(made).__name__}")
+            return made.module
+
+        super().__init__(run, info)
+
+
+class ExprFunctionPass(ExprModulePass):
+    """A Python function (function, module, context) -> function on functions of expressions, as a pass.
+
+    Left out are those for an external compiler, primitive ones, and those that say `SkipOptimization`.
+    """
+
+    def __init__(self, pass_func: Callable[[Function, IRModule, Any], Function], info: transform.PassInfo):
+        def run(module: IRModule, context: Any) -> IRModule:
+            def change(function: Function) -> Expr:
+                if not {"Compiler", "Primitive", "SkipOptimization"}.isdisjoint(function.attrs):
+                    return function
+                made: Any = pass_func(function, module, context)
+                if not isinstance(made, Function):
+                    got = type(made).__name__
+                    raise PipelineError(f"pass {info.name}: expected it to return a function, got {got}")
+                return made
+
+            return module.map_functions(change)
+
+        super().__init__(run, info)
+
+    def __repr__(self) -> str:
+        return f"Run Function pass: {self.info.name} at the optimization level {self.info.opt_level}"
+
+
+def module_pass(
+    pass_func: Any = None, opt_level: int | None = None, name: str | None = None, required: Sequence[str] | None = None
+) -> Any:
+    """As `whence.transform.module_pass`, of a function that gets and gives an IRModule."""
+    return decorated(module_pass, ExprModulePass, "transform_module", pass_func, opt_level, name, required)
+
+
+def function_pass(
+    pass_func: Any = None, opt_level: int | None = None, name: str | None = None, required: Sequence[str] | None = None
+) -> Any:
+    """As `whence.transform.function_pass`, of a function from a Function and its IRModule to a Function."""
+    return decorated(function_pass, ExprFunctionPass, "transform_function", pass_func, opt_level, name, required)
+
+
+def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
     """The function that gives `(value, (gradients...))` of a function, with a gradient for each parameter.
 
-    mod: what the function may call. Raises PipelineError for another mode and for what is no function.
+    mod: what the function may call. mode: "higher_order" and "first_order" are the same here. Raises PipelineError for
+    another mode and for what is no function.
     """
-    if mode != "first_order":
-        raise PipelineError(f"gradient: expected mode first_order, got {mode}")
+    if mode not in ("first_order", "higher_order"):
+        raise PipelineError(f"gradient: expected mode first_order or higher_order, got {mode}")
     around = mod.shallow_copy() if mod is not None else IRModule()
     if isinstance(expr, GlobalVar):
         expr = around[expr]

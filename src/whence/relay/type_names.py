@@ -39,9 +39,14 @@ def TupleType(fields: Sequence[Attribute]) -> Attribute:
     return types.tuple_type(fields)
 
 
-def FuncType(arg_types: Sequence[Attribute], ret_type: Attribute, type_params: Sequence[Attribute] = ()) -> Attribute:
+def FuncType(
+    arg_types: Sequence[Attribute],
+    ret_type: Attribute,
+    type_params: Sequence[Attribute] | None = None,
+    type_constraints: None = None,
+) -> Attribute:
     """A function; of type variables, a polymorphic one."""
-    names = [cast(types.TypeVar, param).hint.data for param in type_params]
+    names = [cast(types.TypeVar, param).hint.data for param in type_params or ()]
     return types.function_type(names, arg_types, ret_type)
 
 
@@ -55,9 +60,18 @@ def TypeVar(name: str, kind: object = None) -> Attribute:
     return types.TypeVar(StringAttr(name))
 
 
-def GlobalTypeVar(name: str, kind: object = None) -> str:
-    """The name of a data type."""
-    return name
+class GlobalTypeVar(str):
+    """The name of a data type; called with types, the data type applied to them."""
+
+    def __new__(cls, name: str, kind: object = None) -> GlobalTypeVar:
+        return super().__new__(cls, name)
+
+    @property
+    def name_hint(self) -> str:
+        return str(self)
+
+    def __call__(self, *args: Attribute) -> Attribute:
+        return types.adt_type(str(self), args)
 
 
 def TypeCall(func: str, args: Sequence[Attribute] = ()) -> Attribute:
@@ -68,6 +82,6 @@ def TypeCall(func: str, args: Sequence[Attribute] = ()) -> Attribute:
 def TypeData(header: str, type_vars: Sequence[Anything], constructors: Sequence[Constructor]) -> Definition:
     """The definition of a data type; numbers its constructors."""
     for tag, constructor in enumerate(constructors):
-        constructor.tag, constructor.belong_to = tag, header
+        constructor.tag, constructor.belong_to = tag, str(header)
     names = [v if isinstance(v, str) else cast(types.TypeVar, v).hint.data for v in type_vars]
-    return Definition(header, names, constructors)
+    return Definition(str(header), names, constructors)

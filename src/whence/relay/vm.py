@@ -48,9 +48,22 @@ class VirtualMachine:
         """What `@main` gives."""
         return self.invoke("main", *args)
 
-    def set_input(self, func_name: str, *args: Any) -> None:
-        """Arguments for the next calls of a function."""
-        self._inputs[func_name] = args
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Arguments for the next calls of a function, in order or by name; those by name fill the places left."""
+        if not kwargs:
+            self._inputs[func_name] = args
+            return
+        rest = iter(args)
+        names = self._parameters(func_name)
+        given = [kwargs.pop(name) if name in kwargs else next(rest, None) for name in names]
+        if kwargs or next(rest, None) is not None:
+            raise PipelineError(f"set_input: expected arguments {', '.join(names)} of @{func_name}, got other ones")
+        self._inputs[func_name] = tuple(given)
+
+    def _parameters(self, func_name: str) -> list[str]:
+        if func_name != "main":
+            raise PipelineError(f"set_input: expected arguments of @{func_name} in order, got names")
+        return [spec.name for spec in self.executable.inputs]
 
     def invoke_stateful(self, func_name: str, *args: Any) -> None:
         """As `invoke`; `get_outputs` has what it gave."""

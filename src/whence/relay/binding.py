@@ -1,0 +1,34 @@
+"""Values for variables of expressions, by TVM's names of the functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from whence.frontends.relay.bind import bind_params, substituted
+from whence.frontends.relay.expr import Constant, Expr, Function, Var
+from whence.relay.builders import as_expr
+from whence.support.dtypes import Array
+
+
+def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
+    """The function with constants for the parameters of these names; what is no parameter is left out.
+
+    Raises FrontendError where a value is not of the type that the parameter states.
+    """
+    arrays: dict[str, Array] = {
+        name: value.data if isinstance(value, Constant) else np.asarray(value) for name, value in params.items()
+    }
+    return bind_params(func, arrays)
+
+
+def bind(expr: Expr, binds: Mapping[Var, Any]) -> Expr:
+    """An expression with others in the place of variables; parameters of a function that go are none any more."""
+    given: dict[Expr, Expr] = {var: as_expr(value) for var, value in binds.items()}
+    if not isinstance(expr, Function):
+        return substituted(expr, given)
+    kept = [param for param in expr.params if param not in given]
+    made = cast(Function, substituted(expr, given))
+    return Function(kept, made.body, None, made.type_params, made.attrs, span=made.span)

@@ -1,0 +1,23 @@
+"""What TVM's tests of Relay use of `relay.testing`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence import transform
+from whence.frontends.relay.expr import Expr, Function
+from whence.relay.module import IRModule
+
+
+def run_opt_pass(expr: Expr, opt_pass: transform.Pass, import_prelude: bool = False) -> Any:
+    """What a pass makes of a function, or of an expression, whatever the opt level is."""
+    mod = IRModule.from_expr(expr)
+    if import_prelude:
+        mod.import_from_std("prelude.rly")
+    main = opt_pass(transform.InferType()(mod))["main"]
+    return main if isinstance(expr, Function) else main.body
+
+
+def run_infer_type(expr: Expr) -> Any:
+    """A function, or an expression, with its types."""
+    return run_opt_pass(expr, transform.InferType())
