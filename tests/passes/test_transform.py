@@ -69,10 +69,10 @@ def test_options_are_keyword_arguments(module: ModuleOp):
     fused = transform.FuseOps(max_depth=8)(module)
     assert operators(alone).count("call") > operators(fused).count("call") == 1
     assert operators(transform.FuseOps(0)(module)) == operators(alone)
-    with pytest.raises(PipelineError, match="DeadCodeElimination: expected options among .*, got depth"):
+    with pytest.raises(PipelineError, match=r"DeadCodeElimination: expected options among .*, got depth"):
         transform.DeadCodeElimination(depth=1)
     with pytest.raises(
-        PipelineError, match="DeadCodeElimination: expected options among inline_once, .*, got 3 values"
+        PipelineError, match=r"DeadCodeElimination: expected options among inline_once, .*, got 3 values"
     ):
         transform.DeadCodeElimination(1, 2, 3)
     with pytest.raises(PipelineError, match="AnnotateTarget: expected all of its options, got none"):
