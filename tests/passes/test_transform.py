@@ -68,11 +68,13 @@ def test_options_are_keyword_arguments(module: ModuleOp):
     alone = transform.FuseOps(max_depth=1)(module)
     fused = transform.FuseOps(max_depth=8)(module)
     assert operators(alone).count("call") > operators(fused).count("call") == 1
-    with pytest.raises(PipelineError, match="FuseOps: expected options among max_depth, opt_level, got depth"):
-        transform.FuseOps(depth=1)
-    assert operators(transform.FuseOps(1)(module)) == operators(alone)
-    with pytest.raises(PipelineError, match="FuseOps: expected options among max_depth, opt_level, got 3 values"):
-        transform.FuseOps(1, 2, 3)
+    assert operators(transform.FuseOps(0)(module)) == operators(alone)
+    with pytest.raises(PipelineError, match=r"DeadCodeElimination: expected options among .*, got depth"):
+        transform.DeadCodeElimination(depth=1)
+    with pytest.raises(
+        PipelineError, match=r"DeadCodeElimination: expected options among inline_once, .*, got 3 values"
+    ):
+        transform.DeadCodeElimination(1, 2, 3)
     with pytest.raises(PipelineError, match="AnnotateTarget: expected all of its options, got none"):
         transform.AnnotateTarget()
     with pytest.raises(AttributeError, match="no attribute 'FuseAll'"):
