@@ -75,6 +75,10 @@ def export(
     if path.suffix not in FORMATS:
         raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
     check_exportable(artifact)
+    if artifact.program.sizes is not None and path.suffix != ".tar":
+        opened = ", ".join(map(str, artifact.inputs))
+        expected = "a model of fixed shapes (--input-shapes fixes them), or a .tar"
+        raise PipelineError(expectation(f"export to {path}", expected, f"one that takes any sizes ({opened})"))
     objects = _objects(artifact, contents)
     with replacing(path) as stream:
         if path.suffix == ".tar":
@@ -95,10 +99,6 @@ def check_exportable(artifact: Artifact) -> None:
             call = next(call for call in artifact.calls if call.kernel == index)
             found = f"'{kernel.symbol}', which {kernel.compiler} runs"
             raise PipelineError(message("export", "kernels of machine code", found, call.location))
-    if artifact.program.sizes is not None or any(kernel.sizes for kernel in artifact.kernels):
-        opened = ", ".join(map(str, artifact.inputs))
-        expected = "a model of fixed shapes (--input-shapes fixes them)"
-        raise PipelineError(expectation("export", expected, f"one that takes any sizes ({opened})"))
     if artifact.program.checked:
         raise PipelineError(expectation("export", "a model without bound checkers", "one that reports to this process"))
     machine = Elf.of(artifact.main, "main").machine if artifact.main[:4] == b"\x7fELF" else 0
@@ -136,12 +136,16 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
     }
     pieces = list(packed(head, parts, specs, arrays if contents.params else ()))
     offsets = param_places(pieces[0]) if contents.params else None
-    interface = compile_text(interface_text(program, specs, offsets, *system_of(target)), target).object
+    interfaces: list[Object] = []
+    if program.sizes is None:
+        # What C programs see has fixed shapes.
+        text = interface_text(program, specs, offsets, *system_of(target))
+        interfaces.append(("whence_interface.o", [compile_text(text, target).object]))
     return [
         *((f"{kernel.symbol}.o", [kernel.object]) for kernel in kernels),
         ("whence_main.o", [artifact.main]),
         (POOL_OBJECT, [pool_object(target)]),
-        ("whence_interface.o", [interface]),
+        *interfaces,
         (PACKAGE_OBJECT, bytes_object(artifact.main, SECTION, PACKAGE, pieces)),
     ]
 

@@ -225,7 +225,6 @@ def test_the_snippet_of_the_explorers_proposal(model: onnx.ModelProto, tmp_path:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("net (float[N] x) => (float[N] y) { y = Relu (x) }", "fixed shapes .*, got one that takes any sizes .*'x'"),
         (
             """net (bool c, float[3] x) => (float[3] y) { y = If (c) <
                 then_branch = yes () => (float[3] t) { t = Exp (x) },
@@ -238,6 +237,13 @@ def test_what_a_call_decides_is_not_exported(text: str, complaint: str, tmp_path
     choice = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 13]> ' + text)
     with pytest.raises(PipelineError, match=f"expected a model of {complaint}"):
         whence.compile(choice).export_library(tmp_path / "x.tar")
+
+
+def test_a_library_has_fixed_shapes(tmp_path: Path):
+    text = '<ir_version: 8, opset_import: ["": 13]> net (float[N] x) => (float[N] y) { y = Relu (x) }'
+    with pytest.raises(PipelineError, match=r"fixed shapes .*, or a .tar, got one that takes any sizes .*'x'"):
+        whence.compile(onnx.parser.parse_model(text)).export_library(tmp_path / "x.so")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_needs_this_process_is_not_exported(model: onnx.ModelProto, tmp_path: Path):
