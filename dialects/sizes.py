@@ -131,6 +131,16 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod", "l
     setattr(SizeExpr, f"__{_name}__", _of_sizes(getattr(SizeExpr, f"__{_name}__")))
 
 
+def _for_numbers(self: SizeExpr, other: object) -> Any:
+    """What numbers can do and sizes cannot, such as `&`; raises UndecidedSize, as a number could do it."""
+    raise UndecidedSize(f"expected a number, got the size {self}")
+
+
+for _name in ("and", "or", "xor", "lshift", "rshift", "pow", "truediv"):
+    setattr(SizeExpr, f"__{_name}__", _for_numbers)
+    setattr(SizeExpr, f"__r{_name}__", _for_numbers)
+
+
 def symbol(name: str) -> SizeExpr:
     """The size called `name`, an identifier.
 

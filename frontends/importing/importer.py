@@ -102,7 +102,7 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
 
     `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
     does with a table of positions that ends, adds that to them. Raises Undecided when not all sizes follow from the
-    inputs'.
+    inputs', or operators do not take them; FrontendError for `shapes` that contradict the model.
     """
     types, known = source.symbolic_types(shapes), dict(ranges)
     while True:
@@ -116,6 +116,9 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
             if known.get(needed[0]) == common:
                 raise
             known[needed[0]] = common
+        except FrontendError as error:
+            # For the sizes of some calls it may be a model nevertheless.
+            raise Undecided(str(error), None) from error
         else:
             set_ranges(main_of(module), known)
             return module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import random
 from collections.abc import Callable
 from typing import cast
@@ -160,6 +161,13 @@ def test_numbers_of_numpy_take_part():
     assert same(four - SEQ, 4 - SEQ)
     assert same(np.int64(20) // SEQ, 20 // SEQ)
     assert evaluate(SEQ // four, {"seq": 9}) == 2
+
+
+@pytest.mark.parametrize("operation", [operator.and_, operator.or_, operator.lshift, operator.truediv, operator.pow])
+def test_what_only_numbers_can_do_is_undecided(operation: Callable[[object, object], object]):
+    for operands in ((SEQ, 4), (4, SEQ), (SEQ, -SEQ)):
+        with pytest.raises(UndecidedSize, match="expected a number, got the size"):
+            operation(*operands)
 
 
 def test_symbols_and_substitution():

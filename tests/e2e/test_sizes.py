@@ -139,6 +139,15 @@ def test_symbols_of_the_user_are_solved_for():
         whence.compile(ACT, input_shapes="x:[n*m] y:[n*m]")
 
 
+def test_what_takes_some_sizes_only_is_specialised():
+    model = parsed("graph (float[1, 7, n] x) => (float[a, b, c] y) <int64[3] s = {-1, 7, 5}> { y = Reshape (x, s) }")
+    executable = whence.compile(model, audit=True)
+    assert isinstance(executable, DynamicExecutable)
+    agree(cast(whence.Executable, executable), model, {"x": floats(1, 7, 10)})
+    with pytest.raises(FrontendError, match="one program is for all sizes, got: "):
+        whence.compile(model, tier="symbolic")
+
+
 def test_texts_of_shapes_and_bounds():
     given = given_shapes("ids:[batch,seq<=512] mask:[batch,past+seq] 1<=batch past>=2")
     assert {name: tuple(map(str, shape)) for name, shape in given.shapes.items()} == {
