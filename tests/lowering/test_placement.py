@@ -9,6 +9,7 @@ import pytest
 
 from whence import te
 from whence.dialects import tir
+from whence.dialects.sizes import Size
 from whence.kernels import build_schedule, lower
 from whence.support.errors import ScheduleError
 from whence.te.language.tensor import Tensor
@@ -23,9 +24,9 @@ def normal(*shape: int) -> Array:
     return np.random.default_rng(len(shape)).standard_normal(shape).astype(np.float32)
 
 
-def buffers(s: Schedule) -> dict[str | None, tuple[tuple[int, ...], str, str]]:
+def buffers(s: Schedule) -> dict[str | None, tuple[tuple[Size, ...], str, str]]:
     """Of each buffer by its name the shape, the scope, and the kinds of the loops around it."""
-    found: dict[str | None, tuple[tuple[int, ...], str, str]] = {}
+    found: dict[str | None, tuple[tuple[Size, ...], str, str]] = {}
     for op in lower(s, simple_mode=True).walk():
         if isinstance(op, tir.AllocOp):
             kinds: list[str] = []

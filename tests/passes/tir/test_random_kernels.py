@@ -208,7 +208,7 @@ class Kernels:
         self.table, *self.inputs, self.output = func.block.args
         self.local = local.result
         # A stage writes the local buffer whole, so that no run reads what nobody wrote.
-        rows, columns = tir.buffer_of(self.local).get_shape()
+        rows, columns = cast("tuple[int, ...]", tir.buffer_of(self.local).get_shape())
         self.loop(func.block, rows, "serial", lambda outer: self.loop(outer, columns, "serial", self.fill))
         for _ in range(self.draw(st.integers(1, 2))):
             self.statement(func.block, 0)
