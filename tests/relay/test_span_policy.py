@@ -100,7 +100,7 @@ def test_a_fused_function_and_its_call_have_all_members_root_first() -> None:
     w = relay.var("w", shape=(2, 4), span=span("w"))
     dense = relay.nn.dense(x, w, span=span("dense"))
     mod = relay.IRModule.from_expr(relay.nn.relu(dense, span=span("relu")))
-    after = relay.transform.FuseOps(opt_level=2)(mod)
+    after = relay.transform.FuseOps(fuse_opt_level=2)(mod)
     calls = [op for op in after.module.walk() if op.name in ("relay.call", "relay.func")]
     assert [layer_names(op.location) for op in calls if op.name == "relay.call"] == [("relu", "dense")]
     assert [layer_names(op.location) for op in calls if op.name == "relay.func"][1:] == [("relu", "dense")]
