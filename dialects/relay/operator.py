@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
 from ..int_lists import numbers_of
+from ..size_types import is_symbolic
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
 from .open_extents import infer_open, infer_symbolic, is_open, is_static
 from .signature import Group, Signature, Tensor, as_tensor
@@ -168,6 +169,11 @@ class Operator(IRDLOperation):
         if all(map(is_static, sig.types)):
             return cls.infer(sig)
         return infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
+
+    def check_sizes(self) -> None:
+        """Raise UndecidedSize unless the types of symbolic operands fit each other for all values of their symbols."""
+        if any(map(is_symbolic, self.operand_types)):
+            self.infer(self.signature)
 
     def at_types(self, operands: Sequence[SSAValue]) -> Self:
         """This operator with other operands, of types whose extents may differ.

@@ -137,6 +137,7 @@ class Context:
         if any(is_open(result.type) for result in made.results):
             types = ", ".join(str(operand.type) for operand in made.operands)
             raise Undecided(message(self.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
+        made.check_sizes()
         for result in made.results:
             self.fits(shape_of(result), dtype_of(result))
         self.builder.add(made)

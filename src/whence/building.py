@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.size_ranges import ranges_of, symbols_in
 from whence.dialects.sizes import known_ranges
 from whence.lowering.cache import KernelCache, decode, encode
@@ -86,6 +87,7 @@ def build(
             mark_lost(module, "import")
         main = _main(module)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
+        _check_sizes(module)
         shared = _partition_passes(external, opt_level)
         passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
@@ -112,6 +114,13 @@ def build(
             program = main_program(assembly)
         native = _compile_main(program, target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
+
+
+def _check_sizes(module: ModuleOp) -> None:
+    """Raise UndecidedSize for an operator that takes some values of its operands' sizes only."""
+    for op in module.walk():
+        if isinstance(op, Operator):
+            op.check_sizes()
 
 
 def _externals(module: ModuleOp) -> dict[str, ExternalKernel]:

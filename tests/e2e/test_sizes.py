@@ -148,6 +148,20 @@ def test_what_takes_some_sizes_only_is_specialised():
         whence.compile(model, tier="symbolic")
 
 
+@pytest.mark.parametrize(
+    "operator", ["Where (c, k, x)", "Add (k, x)", "Max (x, k)", "MatMul (k, x)", "Concat <axis = 0> (k, x)"]
+)
+def test_what_may_broadcast_is_right_for_each_size(operator: str):
+    model = parsed(
+        f"graph (float[a] x, bool[b] c) => (float[d] y) <float[7] k = {{1, 2, 3, 4, 5, 6, 7}}> {{ y = {operator} }}"
+    )
+    executable = whence.compile(model, audit=True)
+    for a, b in ((7, 7), (1, 7), (7, 1), (1, 1)):
+        if a == 7 or "MatMul" not in operator:
+            inputs = {"x": floats(a), "c": RNG.random(b) < 0.5}
+            agree(cast(whence.Executable, executable), model, inputs)
+
+
 def test_texts_of_shapes_and_bounds():
     given = given_shapes("ids:[batch,seq<=512] mask:[batch,past+seq] 1<=batch past>=2")
     assert {name: tuple(map(str, shape)) for name, shape in given.shapes.items()} == {
