@@ -131,7 +131,7 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod", "l
     setattr(SizeExpr, f"__{_name}__", _of_sizes(getattr(SizeExpr, f"__{_name}__")))
 
 
-def _for_numbers(self: SizeExpr, other: object) -> Any:
+def _for_numbers(self: SizeExpr, other: object = None) -> Any:
     """What numbers can do and sizes cannot, such as `&`; raises UndecidedSize, as a number could do it."""
     raise UndecidedSize(f"expected a number, got the size {self}")
 
@@ -139,6 +139,8 @@ def _for_numbers(self: SizeExpr, other: object) -> Any:
 for _name in ("and", "or", "xor", "lshift", "rshift", "pow", "truediv"):
     setattr(SizeExpr, f"__{_name}__", _for_numbers)
     setattr(SizeExpr, f"__r{_name}__", _for_numbers)
+for _name in ("abs", "invert"):
+    setattr(SizeExpr, f"__{_name}__", _for_numbers)
 
 
 def symbol(name: str) -> SizeExpr:

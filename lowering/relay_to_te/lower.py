@@ -18,6 +18,7 @@ from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp, ReinterpretOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.traits import OpPattern, Pointwise
+from ...dialects.size_types import SizesAttr
 from ...dialects.sizes import SizeExpr, symbols_of
 from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
@@ -136,7 +137,7 @@ def lower_function(func: FuncOp) -> TeFuncOp:
                     results = _results([tensors[value] for value in op.values])
                 case _:
                     fail(op, "an operator inside a primitive function", op.name)
-    sizes = SymbolSizes(_symbols([*func.block.args, *(value for op in func.block.ops for value in op.results)]))
+    sizes = SymbolSizes(_symbols(func))
     out, _ = build_function(results, arguments, func.sym_name.data, sizes if sizes else None)
     if sizes:
         out.properties["sizes"] = ArrayAttr(map(StringAttr, sizes))
@@ -146,10 +147,12 @@ def lower_function(func: FuncOp) -> TeFuncOp:
     return out
 
 
-def _symbols(values: Sequence[SSAValue]) -> list[str]:
-    """The symbols in the shapes of values, in order: those of a kernel in that of their numbers."""
-    sizes = (size for value in values for size in shape_of(value) if isinstance(size, SizeExpr))
-    names = [name for size in sizes for name in symbols_of(size)]
+def _symbols(func: FuncOp) -> list[str]:
+    """The symbols in shapes and attributes, in order: those of a kernel in that of their numbers."""
+    ops = list(func.block.ops)
+    shapes = [shape_of(value) for value in (*func.block.args, *(value for op in ops for value in op.results))]
+    shapes += [value.sizes for op in ops for value in op.properties.values() if isinstance(value, SizesAttr)]
+    names = [name for shape in shapes for size in shape if isinstance(size, SizeExpr) for name in symbols_of(size)]
     numbers = [int(name[1:]) for name in names if name[0] == "s" and name[1:].isdigit()]
     return names if len(numbers) < len(names) else [f"s{number}" for number in range(max(numbers, default=-1) + 1)]
 

@@ -169,6 +169,8 @@ def test_what_only_numbers_can_do_is_undecided(name: str):
     for operands in ((SEQ, 4), (4, SEQ), (SEQ, -SEQ)):
         with pytest.raises(UndecidedSize, match="expected a number, got the size"):
             operation(*operands)
+    with pytest.raises(UndecidedSize, match="expected a number, got the size seq"):
+        abs(cast(int, SEQ))
 
 
 def test_symbols_and_substitution():

@@ -139,6 +139,14 @@ def test_symbols_of_the_user_are_solved_for():
         whence.compile(ACT, input_shapes="x:[n*m] y:[n*m]")
 
 
+@pytest.mark.parametrize("level", [0, 3])
+def test_indices_from_the_end_of_any_size(level: int):
+    model = parsed("graph (float[a, b, 9] x, int64 k) => (float[c, d] y) { y = Gather <axis = 1> (x, k) }")
+    executable = compiled(model, opt_level=level)
+    for b, k in ((5, 2), (5, -1), (200, -200), (1, 0)):
+        agree(executable, model, {"x": floats(2, b, 9), "k": np.array(k)})
+
+
 def test_what_takes_some_sizes_only_is_specialised():
     model = parsed("graph (float[1, 7, n] x) => (float[a, b, c] y) <int64[3] s = {-1, 7, 5}> { y = Reshape (x, s) }")
     executable = whence.compile(model, audit=True)
