@@ -167,7 +167,7 @@ def test_what_may_broadcast_is_right_for_each_size(operator: str):
     for a, b in ((7, 7), (1, 7), (7, 1), (1, 1)):
         if a == 7 or "MatMul" not in operator:
             inputs = {"x": floats(a), "c": RNG.random(b) < 0.5}
-            agree(cast(whence.Executable, executable), model, inputs)
+            agree(executable, model, inputs)
 
 
 def test_texts_of_shapes_and_bounds():
