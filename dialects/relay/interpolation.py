@@ -63,7 +63,7 @@ class Resizing:
                 first, last = (end * (self.extent - 1) for end in self.roi)
                 return (first + last) / 2 + x * 0 if length == 1 else first + x * (last - first) / (length - 1)
             case "pytorch_half_pixel" if length == 1:
-                return np.full_like(x, -0.5)
+                return np.zeros_like(x)
             case "tf_half_pixel_for_nn":
                 return (x + 0.5) / self.scale
             case "half_pixel_symmetric":

@@ -103,6 +103,23 @@ def test_resizes(coordinates: str) -> None:
                    coordinate_transformation_mode=coordinates)  # fmt: skip
 
 
+def test_one_element_of_an_axis_is_the_first() -> None:
+    how: dict[str, Any] = {"mode": "cubic", "coordinate_transformation_mode": "pytorch_half_pixel"}
+    for exclude in (0, 1):
+        check_node(
+            "Resize",
+            _floats(1, 2, 5, 8),
+            None,
+            None,
+            np.array([1, 2, 1, 4]),
+            known=(3,),
+            atol=1e-5,
+            opset=19,
+            exclude_outside=exclude,
+            **how,
+        )
+
+
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
 def test_nearest(rounding: str) -> None:
     for size in ((8, 14), (3, 4)):
