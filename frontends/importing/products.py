@@ -65,8 +65,8 @@ def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -
     return ctx.emit(MatmulOp, data, transposed(ctx, weight) if outputs_first else weight)
 
 
-def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
-    """numpy's matmul: `dense` if the right operand is 2-d, else nn.batch_matmul."""
+def matrices(ctx: Context, left: SSAValue, right: SSAValue) -> tuple[SSAValue, SSAValue, list[int]]:
+    """Operands of numpy's matmul with two dimensions at least, and the axes of their product that it does not have."""
     ranks = len(shape_of(left)), len(shape_of(right))
     if 0 in ranks:
         ctx.fail("operands of at least 1 dimension", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
@@ -74,13 +74,18 @@ def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
         left = ctx.emit(ExpandDimsOp, left, axis=0)
     if ranks[1] == 1:
         right = ctx.emit(ExpandDimsOp, right, axis=1)
+    return left, right, [axis for axis, rank in ((-2, ranks[0]), (-1, ranks[1])) if rank == 1]
+
+
+def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
+    """numpy's matmul: `dense` if the right operand is 2-d, else nn.batch_matmul."""
+    left, right, gone = matrices(ctx, left, right)
     if len(shape_of(right)) == 2:
         *batch, depth = shape_of(left)
         rows = reshaped(ctx, left, (prod(batch), depth))
         result = reshaped(ctx, dense(ctx, rows, right, False), (*batch, shape_of(right)[1]))
     else:
         result = batch_matmul(ctx, left, right)
-    gone = [axis for axis, rank in ((-2, ranks[0]), (-1, ranks[1])) if rank == 1]
     return ctx.emit(SqueezeOp, result, axis=gone) if gone else result
 
 

@@ -12,9 +12,9 @@ from ...dialects.relay import qnn, qnn_products
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.reduce import MaxOp, MinOp
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
-from ...dialects.sizes import holds_zero, same_shape
 from ...support.dtypes import SMALL, is_float
 from ..importing.converter import Converter
+from ..importing.products import matrices, reshaped
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
 from .quantized_windows import convolution
@@ -177,27 +177,20 @@ def conv_integer(ctx: Context) -> SSAValue:
 def product(ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, right_zero: SSAValue) -> SSAValue:
     """numpy's matmul of integers above their zero points, one number each or one per row of the left, column of the
     right: qnn.dense on the transposed weight when that is 2-d, else qnn.batch_matmul."""
-    ranks = len(shape_of(left)), len(shape_of(right))
-    if 0 in ranks:
-        ctx.fail("operands of at least 1 dimension", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
-    if ranks[0] == 1:
-        left = ctx.emit(ExpandDimsOp, left, axis=0)
-    if ranks[1] == 1:
-        right = ctx.emit(ExpandDimsOp, right, axis=1)
+    left, right, gone = matrices(ctx, left, right)
     one = ctx.constant(np.ones((), np.float32), "scale")
     *batch, m, k = shape_of(left)
     n = shape_of(right)[-1]
     if len(shape_of(right)) == 2:
         weight = ctx.emit(TransposeOp, right, axes=(1, 0))
-        rows = _reshaped(ctx, left, (prod(batch) * m, k))
+        rows = reshaped(ctx, left, (prod(batch) * m, k))
         rows_zero = _per_row(ctx, left_zero, (*batch, m), prod(batch) * m)
         columns = shape_of(right_zero)
-        columns_zero = right_zero if prod(columns) == 1 else _reshaped(ctx, right_zero, (n,))
+        columns_zero = right_zero if prod(columns) == 1 else reshaped(ctx, right_zero, (n,))
         result = ctx.emit(qnn_products.DenseOp, rows, weight, rows_zero, columns_zero, one, one)
-        result = _reshaped(ctx, result, (*batch, m, n))
+        result = reshaped(ctx, result, (*batch, m, n))
     else:
         result = _batch_product(ctx, left, right, left_zero, right_zero, one)
-    gone = [axis for axis, rank in ((-2, ranks[0]), (-1, ranks[1])) if rank == 1]
     return ctx.emit(SqueezeOp, result, axis=gone) if gone else result
 
 
@@ -205,19 +198,11 @@ def _per_row(ctx: Context, zero: SSAValue, rows: tuple[int, ...], count: int) ->
     """A zero point of the left operand: one number, or one per row, (count, 1)."""
     own = shape_of(zero)
     if prod(own) == 1:
-        return _reshaped(ctx, zero, ()) if own else zero
+        return reshaped(ctx, zero, ()) if own else zero
     if len(own) == 1:
         zero = ctx.emit(ExpandDimsOp, zero, axis=1)
     whole = ctx.emit(BroadcastToOp, zero, shape=(*rows, 1))
-    return _reshaped(ctx, whole, (count, 1))
-
-
-def _reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return (
-        value
-        if same_shape(shape_of(value), shape)
-        else ctx.emit(ReshapeOp, value, newshape=shape, allowzero=int(holds_zero(shape)))
-    )
+    return reshaped(ctx, whole, (count, 1))
 
 
 def _batch_product(
@@ -233,21 +218,21 @@ def _batch_product(
         *own, rows, columns = shape_of(value)
         if prod(own) != 1 and tuple(own) != batch:
             value, own = ctx.emit(BroadcastToOp, value, shape=(*batch, rows, columns)), list(batch)
-        return _reshaped(ctx, value, (prod(own), rows, columns))
+        return reshaped(ctx, value, (prod(own), rows, columns))
 
     def zeros(value: SSAValue, column: bool) -> SSAValue:
         own = shape_of(value)
         if prod(own) == 1:
-            return _reshaped(ctx, value, ())
+            return reshaped(ctx, value, ())
         if len(own) == 1:
-            value = _reshaped(ctx, value, (own[0], 1) if column else (1, own[0]))
+            value = reshaped(ctx, value, (own[0], 1) if column else (1, own[0]))
         if len(shape_of(value)) == 2:
             return ctx.emit(ExpandDimsOp, value, axis=0)
         return flat(value)
 
     operands = (flat(left), flat(right), zeros(left_zero, True), zeros(right_zero, False))
     result = ctx.emit(qnn_products.BatchMatmulOp, *operands, one, one, transpose_b=False)
-    return _reshaped(ctx, result, (*batch, m, n))
+    return reshaped(ctx, result, (*batch, m, n))
 
 
 def matmul_integer(ctx: Context) -> SSAValue:

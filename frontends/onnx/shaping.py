@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from math import prod
 from typing import cast
@@ -23,7 +23,7 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import Size, SizeExpr, same
+from ...dialects.sizes import Size, SizeExpr, holds_zero
 from ..importing.converter import Converter
 from ..importing.tensor import Undecided, broadcast_sizes, dtype_of
 from .context import Context
@@ -73,12 +73,7 @@ def flatten(ctx: Context) -> SSAValue:
         ctx.fail(f"an axis in [{-len(shape)}, {len(shape)}]", str(axis))
     cut = axis + len(shape) if axis < 0 else axis
     newshape = (prod(shape[:cut]), prod(shape[cut:]))
-    return ctx.emit(ReshapeOp, data, newshape=newshape, allowzero=_holds_zero(newshape))
-
-
-def _holds_zero(shape: Sequence[int]) -> int:
-    """1 where an extent is 0; one with symbols is none that a reshape reads so."""
-    return int(any(same(extent, 0) for extent in shape))
+    return ctx.emit(ReshapeOp, data, newshape=newshape, allowzero=int(holds_zero(newshape)))
 
 
 def transpose(ctx: Context) -> SSAValue:
