@@ -33,7 +33,7 @@ class Builder:
         self.weights: list[onnx.TensorProto] = []
 
     def weight(self, name: str, *shape: int) -> str:
-        values: Any = RNG.standard_normal(shape, np.float32) * np.float32(0.03)
+        values: np.ndarray[Any, Any] = RNG.standard_normal(shape, np.float32) * np.float32(0.03)
         self.weights.append(numpy_helper.from_array(values, name))
         return name
 

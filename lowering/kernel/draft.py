@@ -16,9 +16,8 @@ from ..llvm_to_native.compile import compile_text
 from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
 from ..relay_to_te.lower import lower_function
-from ..relay_to_te.strategy import schedule_function
-from ..te_to_tir.lower import lower_schedule
 from ..tir_to_llvm.convert import convert
+from .few_rows import lower_scheduled
 from .printing import line_table, print_with_lines, printed
 from .record import Draft, Kernel, source_name
 from .sizes import sizes_of
@@ -44,8 +43,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
     te_text = printed(te_func)
     counts = {"te": _count([te_func])}
     work = stages_work(te_func)
-    schedule = schedule_function(te_func, target.hardware)
-    tir_func = lower_schedule(schedule)
+    schedule, tir_func = lower_scheduled(te_func, target.hardware)
     run_tir_passes(tir_func, target.hardware)
     tir_text, lines = print_with_lines(tir_func)
     counts["tir"] = _count([tir_func])

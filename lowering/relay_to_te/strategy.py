@@ -47,10 +47,13 @@ ROWS: tuple[Strategy, ...] = (
 """The compiler's rows: name, schedule, the tags of stages it is for."""
 
 
-def schedule_function(func: te.FuncOp, machine: Machine) -> Schedule:
-    """The schedule of a te.func for a machine: by the compiler's rows and those registered."""
+def schedule_function(func: te.FuncOp, machine: Machine, *, few_rows: bool = False) -> Schedule:
+    """The schedule of a te.func for a machine: by the compiler's rows and those registered.
+
+    few_rows: where only a call knows how many rows a product has, it is for one.
+    """
     schedule = Schedule(func)
-    work = Scheduling(schedule, machine)
+    work = Scheduling(schedule, machine, few_rows)
     chosen: dict[str, str] = {}
     for stage in schedule.stages:
         if _inlinable(schedule, stage):

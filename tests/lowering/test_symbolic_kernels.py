@@ -164,6 +164,16 @@ def test_recurrent_layers_of_any_length() -> None:
         np.testing.assert_allclose(found, np.stack(wanted), rtol=1e-4, atol=1e-5)
 
 
+def test_a_product_has_code_of_its_own_for_one_row() -> None:
+    shapes = [(S, 24), (3, 24, 64)]
+    kernel = SymbolicKernel(relay_function(shapes, lambda *v: OP["nn.contrib_dense_pack"](*v)))
+    assert "tir.if [s0 - 2] >= 0" in kernel.function.tir
+    for size in (*range(9), 45):
+        x, w = inputs_of(shapes, {"s": size})
+        wanted = x @ w.transpose(1, 0, 2).reshape(24, 192)
+        np.testing.assert_allclose(kernel({"s": size}, x, w), wanted, rtol=1e-4, atol=1e-4)
+
+
 def test_the_rest_of_tiles_keeps_its_sums_in_registers() -> None:
     kernel = SymbolicKernel(relay_function([(S, 32), (64, 32)], lambda *v: OP["nn.dense"](*v)))
     loops = [line.strip() for line in kernel.function.tir.splitlines() if "tir.for" in line]

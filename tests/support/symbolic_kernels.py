@@ -13,10 +13,9 @@ from whence.dialects.size_text import parse_size
 from whence.dialects.size_types import extents_of, tensor_of
 from whence.dialects.sizes import Size, evaluate
 from whence.functions import Function
+from whence.lowering.kernel.few_rows import lower_scheduled
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.lower import lower_function
-from whence.lowering.relay_to_te.strategy import schedule_function
-from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.provenance.span import layer_location
 
 Make = Callable[..., Any]
@@ -46,9 +45,8 @@ class SymbolicKernel:
         target = Target.native()
         self.te = lower_function(func)
         self.names = [n for n in self.te.size_names if not n.startswith(("min(", "max("))]
-        schedule = schedule_function(self.te, target.hardware)
+        schedule, self.loops = lower_scheduled(self.te, target.hardware)
         self.sequence = str(schedule.sequence)
-        self.loops = lower_schedule(schedule)
         self.loops.verify()
         self.function = Function(self.loops, target, threads)
 

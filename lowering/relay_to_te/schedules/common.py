@@ -59,9 +59,11 @@ def shape_of(read: te.ReadOp) -> tuple[Size, ...]:
 class Scheduling:
     """A schedule in the making, for a machine."""
 
-    def __init__(self, schedule: Schedule, machine: Machine):
+    def __init__(self, schedule: Schedule, machine: Machine, few_rows: bool = False):
         self.schedule = schedule
         self.machine = machine
+        self.few_rows = few_rows
+        """Whether a product of open rows is for one row."""
         self.done: set[Stage] = set()
         """Stages that were scheduled together with another."""
 

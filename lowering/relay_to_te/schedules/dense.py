@@ -46,7 +46,8 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     else:
         panel = _panel(columns.extent, lanes)
     whole = panel % lanes == 0
-    height, vectors = product_tile(counted(rows.extent), -(-panel // lanes), work.machine, whole)
+    count = 1 if work.few_rows and not isinstance(rows.extent, int) else counted(rows.extent)
+    height, vectors = product_tile(count, -(-panel // lanes), work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
