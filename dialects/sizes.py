@@ -119,9 +119,14 @@ class SizeExpr:
 
 
 def _of_sizes(operation: Callable[[SizeExpr, Any], Any]) -> Callable[[SizeExpr, Any], Any]:
-    """An operation on a size and a number; what is neither may know what to do with a size."""
+    """An operation on a size and a whole number; what is no number may know what to do with a size.
+
+    It raises UndecidedSize of a float, such as the scale of an image, with which a number gives a number.
+    """
 
     def operate(self: SizeExpr, other: Any) -> Any:
+        if isinstance(other, float):
+            raise UndecidedSize(f"expected a number, got the size {self}")
         return operation(self, other) if hasattr(other, "__index__") else NotImplemented
 
     return operate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -44,7 +45,7 @@ def upsample(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
     if scales is None or len(scales) != len(shape) or min(scales) <= 0:
         ctx.fail(f"{len(shape)} positive scales", str(scales))
-    sizes = [int(scale * extent) for scale, extent in zip(scales, shape, strict=True)]
+    sizes = _scaled(shape, scales)
     how = [
         Resizing(extent, size, scale, _method(ctx), "asymmetric", "floor")
         for extent, size, scale in zip(shape, sizes, scales, strict=True)
@@ -83,14 +84,18 @@ def resize(ctx: Context) -> SSAValue:
     return _resize(ctx, axes, how, ctx.float("extrapolation_value", 0.0))
 
 
+def _scaled(extents: Sequence[int], scales: Sequence[float]) -> list[int]:
+    """The whole parts of products with scales, numbers of float32; an axis that stays is of any size."""
+    return [extent if scale == 1 else int(scale * extent) for scale, extent in zip(scales, extents, strict=False)]
+
+
 def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float], list[int]]:
     """Scales and sizes of axes of `extents`; one of the two is given."""
     scales, wanted = _floats(ctx, 2, "scales"), _floats(ctx, 3, "sizes")
     if wanted is None:
         if scales is None:
             ctx.fail("scales or sizes", "none")
-        # As numbers of float32, which they are, times whole numbers.
-        return scales, [int(scale * extent) for scale, extent in zip(scales, extents, strict=False)]
+        return scales, _scaled(extents, scales)
     if len(wanted) != len(extents) or 0 in extents:
         ctx.fail(f"{len(extents)} sizes of axes that have elements", f"{wanted} for {extents}")
     scales = [size / extent for size, extent in zip(wanted, extents, strict=True)]

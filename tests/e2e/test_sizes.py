@@ -156,6 +156,16 @@ def test_what_takes_some_sizes_only_is_specialised():
         whence.compile(model, tier="symbolic")
 
 
+@pytest.mark.parametrize("scales", ["1.0, 1.0, 1.0", "1.0, 1.0, 1.5"])
+def test_images_whose_batch_stays(scales: str):
+    model = parsed(
+        "graph (float[n, 3, 5] x) => (float[n, c, w] y)"
+        f"<float[0] r = {{}}, float[3] s = {{{scales}}}> {{ y = Resize (x, r, s) }}"
+    )
+    for n in (1, 2, 9):
+        agree(compiled(model), model, {"x": floats(n, 3, 5)})
+
+
 @pytest.mark.parametrize(
     "operator", ["Where (c, k, x)", "Add (k, x)", "Max (x, k)", "MatMul (k, x)", "Concat <axis = 0> (k, x)"]
 )
