@@ -61,7 +61,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: loop.bounds}):
         # A guard that would leave nothing free of it, or of which only a call knows that, stays where it is.
         start, stop = _common((begin, end), (first, last))
-        if start is not None and stop is not None and _leaves(start, stop):
+        if start is not None and stop is not None and _leaves(start, stop) and _keeps(loop, start, stop):
             begin, end = start, stop
     if same(begin, 0) and same(end, extent):
         return [loop]
@@ -95,6 +95,11 @@ def _leaves(start: Size, stop: Size) -> bool:
     if isinstance(start, int) and isinstance(stop, int):
         return start < stop
     return proves(start, "<=", stop)
+
+
+def _keeps(loop: ForOp, start: Size, stop: Size) -> bool:
+    """Whether an unrolled loop stays one of known passes, each of which may have registers of its own."""
+    return loop.kind.data != "unrolled" or not loop.is_known or (isinstance(start, int) and isinstance(stop, int))
 
 
 def _branch(loop: ForOp, end: Size, last: Sequence[ForOp] | None) -> None:
