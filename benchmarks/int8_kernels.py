@@ -72,7 +72,9 @@ def _product(size: int, depth: int, outputs: int, kernel: int, stride: int, kind
     axis = 3 if depthwise else 0
     scales = [0.02] if dense else (_RNG.uniform(0.5, 1, outputs) * 0.02).tolist()
     w = net.const("w", _data((outputs, depth) if dense else weight, "int8"), Quant(scales, [0] * len(scales), axis))
-    b = net.const("b", _RNG.integers(-500, 500, outputs).astype(np.int32), Quant([0.02 * s for s in scales], [0] * len(scales)))
+    b = net.const(
+        "b", _RNG.integers(-500, 500, outputs).astype(np.int32), Quant([0.02 * s for s in scales], [0] * len(scales))
+    )
     y = net.tensor("y", (size, outputs) if dense else (1, after, after, outputs), "int8", Quant(taps**0.5 * 0.1, -5))
     if dense:
         net.op("FULLY_CONNECTED", [x, w, b], [y], "FullyConnectedOptions", 4)
@@ -87,9 +89,7 @@ def _product(size: int, depth: int, outputs: int, kernel: int, stride: int, kind
 def _pool(op: str, size: int, depth: int, kernel: int, stride: int) -> Model:
     after = (size - kernel) // stride + 1
     window: Fields = {"padding": 1, "strideH": stride, "strideW": stride, "filterHeight": kernel, "filterWidth": kernel}
-    return _tflite(
-        op, [(1, size, size, depth)], (1, after, after, depth), "Pool2DOptions", out_quant=IN, **window
-    )
+    return _tflite(op, [(1, size, size, depth)], (1, after, after, depth), "Pool2DOptions", out_quant=IN, **window)
 
 
 def tflite_cases() -> Iterator[Case]:
@@ -129,9 +129,7 @@ def tflite_cases() -> Iterator[Case]:
     )
     yield Case(
         "tflite softmax 1x1000",
-        partial(
-            _tflite, "SOFTMAX", [(1, 1000)], (1, 1000), "SoftmaxOptions", beta=1.0, out_quant=Quant(1 / 256, -128)
-        ),
+        partial(_tflite, "SOFTMAX", [(1, 1000)], (1, 1000), "SoftmaxOptions", beta=1.0, out_quant=Quant(1 / 256, -128)),
     )
     yield Case(
         "tflite softmax 384x384",
@@ -230,7 +228,8 @@ def onnx_cases() -> Iterator[Case]:
     for op, fields in (("QLinearSigmoid", {}), ("QLinearLeakyRelu", {"alpha": 0.1})):
         yield Case(f"onnx {op}", partial(_contrib, op, [*shared, *new], [image], **fields))
     yield Case(
-        "onnx QLinearConcat", partial(_contrib, "QLinearConcat", [*new, *shared, "x1", "xs", "xz"], [image, image], axis=1)
+        "onnx QLinearConcat",
+        partial(_contrib, "QLinearConcat", [*new, *shared, "x1", "xs", "xz"], [image, image], axis=1),
     )
     yield Case(
         "onnx QLinearAveragePool",
