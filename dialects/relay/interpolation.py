@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kernel_sizes import known
+from ..sizes import Size, SizeExpr, same
 from .numerics import AnyArray
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
@@ -31,10 +33,11 @@ ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_c
 class Resizing:
     """How one axis is resized."""
 
-    extent: int
-    size: int
+    extent: Size
+    size: Size
     """The new extent."""
-    scale: float
+    scale: float | None
+    """None where it is `size / extent`, of sizes that a call decides."""
     method: str = "linear"
     mode: str = "half_pixel"
     rounding: str = ""
@@ -48,45 +51,58 @@ class Resizing:
     def identical(self) -> bool:
         """Whether the axis stays as it is."""
         plain = self.mode != "tf_crop_and_resize" or self.roi == (0.0, 1.0)
-        return self.size == self.extent and self.scale == 1 and plain
+        return same(self.size, self.extent) and self.scale in (1, None) and plain
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call decides what is made of what."""
+        return isinstance(self.extent, SizeExpr) or isinstance(self.size, SizeExpr)
+
+    @property
+    def _known(self) -> tuple[int, int, float]:
+        """Extent, new extent and scale, of which none is open."""
+        assert self.scale is not None
+        return known(self.extent), known(self.size), self.scale
 
     def coordinates(self) -> AnyArray:
         """Where each new element lies among the old ones."""
-        x = np.arange(self.size).astype(np.float64)
-        length = self.scale * self.extent
+        extent, size, scale = self._known
+        x = np.arange(size).astype(np.float64)
+        length = scale * extent
         match self.mode:
             case "align_corners":
-                return np.zeros_like(x) if length == 1 else x * (self.extent - 1) / (length - 1)
+                return np.zeros_like(x) if length == 1 else x * (extent - 1) / (length - 1)
             case "asymmetric":
-                return x / self.scale
+                return x / scale
             case "tf_crop_and_resize":
-                first, last = (end * (self.extent - 1) for end in self.roi)
+                first, last = (end * (extent - 1) for end in self.roi)
                 return (first + last) / 2 + x * 0 if length == 1 else first + x * (last - first) / (length - 1)
             case "pytorch_half_pixel" if length == 1:
                 return np.zeros_like(x)
             case "tf_half_pixel_for_nn":
-                return (x + 0.5) / self.scale
+                return (x + 0.5) / scale
             case "half_pixel_symmetric":
-                offset = self.extent / 2 * (1 - self.size / length)
-                return offset + (x + 0.5) / self.scale - 0.5
+                offset = extent / 2 * (1 - size / length)
+                return offset + (x + 0.5) / scale - 0.5
             case _:
-                return (x + 0.5) / self.scale - 0.5
+                return (x + 0.5) / scale - 0.5
 
     def outside(self) -> AnyArray:
         """Where a new element lies outside of the old ones and has the extrapolation value."""
         at = self.coordinates()
-        return ((at < 0) | (at > self.extent - 1)) & (self.mode == "tf_crop_and_resize")
+        return ((at < 0) | (at > known(self.extent) - 1)) & (self.mode == "tf_crop_and_resize")
 
     def table(self) -> tuple[AnyArray, AnyArray]:
         """Neighbours (int64) and weights (float64), both (taps, size)."""
+        extent, _, scale = self._known
         at = self.coordinates()
         # A coordinate on an element is that on the right of a pair.
         left = np.ceil(at) - 1
         ratio = at - left
         if self.method == "nearest_neighbor":
             places = (left + self._nearest(ratio))[None]
-            return np.clip(places, 0, self.extent - 1).astype(np.int64), np.ones_like(places)
-        shrink = min(self.scale, 1.0) if self.antialias else 1.0
+            return np.clip(places, 0, extent - 1).astype(np.int64), np.ones_like(places)
+        shrink = min(scale, 1.0) if self.antialias else 1.0
         reach = 1 if self.method == "linear" else 2
         first = math.floor(-reach / shrink) + 1
         taps = np.arange(first, 2 - first)[:, None]
@@ -95,10 +111,10 @@ class Resizing:
         if self.antialias:
             weights = weights / weights.sum(axis=0)
         if self.exclude:
-            weights = np.where((places < 0) | (places >= self.extent), 0, weights)
+            weights = np.where((places < 0) | (places >= extent), 0, weights)
             weights = weights / weights.sum(axis=0)
         used = weights.any(axis=1)
-        return np.clip(places, 0, self.extent - 1).astype(np.int64)[used], weights[used]
+        return np.clip(places, 0, extent - 1).astype(np.int64)[used], weights[used]
 
     def _nearest(self, ratio: AnyArray) -> AnyArray:
         """0 for the left one of a pair, 1 for the right one."""
@@ -130,7 +146,7 @@ def resized(x: AnyArray, axes: Sequence[int], how: Sequence[Resizing], extrapola
             continue
         places, weights = one.table()
         shape = [1] * x.ndim
-        shape[axis] = one.size
+        shape[axis] = known(one.size)
         total: Any = 0
         for p, w in zip(places, weights.astype(wide.dtype), strict=True):
             total = total + wide.take(p, axis) * w.reshape(shape)

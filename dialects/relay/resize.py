@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
+from ..sizes import Size, proves, same
 from .attributes import boolean, integer, optional_reals, real, required_ints, string
 from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, resized
 from .numerics import AnyArray, is_float
@@ -58,6 +59,14 @@ class Resized(Operator):
         found = resized(x, cls.axes(sig), how, cls.extrapolation(sig))
         dtype = numpy_dtype(cls.infer(sig)[0].element_type)
         return found if is_float(dtype) else np.trunc(found)
+
+
+def ratio(size: Size, extent: Size) -> float | None:
+    """How much larger an axis gets; None where a call says it."""
+    if isinstance(size, int) and isinstance(extent, int):
+        return size / max(1, extent)
+    times = size // extent if not proves(extent, "==", 0) else 0
+    return float(times) if isinstance(times, int) and times > 0 and same(extent * times, size) else None
 
 
 def spatial(sig: Signature, letters: str) -> tuple[int, ...]:
@@ -109,9 +118,10 @@ class Resize(Resized):
         ):
             if sig.str(name) not in allowed:
                 sig.fail(f"{name} among {', '.join(filter(None, allowed))}", repr(sig.str(name)))
-        scales = sig.get("scales") or tuple(s / max(1, e) for s, e in zip(sizes, extents, strict=False))
+        scales = sig.get("scales") or tuple(map(ratio, sizes, extents))
         roi = sig.get("roi") or (0.0,) * count + (1.0,) * count
-        if len(sizes) != count or len(scales) != count or len(roi) != 2 * count or min(scales) <= 0:
+        fits = len(sizes) == len(scales) == count and len(roi) == 2 * count
+        if not fits or any(scale is not None and scale <= 0 for scale in scales):
             sig.fail(f"{count} sizes and positive scales, {2 * count} roi", f"{sizes}, {scales}, {roi}")
         return [
             Resizing(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from math import prod
+from typing import cast
 
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.interpolation import Resizing
-from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
+from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp, ratio
 from ...dialects.relay.transform import ReshapeOp
-from ...dialects.sizes import holds_zero
+from ...dialects.sizes import SizeExpr, holds_zero
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from .context import Context
@@ -44,7 +47,7 @@ def upsample(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
     if scales is None or len(scales) != len(shape) or min(scales) <= 0:
         ctx.fail(f"{len(shape)} positive scales", str(scales))
-    sizes = [int(scale * extent) for scale, extent in zip(scales, shape, strict=True)]
+    sizes = list(map(_scaled, shape, scales))
     how = [
         Resizing(extent, size, scale, _method(ctx), "asymmetric", "floor")
         for extent, size, scale in zip(shape, sizes, scales, strict=True)
@@ -63,7 +66,8 @@ def resize(ctx: Context) -> SSAValue:
     mode = ctx.str("coordinate_transformation_mode", "half_pixel")
     roi = _floats(ctx, 1, "roi") if mode == "tf_crop_and_resize" else None
     roi = [0.0] * count + [1.0] * count if roi is None else roi
-    if len(scales) != count or len(roi) != 2 * count or len(set(axes)) != count or min(scales, default=1) <= 0:
+    fits = len(scales) == len(set(axes)) == count and len(roi) == 2 * count
+    if not fits or not all(map(_positive, scales)):
         ctx.fail(f"{count} axes, positive scales or sizes, and {2 * count} roi", f"{axes}, {scales} and {roi}")
     how = [
         Resizing(
@@ -83,24 +87,36 @@ def resize(ctx: Context) -> SSAValue:
     return _resize(ctx, axes, how, ctx.float("extrapolation_value", 0.0))
 
 
-def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float], list[int]]:
-    """Scales and sizes of axes of `extents`; one of the two is given."""
-    scales, wanted = _floats(ctx, 2, "scales"), _floats(ctx, 3, "sizes")
-    if wanted is None:
+def _positive(scale: float | None) -> bool:
+    return scale is None or scale > 0
+
+
+def _sizes(ctx: Context, extents: list[int]) -> tuple[Sequence[float | None], list[int]]:
+    """Scales and sizes of axes of `extents`; one of the two is given. A scale that a call decides is None."""
+    scales = _floats(ctx, 2, "scales")
+    if not ctx.has(3) or 0 in ctx.shape(3):
         if scales is None:
             ctx.fail("scales or sizes", "none")
-        # As numbers of float32, which they are, times whole numbers.
-        return scales, [int(scale * extent) for scale, extent in zip(scales, extents, strict=False)]
-    if len(wanted) != len(extents) or 0 in extents:
+        return scales, list(map(_scaled, extents, scales))
+    wanted = list(ctx.known_ints(3, "sizes"))
+    if len(wanted) != len(extents) or holds_zero(extents):
         ctx.fail(f"{len(extents)} sizes of axes that have elements", f"{wanted} for {extents}")
-    scales = [size / extent for size, extent in zip(wanted, extents, strict=True)]
     policy = ctx.str("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
-        return scales, [int(size) for size in wanted]
+        return list(map(ratio, wanted, extents)), wanted
+    scales = [size / extent for size, extent in zip(wanted, extents, strict=True)]
     if policy not in ("not_larger", "not_smaller"):
         ctx.fail("keep_aspect_ratio_policy stretch, not_larger or not_smaller", repr(policy))
     scale = min(scales) if policy == "not_larger" else max(scales)
     return [scale] * len(extents), [int(scale * extent + 0.5) for extent in extents]
+
+
+def _scaled(extent: int, scale: float) -> int:
+    """As a number of float32, which the scale is, times a whole number."""
+    if isinstance(cast("int | SizeExpr", extent), int):
+        return int(scale * extent)
+    exact = Fraction(scale)
+    return extent * exact.numerator // exact.denominator
 
 
 def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: float) -> SSAValue:
@@ -129,7 +145,7 @@ def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: f
 def _emit(
     ctx: Context, op: type[Resize], data: SSAValue, layout: str, how: list[Resizing], extrapolation: float
 ) -> SSAValue:
-    first = how[0]
+    first, scales = how[0], [one.scale for one in how]
     return ctx.emit(
         op,
         data,
@@ -142,7 +158,7 @@ def _emit(
         cubic_alpha=first.alpha,
         cubic_exclude=int(first.exclude),
         extrapolation_value=extrapolation,
-        scales=[float(one.scale) for one in how],
+        scales=None if None in scales else cast("list[float]", scales),
         antialias=first.antialias,
     )
 

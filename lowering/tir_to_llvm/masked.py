@@ -39,7 +39,8 @@ def _mask(ctx: Lowering, op: Operation) -> None:
         first = indices.value(form)
         if not fits and not (isinstance(ends[0], int) and isinstance(ends[1], int)):
             # Beyond what the lanes take off all numbers are alike.
-            first = ctx.extreme("smin", ctx.extreme("smax", first, ctx.index(-reach)), ctx.index(reach))
+            beyond = max(reach, 1)
+            first = ctx.extreme("smin", ctx.extreme("smax", first, ctx.index(-beyond)), ctx.index(beyond))
             fits = True
         scalar: Attribute = i32 if fits else i64
         if fits:
