@@ -76,7 +76,9 @@ def decoder(layers: int) -> onnx.ModelProto:
         fused = b.linear(b.node("Identity", [b.norm(x, f"{n}norm1")], f"{n}in"), f"{n}qkv", WIDTH, 3 * WIDTH)
         parts = b.node("Split", [fused], f"{n}split", 3, axis=-1, num_outputs=3)
         q, k, v = (
-            b.node("Transpose", [b.node("Reshape", [part, apart], f"{part}.heads")], f"{part}.turned", perm=[0, 2, 1, 3])
+            b.node(
+                "Transpose", [b.node("Reshape", [part, apart], f"{part}.heads")], f"{part}.turned", perm=[0, 2, 1, 3]
+            )
             for part in parts
         )
         k = b.node("Concat", [f"keys{i}", k], f"new_keys{i}", axis=2)
@@ -86,9 +88,15 @@ def decoder(layers: int) -> onnx.ModelProto:
         scores = b.node("Mul", [b.node("MatMul", [q, turned], f"{n}scores"), scale], f"{n}scaled")
         odds = b.node("Softmax", [b.node("Where", [seen, scores, far], f"{n}masked")], f"{n}odds", axis=-1)
         mixed = b.node("Transpose", [b.node("MatMul", [odds, v], f"{n}mixed")], f"{n}back", perm=[0, 2, 1, 3])
-        x = b.node("Add", [x, b.linear(b.node("Reshape", [mixed, joined], f"{n}join"), f"{n}out", WIDTH, WIDTH)], f"{n}a")
+        x = b.node(
+            "Add", [x, b.linear(b.node("Reshape", [mixed, joined], f"{n}join"), f"{n}out", WIDTH, WIDTH)], f"{n}a"
+        )
         wide = b.linear(b.norm(x, f"{n}norm2"), f"{n}up", WIDTH, 4 * WIDTH)
-        bent = b.node("Mul", [wide, b.node("Sigmoid", [b.node("Mul", [wide, b.number(1.702, np.float32)], f"{n}s")], f"{n}g")], f"{n}gelu")
+        bent = b.node(
+            "Mul",
+            [wide, b.node("Sigmoid", [b.node("Mul", [wide, b.number(1.702, np.float32)], f"{n}s")], f"{n}g")],
+            f"{n}gelu",
+        )
         x = b.node("Add", [x, b.linear(bent, f"{n}down", 4 * WIDTH, WIDTH)], f"{n}b")
     b.node("MatMul", [b.norm(x, "norm"), b.weight("head", WIDTH, WORDS)], "logits")
     value = helper.make_tensor_value_info

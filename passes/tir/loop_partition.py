@@ -68,11 +68,13 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     last = pieces(loop, ranges) if same(begin, 0) and not loop.is_known else None
     if parallel:
         if same(begin, 0):
-            _branch(loop, end, last)
+            _branch(loop, end, None if last is None else last[1])
         return [loop]
     cuts: list[Size] = [0, *([] if same(begin, 0) else [begin]), *([] if same(end, extent) else [end]), extent]
-    parts = [(a, subrange(loop, a, b, ranges)) for a, b in pairwise(cuts if last is None else cuts[:-1])]
-    parts += [(end, piece) for piece in last or ()]
+    if last is not None:
+        cuts = [0] if same(last[0], 0) else [0, end]
+    parts = [(a, subrange(loop, a, b, ranges)) for a, b in pairwise(cuts)]
+    parts += [(end, piece) for piece in last[1]] if last is not None else []
     assert loop.parent is not None
     loops = [part for _, part in parts]
     loop.parent.insert_ops_before(loops, loop)
