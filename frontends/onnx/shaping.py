@@ -26,7 +26,7 @@ from ...dialects.relay.transform import (
 )
 from ...dialects.sizes import Size, SizeExpr, holds_zero, size_max
 from ..importing.converter import Converter
-from ..importing.tensor import Undecided, broadcast_sizes, dtype_of
+from ..importing.tensor import broadcast_sizes, dtype_of
 from .context import Context
 
 _FAR = 1 << 62
@@ -218,10 +218,11 @@ def gather(ctx: Context) -> SSAValue:
         indices = ctx.emit(AddOp, indices, offset)
     elif isinstance(cast(Size, extent), SizeExpr):
         indices = ctx.value(1)
+        if known.size:
+            ctx.require(extent - max(int(known.max()) + 1, -int(known.min())))
         if known.size and known.min() < 0:
-            if known.ndim:
-                raise Undecided("Gather: expected indices from 0 on along an axis of symbolic size", None)
-            indices = ctx.emit(SizesOp, values=(extent + int(known),), shape=(), dtype="int64")
+            places = [extent + int(at) if at < 0 else int(at) for at in known.flat]
+            indices = ctx.emit(SizesOp, values=places, shape=known.shape, dtype="int64")
     elif known.size and not -extent <= known.min() <= known.max() < extent:
         ctx.fail(f"indices in [{-extent}, {extent})", f"{known.min()} to {known.max()}")
     elif known.size and known.min() < 0:

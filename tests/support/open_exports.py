@@ -3,8 +3,8 @@
     python tests/support/open_exports.py [NAME ...]
 
 Runs every length of a sentence up to 130 in batches of 1 to 3, 200 steps of decoders whose caches grow, 20 sizes of
-pictures, sequences and lines of any length. Prints a line for each network; the exit code is 1 where a result differs or
-something was compiled for a call.
+pictures, sequences and lines of any length. Prints a line for each network; the exit code is 1 where a result differs
+or something was compiled for a call.
 """
 
 from __future__ import annotations

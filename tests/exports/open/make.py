@@ -73,9 +73,7 @@ def lstm() -> Export:
 
 
 def _block(channels: int, out: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out), nn.LeakyReLU(0.1)
-    )
+    return nn.Sequential(nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out), nn.LeakyReLU(0.1))
 
 
 class Detector(nn.Module):
