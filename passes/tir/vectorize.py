@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -26,6 +27,8 @@ from .rewriting.ops import inline_before, record
 from .rewriting.vectorized_body import Copies, VectorizedBody
 
 _SERIAL = StringAttr("serial")
+_UNROLLED = 256
+"""Ops of all lanes together that may be run without a loop where they do not become vectors."""
 
 
 def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
@@ -41,7 +44,8 @@ def serialize(func: PrimFuncOp) -> None:
     """Let the vectorized loops of one kernel run one lane after the other, in place."""
     for op in func.walk():
         if isinstance(op, ForOp) and op.kind.data == "vectorized":
-            _leave(op, "vectors are off")
+            op.properties["kind"] = _SERIAL
+            record("Serialize", op, "vectors are off", gone=False)
 
 
 def _block(block: Block, ranges: Ranges, copies: Copies, machine: Machine) -> None:
@@ -64,7 +68,12 @@ def _reduction(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> No
 
 
 def _leave(loop: ForOp, reason: str) -> None:
-    loop.properties["kind"] = _SERIAL
+    """Run the lanes of a loop one after the other; without jumps where each looks something up and little else."""
+    inside = list(loop.walk())
+    looks_up = any(isinstance(op, arith.IndexCastOp) for op in inside)
+    short = loop.is_known and cast(int, loop.trip_count) * len(inside) <= _UNROLLED
+    plain = not any(isinstance(op, ForOp | IfOp) for op in inside if op is not loop)
+    loop.properties["kind"] = StringAttr("unrolled") if looks_up and short and plain else _SERIAL
     record("Serialize", loop, reason, gone=False)
 
 
@@ -269,7 +278,8 @@ class TirVectorizePass(ModulePass):
     Where a guard or branch differs by lane, its loads and stores are masked (`tir.mask`). What cannot be - a call, a
     division by what may be 0, a store of one element - has vectors where all lanes take the branch, and a serial loop
     where not. A loop whose index divides the lane or depends on data of the lane, whose lanes meet in one element, or
-    that calls a function per lane is `serial` (the ledger says why). Of nested ones the innermost wins.
+    that calls a function per lane is `serial`, or `unrolled` where few lanes look something up at an index that is
+    data (the ledger says why). Of nested ones the innermost wins.
     Locations: ops keep theirs; a value that is copied to all lanes has the locations of the ops that asked for it, a
     mask that of the branch or access it is for; a `vector.reduction` has the location of what it combines by.
 
