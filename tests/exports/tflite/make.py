@@ -1,6 +1,6 @@
 """Small Keras networks of random weights as TensorFlow's converter writes them: makes the files of this folder.
 
-    python tests/exports/tflite/make.py [--all FOLDER] [NAME ...]      needs tensorflow 2.21, in an environment of its own
+    python tests/exports/tflite/make.py [--all FOLDER] [NAME ...]      needs tensorflow 2.21
 
 Each network comes as floats (`.float`), with weights of 8 bits (`.dynamic`) or of 16 (`.half`), in integers of 8 bits
 (`.int8`), or with data of 16 and weights of 8 (`.int16`). `COMMITTED` are kept here, each at most 300 kB; `--all`
@@ -12,7 +12,6 @@ writes every network in every form to another folder, for `tests/support/tflite_
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -221,18 +220,14 @@ def examples(model: Model) -> Callable[[], Iterator[list[np.ndarray]]]:
 
 def converted(model: Model, form: str) -> bytes:
     """Of one batch: for any, layers of steps would be loops over lists."""
-    module = tf.Module()
-    module.model = model
     specs = [tf.TensorSpec(given.shape, given.dtype, name=given.name) for given in model.inputs]
 
     @tf.function(input_signature=specs)
     def serve(*inputs: Any) -> Any:
         return {"result": model(inputs[0])}
 
-    module.serve = serve
-    with tempfile.TemporaryDirectory() as folder:
-        tf.saved_model.save(module, folder, {"serving_default": serve.get_concrete_function()})
-        return finished(tf.lite.TFLiteConverter.from_saved_model(folder), examples(model), form)
+    serving = serve.get_concrete_function()
+    return finished(tf.lite.TFLiteConverter.from_concrete_functions([serving], model), examples(model), form)
 
 
 def finished(converter: Any, calibration: Callable[[], Iterator[list[np.ndarray]]], form: str) -> bytes:
