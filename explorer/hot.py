@@ -26,37 +26,40 @@ class HotLine(NamedTuple):
     line: int
     """0: no line is known."""
     samples: int
+    seconds: float
+    """Its part of what the call takes in a run."""
     text: str
     layers: tuple[str, ...]
 
 
 def hot_lines(samples: Samples) -> list[HotLine]:
-    """All lines that were sampled, the one with the most samples first."""
+    """All lines that were sampled, the one that takes longest first."""
     found: list[HotLine] = []
     for number, call in enumerate(samples.artifact.calls):
         kernel = kernel_of(samples.artifact, call.kernel)
         texts = kernel.tir.splitlines()
+        each = samples.seconds_of(number) / max(samples.calls[number].total, 1)
         for line, count in samples.lines(number).items():
             text = texts[line - 1].strip() if 0 < line <= len(texts) else _NOWHERE
             layers = layer_names(line_location(kernel, line, call.layers))
-            found.append(HotLine(number, line, count, text, layers))
-    return sorted(found, key=lambda one: (-one.samples, one.call, one.line))
+            found.append(HotLine(number, line, count, count * each, text, layers))
+    return sorted(found, key=lambda one: (-one.seconds, -one.samples, one.call, one.line))
 
 
 def hot_table(samples: Samples, top: int = 10) -> str:
     """The hottest lines of all kernels."""
-    total = max(samples.total, 1)
-    milliseconds = 1e3 * samples.seconds / max(samples.runs, 1) / max(samples.total + samples.between, 1)
+    lines = hot_lines(samples)
+    total = sum(one.seconds for one in lines) or 1.0
     rows = [
         (
-            f"{one.samples * milliseconds:.3f}",
-            percent(one.samples / total),
+            f"{1e3 * one.seconds:.3f}",
+            percent(one.seconds / total),
             samples.artifact.calls[one.call].name,
             one.line or "",
             some(one.layers, _NAMES),
             one.text if len(one.text) <= 80 else f"{one.text[:77]}...",
         )
-        for one in hot_lines(samples)[:top]
+        for one in lines[:top]
     ]
     head = f"{samples.total} samples of the program counter in {samples.runs} runs"
     return f"{head}\n" + table(rows, ("ms", "share", "kernel call", "line", "layers", "tir"), indent="")
@@ -70,7 +73,7 @@ def _chosen(samples: Samples, kernel: str | int, call: str | None) -> tuple[Kern
     numbers = [n for n, one in enumerate(artifact.calls) if one.kernel == found.kernel and one.name in names]
     code = kernel_of(artifact, found.kernel)
     taken = sum(samples.calls[number].total for number in numbers)
-    share = percent(taken / max(samples.total, 1))
+    share = percent(sum(samples.calls[number].own for number in numbers) / max(samples.own, 1))
     return code, f"kernel {code.symbol}\n{taken} samples, {share} of the run, in {some(names, 3)}", numbers
 
 
