@@ -134,6 +134,8 @@ class _Elaborator:
         self.module.body.block.add_op(func)
         self._parameters(function.params, func.block.args)
         func.attributes["input_names"] = ArrayAttr(StringAttr(param.name_hint) for param in function.params)
+        if len(function.output_names) == len(outputs):
+            func.attributes["output_names"] = ArrayAttr(map(StringAttr, function.output_names))
         self.blocks[self.opened[function, 0]] = func.block
         body = function.body
         if flat and isinstance(body, Tuple):

@@ -41,6 +41,7 @@ _ORDER: dict[str, str] = {
     "qnn.quantize": "axis out_dtype",
     "qnn.dequantize": "axis out_dtype",
     "qnn.conv2d": _QNN_CONV,
+    "nn.group_norm": "num_groups axis epsilon center scale",
     "vision.roi_align": "pooled_size spatial_scale sample_ratio layout mode",
     "random.uniform": "shape dtype low high seed",
     "random.normal": "shape dtype mean scale seed",
