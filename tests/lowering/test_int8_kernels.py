@@ -29,7 +29,7 @@ def model(op: str, data: tuple[int, ...], weight: Array, **attributes: Any) -> M
         "product",
         [helper.make_tensor_value_info("x", TensorProto.UINT8, data)],
         [helper.make_tensor_value_info("y", TensorProto.INT32, None)],
-        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.uint8(3), "z")],
+        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.array(3, np.uint8), "z")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
