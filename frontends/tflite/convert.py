@@ -17,6 +17,7 @@ from . import (
     quantized_lookup,
     quantized_products,
     quantized_quotients,
+    quantized_recurrent,
     quantized_windows,
     recurrent,
     reductions,
@@ -50,6 +51,7 @@ QUANTIZED: dict[str, Converter[Context]] = {
     **quantized_lookup.TABLE,
     **quantized_products.TABLE,
     **quantized_quotients.TABLE,
+    **quantized_recurrent.TABLE,
     **quantized_windows.TABLE,
 }
 """The same where the data are quantised."""

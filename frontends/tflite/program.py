@@ -10,8 +10,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
@@ -19,7 +17,7 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from .model import ModelFile, OperatorInfo, Subgraph, TensorInfo
-from .values import constant, dtype_of
+from .values import constant
 from .variables import (
     ASSIGN,
     HANDLE,
@@ -56,7 +54,7 @@ class Node(importer.Node):
 class Constants(Mapping[str, Array]):
     """The tensors of a subgraph that have values in the file, decoded when they are asked for.
 
-    What nothing gives a value to is zeros.
+    What nothing gives a value to is as variables are at first.
     """
 
     def __init__(self, model: ModelFile):
@@ -68,7 +66,7 @@ class Constants(Mapping[str, Array]):
         if name not in self.decoded:
             info = self.infos[name]
             found = constant(self.model, info)
-            self.decoded[name] = np.zeros(info.shape, dtype_of(info)) if found is None else found
+            self.decoded[name] = zeros(info) if found is None else found
         return self.decoded[name]
 
     def __contains__(self, name: object) -> bool:

@@ -219,15 +219,7 @@ def examples(model: Model) -> Callable[[], Iterator[list[np.ndarray]]]:
 
 
 def converted(model: Model, form: str) -> bytes:
-    """Of one batch: for any, layers of steps would be loops over lists."""
-    specs = [tf.TensorSpec(given.shape, given.dtype, name=given.name) for given in model.inputs]
-
-    @tf.function(input_signature=specs)
-    def serve(*inputs: Any) -> Any:
-        return {"result": model(inputs[0])}
-
-    serving = serve.get_concrete_function()
-    return finished(tf.lite.TFLiteConverter.from_concrete_functions([serving], model), examples(model), form)
+    return finished(tf.lite.TFLiteConverter.from_keras_model(model), examples(model), form)
 
 
 def finished(converter: Any, calibration: Callable[[], Iterator[list[np.ndarray]]], form: str) -> bytes:
@@ -282,15 +274,15 @@ def ssd(form: str) -> bytes:
             tf.constant(0.0, shape=(1,)),
         )
 
-    @tf.function(input_signature=[tf.TensorSpec((1, 32, 32, 3), tf.float32, name="image")])
-    def detect(image: Any) -> Any:
-        boxes, scores = model(image)
-        found = chosen(boxes, scores, tf.constant(anchors))
-        return dict(zip(("boxes", "classes", "scores", "count"), found, strict=True))
+    class Detector(keras.Model):
+        def call(self, image: Any) -> Any:
+            boxes, scores = model(image)
+            return chosen(boxes, scores, tf.constant(anchors))
 
-    module = tf.Module()
-    module.model, module.detect = model, detect
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([detect.get_concrete_function()], module)
+    detector = Detector()
+    detector.model = model
+    detector(np.zeros((1, 32, 32, 3), np.float32))
+    converter = tf.lite.TFLiteConverter.from_keras_model(detector)
     converter.allow_custom_ops = True
     return finished(converter, examples(model), form)
 
