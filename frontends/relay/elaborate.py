@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     ArrayAttr,
@@ -219,7 +220,7 @@ class _Elaborator:
         bound_in_blocks(block, self.bound.pop(block, {}), location)
 
     def constant(self, node: Constant) -> SSAValue:
-        op = self.add(ConstantOp.of(node.data, self.module, "const"), node, "const")
+        op = self.add(ConstantOp.of(np.asarray(node.data), self.module, "const"), node, "const")
         op.result.name_hint = None
         return op.result
 

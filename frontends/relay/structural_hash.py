@@ -108,7 +108,8 @@ def _payload(node: Expr, number: Callable[[Expr], Hashable]) -> Hashable:
 def _frozen(value: Any) -> str:
     """A value as text; True is 1, and an int where a float is declared is that float."""
     if isinstance(value, bool | int | float):
-        return repr(float(value))
+        # Numbers that are close are equal.
+        return repr(float(value)) if float(value).is_integer() else "real"
     if isinstance(value, tuple):
         return f"({', '.join(map(_frozen, value))})"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value)
