@@ -140,15 +140,25 @@ def test_graph_formats(whence: Tool, exported: Path, tmp_path: Path):
     explorer = json.loads(whence("graph", exported, "--format", "model-explorer").out)
     (main,) = explorer["graphs"]
     assert [node["id"] for node in main["nodes"]] == [node["name"] for node in graph["nodes"]]
-    edges = [(edge["sourceNodeId"], node["id"]) for node in main["nodes"] for edge in node["incomingEdges"]]
+    edges = [
+        (edge["sourceNodeId"], edge["sourceNodeOutputId"], node["id"], edge["targetNodeInputId"])
+        for node in main["nodes"]
+        for edge in node["incomingEdges"]
+    ]
     names = [node["name"] for node in graph["nodes"]]
-    assert edges == [(names[source], node["name"]) for node in graph["nodes"] for source, *_ in node["inputs"]]
+    assert edges == [
+        (names[source], str(output), node["name"], str(place))
+        for node in graph["nodes"]
+        for place, (source, output, *_) in enumerate(node["inputs"])
+    ]
     assert whence("graph", exported, "-o", tmp_path / "g.dot").code == 0
     assert whence("graph", exported, "-o", tmp_path / "g.svg").code == 0
     dot, svg = (tmp_path / "g.dot").read_text(), ElementTree.parse(tmp_path / "g.svg").getroot()
     assert re.search(r'n0 -> n\d+ \[label="float32\[2, 32\]"\]', dot)
     titles = [title.text or "" for title in svg.iter(f"{_SVG}title")]
     assert any("dense, act" in title or "act, dense" in title for title in titles)
+    assert len(titles) == 2  # without parameters
+    assert whence("graph", exported, "--params", "--format", "svg").out.count("<title>") == len(graph["nodes"])
     assert "expected a file in .json, .dot or .svg" in whence("graph", exported, "-o", "g.png").err
 
 
@@ -254,3 +264,9 @@ def test_a_model_of_any_sizes_is_shipped(whence: Tool, tmp_path: Path):
     x = np.random.default_rng(0).standard_normal((3, 4), np.float32)
     np.testing.assert_array_equal(load_module(tmp_path / "open.tar").run({"x": x})["y"], np.maximum(x, 0))
     assert "expected a model of fixed shapes (--input-shapes fixes them)" in whence("memory", path).err
+
+
+def test_an_input_that_is_called_like_a_parameter_is_drawn(whence: Tool, tmp_path: Path):
+    text = _OPEN.replace("N, 4", "2, 4").replace(" x)", " p0)").replace("(x)", "(p0)")
+    (path := tmp_path / "net.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    assert '[label="p0' in whence("graph", path, "--format", "dot").out

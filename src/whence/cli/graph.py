@@ -55,13 +55,14 @@ def _graph(args: argparse.Namespace) -> int:
     compiled, _ = compile_model(args)
     artifact = static(compiled, "graph").artifact
     plan, title = graph_plan(artifact), model_path(args.model).name
+    hidden = () if args.params else tuple(plan.params)
     match form:
         case "tvm":
             text = plan.graph.to_json(indent=2) + "\n"
         case "dot":
-            text = graph_dot(plan.graph, origins(artifact, plan), args.params)
+            text = graph_dot(plan.graph, origins(artifact, plan), hidden)
         case "svg":
-            text = graph_svg(plan.graph, origins(artifact, plan), title, args.params)
+            text = graph_svg(plan.graph, origins(artifact, plan), title, hidden)
         case _:
             text = graph_model_explorer(plan.graph, origins(artifact, plan), title) + "\n"
     if args.output is None:
