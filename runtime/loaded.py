@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from threading import RLock
-from typing import IO, Any, cast
+from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 
@@ -84,6 +84,11 @@ class LoadedModule(GraphExecutorFactory):
         """The short form: inputs in order; one output as an array, several as a tuple."""
         results = self.runner.run(arrays, self._pool)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def get_node_schedule(self, index: int) -> NoReturn:
+        """Raises PipelineError: schedules are in the file, and what reads them is the compiler's."""
+        expected = "what whence.restoring.read_library gives of the file, where the compiler is installed"
+        raise PipelineError(expectation("get_node_schedule", expected, "a module loaded without it"))
 
 
 def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:

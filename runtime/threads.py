@@ -116,7 +116,7 @@ class _Workers:
         self.memory[Layout.STATE] = 0
         self.memory[Layout.SPIN] = _spins(self.code)
         # Signals are for Python's threads: a worker inherits this mask and is never interrupted by one.
-        previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _FAULTS)
+        previous = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - _FAULTS - _PROFILING)
         try:
             start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.code.start)
             self.workers = int(start(self.handle, self.threads))
@@ -130,6 +130,16 @@ class _Workers:
             stop(self.handle, self.workers)
             self.workers = 0
 
+    def numbers(self) -> list[int]:
+        """What the system calls the workers."""
+        libc, found = ctypes.CDLL(None), list[int]()
+        for thread in self.memory[Layout.WORDS : Layout.WORDS + self.workers].tolist():
+            clock = ctypes.c_int()
+            libc.pthread_getcpuclockid(ctypes.c_ulong(thread), ctypes.byref(clock))
+            # Linux makes the clock of a thread of its number, inverted, and three bits that say which clock it is.
+            found.append(~(clock.value >> 3))
+        return found
+
     def forget(self) -> None:
         """After a fork: the workers are in the parent only."""
         self.workers = 0
@@ -139,6 +149,8 @@ class _Workers:
 # Faults of the thread itself: blocked, they would end the process before a handler (faulthandler) can speak.
 _FAULT_NAMES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 _FAULTS = {getattr(signal, name) for name in _FAULT_NAMES if hasattr(signal, name)}
+_PROFILING = {getattr(signal, name) for name in ("SIGPROF",) if hasattr(signal, name)}
+"""What a profiler interrupts a thread with, that sends it to that thread."""
 
 
 class _Pools:
@@ -210,6 +222,10 @@ class ThreadPool:
         if self.threads == 1 or not self.code.start:
             return 0
         return _pools.running(self._key, self.threads).handle
+
+    def workers(self) -> list[int]:
+        """The numbers that Linux has given to the workers, which are started."""
+        return _pools.running(self._key, self.threads).numbers() if self.handle else []
 
     def close(self) -> None:
         """Stop and join the workers of this size."""

@@ -80,7 +80,7 @@ _ROUNDING = (ew.CeilOp, ew.FloorOp, ew.RoundOp, ew.TruncOp)
 _FLOAT_ONLY = (
     *(ew.AcosOp, ew.AcoshOp, ew.AsinOp, ew.AsinhOp, ew.AtanOp, ew.AtanhOp, ew.CosOp, ew.CoshOp, ew.ErfOp, ew.ExpOp),
     *(ew.LogOp, ew.Log10Op, ew.Log2Op, ew.RsqrtOp, ew.SigmoidOp, ew.SinOp, ew.SinhOp, ew.SqrtOp, ew.TanOp, ew.TanhOp),
-    ew.LeakyReluOp,
+    *(ew.LeakyReluOp, ew.Log1pOp),
 )
 _NUMBERS = (ew.AbsOp, ew.CopyOp, ew.NegativeOp, ew.ReluOp, ew.SignOp, ew.ZerosLikeOp, ew.OnesLikeOp)
 _PREDICATES = (ew.IsFiniteOp, ew.IsInfOp, ew.IsNanOp)
