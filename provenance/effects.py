@@ -7,8 +7,7 @@ from functools import cache
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.core import OpTrait
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, RecursiveMemoryEffect
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, OpTrait, RecursiveMemoryEffect
 
 Effects: TypeAlias = Set[EffectInstance]
 
