@@ -119,22 +119,50 @@ class SizeExpr:
         return not _decided(self, "==", 0, str(self), "0")
 
 
-def _of_sizes(operation: Callable[[SizeExpr, Any], Any]) -> Callable[[SizeExpr, Any], Any]:
-    """An operation on a size and a whole number; what is no number may know what to do with a size.
+_KEPT = 1 << 14
+_results: dict[tuple[str, str, str | int], Size] = {}
+"""What arithmetic gave, by its name and the texts of what it was given: an expression has one text."""
+
+
+def _arithmetic(name: str, operation: Callable[[SizeExpr, Any], Size]) -> Callable[[SizeExpr, Any], Any]:
+    """An operation that gives a size; what is neither size nor whole number may know what to do with a size.
 
     It raises UndecidedSize of a float, such as the scale of an image, with which a number gives a number.
     """
 
     def operate(self: SizeExpr, other: Any) -> Any:
-        if isinstance(other, float):
-            raise UndecidedSize(f"expected a number, got the size {self}")
+        kind = other.__class__
+        if kind is not SizeExpr and kind is not int:
+            _no_float(self, other)
+            return operation(self, other) if hasattr(other, "__index__") else NotImplemented
+        key = (name, str(self), str(other) if kind is SizeExpr else other)
+        found = _results.get(key)
+        if found is None:
+            if len(_results) >= _KEPT:
+                _results.clear()
+            found = _results[key] = operation(self, other)
+        return found
+
+    return operate
+
+
+def _no_float(size: SizeExpr, other: object) -> None:
+    if isinstance(other, float):
+        raise UndecidedSize(f"expected a number, got the size {size}")
+
+
+def _comparison(operation: Callable[[SizeExpr, Any], bool]) -> Callable[[SizeExpr, Any], Any]:
+    def operate(self: SizeExpr, other: Any) -> Any:
+        _no_float(self, other)
         return operation(self, other) if hasattr(other, "__index__") else NotImplemented
 
     return operate
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod", "lt", "le", "gt", "ge"):
-    setattr(SizeExpr, f"__{_name}__", _of_sizes(getattr(SizeExpr, f"__{_name}__")))
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod"):
+    setattr(SizeExpr, f"__{_name}__", _arithmetic(_name, getattr(SizeExpr, f"__{_name}__")))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(SizeExpr, f"__{_name}__", _comparison(getattr(SizeExpr, f"__{_name}__")))
 
 
 def _for_numbers(self: SizeExpr, other: object = None) -> Any:
