@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,10 +31,10 @@ ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_c
 
 @dataclass(frozen=True)
 class Resizing:
-    """How one axis is resized."""
+    """How one axis is resized; extents may be sizes of a call, which take part in arithmetic as ints."""
 
-    extent: Size
-    size: Size
+    extent: int
+    size: int
     """The new extent."""
     scale: float | None
     """None where it is `size / extent`, of sizes that a call decides."""
@@ -56,7 +56,7 @@ class Resizing:
     @property
     def is_open(self) -> bool:
         """Whether a call decides what is made of what."""
-        return isinstance(self.extent, SizeExpr) or isinstance(self.size, SizeExpr)
+        return any(isinstance(cast("Size", extent), SizeExpr) for extent in (self.extent, self.size))
 
     @property
     def _known(self) -> tuple[int, int, float]:

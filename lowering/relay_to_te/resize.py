@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from ... import te
@@ -87,7 +85,7 @@ def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: fl
 
 
 def _resized(data: Tensor, axis: int, how: Resizing) -> tuple[int, ...]:
-    return (*shape(data)[:axis], cast(int, how.size), *shape(data)[axis + 1 :])
+    return (*shape(data)[:axis], how.size, *shape(data)[axis + 1 :])
 
 
 def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, name: str) -> Tensor:
@@ -98,7 +96,7 @@ def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, name: str) -
     times = how.scale
     if nearest and times is not None and times == int(times) and how.mode in _REPEATING.get(how.rounding, ()):
         return _repeated(data, axis, int(times), name)
-    taps, size = 1 if nearest else 2, cast(int, how.size)
+    taps, size = 1 if nearest else 2, how.size
 
     def left(at: Expr) -> Expr:
         # A coordinate on an element is that on the right of a pair.
@@ -108,7 +106,7 @@ def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, name: str) -
         at = _coordinate(how, i)
         first = left(at)
         found = first + (_right(how, at - first) if nearest else tap.astype("float64"))
-        last = te.const(cast(int, how.extent), "float64") - 1.0
+        last = te.const(how.extent, "float64") - 1.0
         return te.maximum(te.minimum(found, last), te.const(0.0, "float64")).astype("int32")
 
     def weight(tap: Expr, i: Expr) -> Expr:
@@ -131,7 +129,7 @@ def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, name: str) -
 def _coordinate(how: Resizing, i: Expr) -> Expr:
     """Where new element i lies among the old ones, float64."""
     x = i.astype("float64")
-    extent, size = (te.const(cast(int, n), "float64") for n in (how.extent, how.size))
+    extent, size = (te.const(n, "float64") for n in (how.extent, how.size))
     scale = size / extent if how.scale is None else te.const(how.scale, "float64")
     length = size if how.scale is None else scale * extent
     match how.mode:
