@@ -16,7 +16,7 @@ from random_open_models import check, check_model, difference
 SUPPORT = Path(__file__).parent.parent / "support"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_programs_are_right_at_every_size(seed: int):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -26,7 +26,7 @@ def test_programs_are_right_at_every_size(seed: int):
 def test_no_access_leaves_the_pages_of_its_buffer():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert "fenced" in check(10) | check(11)
+        assert {"fenced", "onnx"} <= check(11)
 
 
 def test_an_access_beside_a_page_ends_the_process():
