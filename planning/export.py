@@ -77,10 +77,6 @@ def export(
     if path.suffix not in FORMATS:
         raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
     check_exportable(artifact)
-    if artifact.program.sizes is not None and path.suffix != ".tar":
-        opened = ", ".join(map(str, artifact.inputs))
-        expected = "a model of fixed shapes (--input-shapes fixes them), or a .tar"
-        raise PipelineError(expectation(f"export to {path}", expected, f"one that takes any sizes ({opened})"))
     objects = _objects(artifact, contents)
     with replacing(path) as stream:
         if path.suffix == ".tar":
@@ -139,16 +135,12 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
     }
     pieces = list(packed(head, parts, specs, arrays if contents.params else ()))
     offsets = param_places(pieces[0]) if contents.params else None
-    interfaces: list[Object] = []
-    if program.sizes is None:
-        # What C programs see has fixed shapes.
-        text = interface_text(program, specs, offsets, *system_of(target))
-        interfaces.append(("whence_interface.o", [compile_text(text, target).object]))
+    text = interface_text(program, specs, offsets, *system_of(target))
     return [
         *((f"{kernel.symbol}.o", [kernel.object]) for kernel in kernels),
         ("whence_main.o", [artifact.main]),
         (POOL_OBJECT, [pool_object(target)]),
-        *interfaces,
+        ("whence_interface.o", [compile_text(text, target).object]),
         (PACKAGE_OBJECT, bytes_object(artifact.main, SECTION, PACKAGE, pieces)),
     ]
 

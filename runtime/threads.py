@@ -20,13 +20,15 @@ import numpy as np
 
 from ..support.errors import PipelineError, expectation
 from .cpus import available_cpus
-from .program import PARALLEL_FOR, Code
+from .program import ALLOC_REFUSED, PARALLEL_FOR, REFUSED, Code
 from .tensors import address, aligned_empty
 
 MAX_THREADS = 1024
 _SPIN_SECONDS = 40e-6
 WORKER_SYMBOLS = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
 """The functions of the pool's code beside `whence_parallel_for`, where the system has workers."""
+MEMORY_SYMBOLS = ALLOC_REFUSED, REFUSED
+"""What it has of memory that kernels did not get."""
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -69,6 +71,9 @@ class PoolCode:
     """`void (ptr pool, i64 workers)`: waits for the loop that runs, then joins the workers."""
     spin: int = 0
     """`void (i64 turns)`: the idle loop."""
+    alloc_refused: int = 0
+    """`void (i64 bytes)`: counts memory that a kernel did not get, in two i64 at `refused`."""
+    refused: int = 0
     alive: object = field(default=None, compare=False)
     """What keeps the code where it is."""
 
@@ -76,7 +81,13 @@ class PoolCode:
     def of(code: Code) -> PoolCode:
         """The pool in linked code."""
         start, stop, spin = (code.addresses.get(symbol, 0) for symbol in WORKER_SYMBOLS)
-        return PoolCode(code[PARALLEL_FOR], start, stop, spin, alive=code)
+        memory = (code.addresses.get(symbol, 0) for symbol in MEMORY_SYMBOLS)
+        return PoolCode(code[PARALLEL_FOR], start, stop, spin, *memory, alive=code)
+
+    @property
+    def imports(self) -> dict[str, int]:
+        """What kernels call, by their names."""
+        return {PARALLEL_FOR: self.parallel_for, ALLOC_REFUSED: self.alloc_refused}
 
     def apart(self) -> PoolCode:
         """The same addresses, which do not keep the code."""

@@ -110,7 +110,7 @@ def _extent(size: Size) -> Attribute:
 
 def extent_in(attribute: Attribute) -> Size:
     """The size that an element of a list of extents or strides is."""
-    return attribute.data if isinstance(attribute, IntAttr) else size_in(attribute)
+    return cast("IntAttr[int]", attribute).data if isinstance(attribute, IntAttr) else size_in(attribute)
 
 
 def strides_attribute(strides: Sequence[Size]) -> ArrayAttr[Attribute]:

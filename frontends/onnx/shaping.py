@@ -169,12 +169,11 @@ def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tu
 def _turned(extent: int, start: int, end: int, step: int) -> tuple[int, int, int]:
     """Bounds of a slice backwards, counted from the last element on."""
 
-    def place(bound: int) -> int:
+    def place(bound: Size) -> int:
         if isinstance(bound, int) and bound < 0:
             return -1 - max(bound, -_FAR)
-        last = extent - 1
-        bound = min(bound, _FAR) if isinstance(bound, int) else bound
-        return cast(int, size_max(last - bound, 0))
+        near = min(bound, _FAR) if isinstance(bound, int) else bound
+        return cast(int, size_max(extent - 1 - near, 0))
 
     return place(start), place(end), -step
 
@@ -221,7 +220,7 @@ def gather(ctx: Context) -> SSAValue:
         if known.size:
             ctx.require(extent - max(int(known.max()) + 1, -int(known.min())))
         if known.size and known.min() < 0:
-            places = [extent + int(at) if at < 0 else int(at) for at in known.flat]
+            places = [extent + at if at < 0 else at for at in map(int, known.reshape(-1).tolist())]
             indices = ctx.emit(SizesOp, values=places, shape=known.shape, dtype="int64")
     elif known.size and not -extent <= known.min() <= known.max() < extent:
         ctx.fail(f"indices in [{-extent}, {extent})", f"{known.min()} to {known.max()}")

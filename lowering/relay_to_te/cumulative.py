@@ -8,7 +8,7 @@ from math import prod
 from ... import te
 from ...dialects.relay import cumulative as relay
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import same_shape, size_min
+from ...dialects.sizes import same, same_shape, size_min
 from ...te import Expr, Tensor
 from . import cumulative_scripts as scripts
 from .stages import ROWS_APART, compute, dtype_of, label, shape, wide
@@ -36,7 +36,7 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
 
         start = te.const(neutral, number)
         with te.tag_scope(ROWS_APART):
-            if isinstance(inner, int) and inner == 1:
+            if same(inner, 1):
                 made = scripts.along_rows(x, outer, extent, first, step, number, start, combine, chosen)
             else:
                 late, begins = int(sig.get("exclusive")), size_min(extent, 1)

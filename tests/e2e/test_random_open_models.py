@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 import warnings
@@ -15,7 +16,7 @@ from random_open_models import check, check_model, difference
 SUPPORT = Path(__file__).parent.parent / "support"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_programs_are_right_at_every_size(seed: int):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -25,7 +26,7 @@ def test_programs_are_right_at_every_size(seed: int):
 def test_no_access_leaves_the_pages_of_its_buffer():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert "fenced" in check(10) | check(11)
+        assert {"fenced", "onnx"} <= check(11)
 
 
 def test_an_access_beside_a_page_ends_the_process():
@@ -34,7 +35,8 @@ def test_an_access_beside_a_page_ends_the_process():
         ended = subprocess.run([sys.executable, "-c", code.format(side, place)], cwd=SUPPORT, check=False)
         assert (ended.returncode == 0) == (place == "a.ctypes.data + 60")
     pages = Pages("end")
-    pages.empty((5,), np.uint8).base[4096 + 4096 - 8 - 1] = 1
+    array = pages.empty((5,), np.uint8)
+    ctypes.memset(array.ctypes.data - 1, 1, 1)
     with pytest.raises(AssertionError, match="written beside a buffer, at its begin"):
         pages.check()
 

@@ -274,13 +274,6 @@ def test_what_a_call_decides_is_not_exported(text: str, complaint: str, tmp_path
         whence.compile(choice).export_library(tmp_path / "x.tar")
 
 
-def test_a_library_has_fixed_shapes(tmp_path: Path):
-    text = '<ir_version: 8, opset_import: ["": 13]> net (float[N] x) => (float[N] y) { y = Relu (x) }'
-    with pytest.raises(PipelineError, match=r"fixed shapes .*, or a .tar, got one that takes any sizes .*'x'"):
-        whence.compile(onnx.parser.parse_model(text)).export_library(tmp_path / "x.so")
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_needs_this_process_is_not_exported(model: onnx.ModelProto, tmp_path: Path):
     path = tmp_path / "x.tar"
     with pytest.raises(PipelineError, match=r"expected kernels of machine code, got .* which onnxruntime runs \(layer"):

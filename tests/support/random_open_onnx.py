@@ -48,6 +48,28 @@ class Value:
         return len(self.shape)
 
 
+def is_static(size: Size) -> bool:
+    return isinstance(size, int)
+
+
+def alike(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    """Whether shapes are the same for all sizes."""
+    return [*map(str, a)] == [*map(str, b)]
+
+
+def last_static(value: Value) -> bool:
+    return value.rank > 0 and isinstance(value.shape[-1], int)
+
+
+def is_one(size: Size) -> bool:
+    return isinstance(size, int) and size == 1
+
+
+def number(size: Size) -> int:
+    assert isinstance(size, int)
+    return size
+
+
 class Program:
     """What is drawn so far."""
 
@@ -92,6 +114,9 @@ class Program:
 
     def input(self, shape: Shape | None = None, kind: str = "f") -> Value:
         """A new input; the first one's shape tells all symbols."""
+        if shape is not None and "max" in "".join(map(str, shape)):
+            # There are several ways to write it.
+            raise Redraw
         if shape is None:
             extents = [self.extent() for _ in range(self.dice.randint(1, 3))]
             if not self.inputs:
@@ -104,9 +129,9 @@ class Program:
         self.values.append(made)
         return made
 
-    def constant(self, array: Array) -> str:
+    def constant(self, array: Array | np.floating[Any]) -> str:
         name = self.name("c")
-        self.constants[name] = array
+        self.constants[name] = np.asarray(array)
         return name
 
     def weights(self, *shape: int, scale: float = 1.0) -> str:

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from random_open_onnx import Program, Redraw, Shape, Value
+from random_open_onnx import Program, Shape, Value, alike, is_one, is_static, last_static, number
+from random_open_windows import RECIPES as WINDOWS
 
-from whence.dialects.sizes import Size, ceil_div, product, size_max
+from whence.dialects.sizes import ceil_div, product, size_max
 
 Recipe = Callable[[Program], Value]
-
-
-def _static(size: Size) -> bool:
-    return isinstance(size, int)
-
-
-def _alike(a: Sequence[Size], b: Sequence[Size]) -> bool:
-    """Whether shapes are the same for all sizes."""
-    return [*map(str, a)] == [*map(str, b)]
-
-
-def _last_static(value: Value) -> bool:
-    return value.rank > 0 and isinstance(value.shape[-1], int)
-
-
-def _is_one(size: Size) -> bool:
-    return isinstance(size, int) and size == 1
-
-
-def _number(size: Size) -> int:
-    assert isinstance(size, int)
-    return size
 
 
 def _unary(op: str, exact: bool = False, **attributes: Any) -> Recipe:
@@ -69,10 +48,10 @@ def _partner(p: Program, x: Value) -> tuple[str, bool]:
     """What broadcasts with a value, and whether it is exact: of its shape, a constant or a part of it."""
     kind = p.dice.choice(("value", "scalar", "row", "input", "self"))
     if kind == "value":
-        y = p.pick(lambda y: y.rank <= x.rank and _alike(y.shape, x.shape[x.rank - y.rank :]))
+        y = p.pick(lambda y: y.rank <= x.rank and alike(y.shape, x.shape[x.rank - y.rank :]))
         return y.name, y.exact
-    if kind == "row" and _last_static(x):
-        return p.weights(_number(x.shape[-1])), True
+    if kind == "row" and last_static(x):
+        return p.weights(number(x.shape[-1])), True
     if kind == "input":
         shape = tuple(size if p.dice.random() < 0.6 else 1 for size in x.shape)
         return p.input(shape[p.dice.randint(0, x.rank) :]).name, True
@@ -146,21 +125,21 @@ def cum_sum(p: Program) -> Value:
 
 
 def layer_norm(p: Program) -> Value:
-    x = p.pick(_last_static)
-    n = _number(x.shape[-1])
+    x = p.pick(last_static)
+    n = number(x.shape[-1])
     return p.emit("LayerNormalization", [x.name, p.weights(n), p.weights(n)], x.shape, axis=-1, epsilon=1e-2)
 
 
 def dense(p: Program) -> Value:
-    x = p.pick(lambda x: _last_static(x) and x.rank > 1)
-    n, m = _number(x.shape[-1]), p.dice.choice((1, 3, 8, 16, 17, 32))
+    x = p.pick(lambda x: last_static(x) and x.rank > 1)
+    n, m = number(x.shape[-1]), p.dice.choice((1, 3, 8, 16, 17, 32))
     y = p.emit("MatMul", [x.name, p.weights(n, m, scale=n**-0.5)], (*x.shape[:-1], m))
     return p.emit("Add", [y.name, p.weights(m)], y.shape) if p.dice.random() < 0.5 else y
 
 
 def gemm(p: Program) -> Value:
-    x = p.pick(lambda x: x.rank == 2 and _last_static(x))
-    n, m = _number(x.shape[-1]), p.dice.choice((1, 4, 8, 24))
+    x = p.pick(lambda x: x.rank == 2 and last_static(x))
+    n, m = number(x.shape[-1]), p.dice.choice((1, 4, 8, 24))
     return p.emit("Gemm", [x.name, p.weights(m, n, scale=n**-0.5), p.weights(m)], (x.shape[0], m), transB=1)
 
 
@@ -179,7 +158,7 @@ def _rows(y: Value) -> Shape:
 
 def product_of_two(p: Program) -> Value:
     x = p.pick(lambda x: x.rank >= 2)
-    y = p.pick(lambda y: y.rank >= 2 and _alike(_rows(y), (x.shape[-1], *(x.shape[:-2] if y.rank > 2 else ()))))
+    y = p.pick(lambda y: y.rank >= 2 and alike(_rows(y), (x.shape[-1], *(x.shape[:-2] if y.rank > 2 else ()))))
     first, second = p.emit("Tanh", [x.name], x.shape), p.emit("Tanh", [y.name], y.shape)
     return p.emit("MatMul", [first.name, second.name], (*x.shape[:-1], y.shape[-1]))
 
@@ -200,8 +179,8 @@ def unsqueeze(p: Program) -> Value:
 
 
 def squeeze(p: Program) -> Value:
-    x = p.pick(lambda x: any(map(_is_one, x.shape)))
-    at = p.axis(x, _is_one)
+    x = p.pick(lambda x: any(map(is_one, x.shape)))
+    at = p.axis(x, is_one)
     return p.emit("Squeeze", [x.name, p.ints(at)], (*x.shape[:at], *x.shape[at + 1 :]), exact=x.exact)
 
 
@@ -213,8 +192,8 @@ def flatten(p: Program) -> Value:
 
 def heads(p: Program) -> Value:
     """The last axis in two, by 0 and -1, or by numbers that Shape gives."""
-    x = p.pick(lambda x: _last_static(x) and x.rank < 4 and _number(x.shape[-1]) % 2 == 0)
-    n = _number(x.shape[-1])
+    x = p.pick(lambda x: last_static(x) and x.rank < 4 and number(x.shape[-1]) % 2 == 0)
+    n = number(x.shape[-1])
     shape = (*x.shape[:-1], 2, n // 2)
     if p.dice.random() < 0.5:
         wanted = p.ints(*[0] * (x.rank - 1), 2, n // 2)
@@ -241,7 +220,7 @@ def joined(p: Program) -> Value:
     for name in (dims.name, *parts, wanted.name):
         p.values[:] = [value for value in p.values if value.name != name]
     merged = x.shape[at] * x.shape[at + 1]
-    if any(not _static(size) for k, size in enumerate(x.shape) if k not in (at, at + 1)):
+    if any(not is_static(size) for k, size in enumerate(x.shape) if k not in (at, at + 1)):
         # Where another extent is 0, -1 says nothing.
         return p.emit("Identity", [x.name], x.shape, exact=x.exact)
     return p.emit("Reshape", [x.name, wanted.name], (*x.shape[:at], merged, *x.shape[at + 2 :]), exact=x.exact)
@@ -251,7 +230,7 @@ def concat(p: Program) -> Value:
     x = p.pick(lambda x: x.rank > 0)
     axis = p.axis(x)
     others = [
-        y for y in p.values if y.kind == "f" and y.rank == x.rank and _alike(_but(y.shape, axis), _but(x.shape, axis))
+        y for y in p.values if y.kind == "f" and y.rank == x.rank and alike(_but(y.shape, axis), _but(x.shape, axis))
     ]
     parts = [x, *[p.dice.choice(others) for _ in range(p.dice.randint(1, 2))]]
     p.dice.shuffle(parts)
@@ -287,7 +266,7 @@ def cut(p: Program) -> Value:
 def split(p: Program) -> Value:
     x = p.pick(lambda x: any(isinstance(size, int) and size > 1 for size in x.shape))
     axis = p.axis(x, lambda size: isinstance(size, int) and size > 1)
-    n = _number(x.shape[axis])
+    n = number(x.shape[axis])
     first = p.dice.randint(1, n - 1)
     names = [p.name("s"), p.name("s") + "b"]
     made = p.emit("Split", [x.name, p.ints(first, n - first)], (), axis=axis)
@@ -363,94 +342,6 @@ def places(p: Program) -> Value:
     return p.emit("Mul", [found.name, p.constant(np.float32(0.125))], numbers.shape, exact=True)
 
 
-def _picture(p: Program, rank: int) -> Value:
-    """A batch of pictures (or rows) of a known number of channels."""
-    try:
-        return p.pick(lambda x: x.rank == rank and _static(x.shape[1]) and _number(x.shape[1]) <= 24)
-    except Redraw:
-        extents = [p.extent() for _ in range(rank - 2)]
-        return p.input((p.dice.choice((1, p.dice.choice(list(p.symbols.values())))), p.dice.choice((3, 8)), *extents))
-
-
-def convolution(p: Program) -> Value:
-    rank = p.dice.choice((3, 4, 4))
-    x = _picture(p, rank)
-    channels = _number(x.shape[1])
-    groups = channels if p.dice.random() < 0.3 else 1
-    out = channels if groups > 1 else p.dice.choice((1, 5, 8, 16))
-    kernel = [p.dice.choice((1, 2, 3, 5)) for _ in range(rank - 2)]
-    stride = [p.dice.choice((1, 1, 2)) for _ in kernel]
-    around = [k // 2 for k in kernel]
-    shape: list[Size] = [x.shape[0], out]
-    for n, k, s, a in zip(x.shape[2:], kernel, stride, around, strict=True):
-        shape.append((n + 2 * a - k) // s + 1)
-        p.some(n + 2 * a - k + 1)
-    weights = p.weights(out, channels // groups, *kernel, scale=0.3)
-    given = [x.name, weights, *([p.weights(out)] if p.dice.random() < 0.5 else [])]
-    return p.emit("Conv", given, tuple(shape), strides=stride, pads=around * 2, group=groups)
-
-
-def pool(p: Program) -> Value:
-    x = _picture(p, p.dice.choice((3, 4, 4)))
-    kernel = [p.dice.choice((2, 3)) for _ in x.shape[2:]]
-    stride = [p.dice.choice((1, 2)) for _ in kernel]
-    around = [k // 2 for k in kernel]
-    for n, k, a in zip(x.shape[2:], kernel, around, strict=True):
-        p.some(n + 2 * a - k + 1)
-    sizes = zip(x.shape[2:], kernel, stride, around, strict=True)
-    shape = (*x.shape[:2], *((n + 2 * a - k) // s + 1 for n, k, s, a in sizes))
-    op = p.dice.choice(("MaxPool", "AveragePool"))
-    return p.emit(op, [x.name], shape, kernel_shape=kernel, strides=stride, pads=around * 2)
-
-
-def global_pool(p: Program) -> Value:
-    x = _picture(p, p.dice.choice((3, 4)))
-    op = p.dice.choice(("GlobalAveragePool", "GlobalMaxPool"))
-    p.some(product(x.shape[2:]))
-    return p.emit(op, [x.name], (*x.shape[:2], *[1] * (x.rank - 2)))
-
-
-def up(p: Program) -> Value:
-    x = _picture(p, 4)
-    scales = p.constant(np.array([1, 1, 2, 2], np.float32))
-    shape = (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3])
-    mode = p.dice.choice(("nearest", "linear"))
-    return p.emit("Resize", [x.name, "", scales], shape, mode=mode)
-
-
-def up_learned(p: Program) -> Value:
-    x = _picture(p, 4)
-    channels, out = _number(x.shape[1]), p.dice.choice((1, 4, 8))
-    shape = (x.shape[0], out, 2 * x.shape[2], 2 * x.shape[3])
-    p.some(x.shape[2] * x.shape[3])
-    weights = p.weights(channels, out, 2, 2, scale=0.3)
-    return p.emit("ConvTranspose", [x.name, weights], shape, strides=[2, 2])
-
-
-def batch_norm(p: Program) -> Value:
-    x = _picture(p, p.dice.choice((3, 4)))
-    n = _number(x.shape[1])
-    spread = p.constant(np.abs(p.numbers.standard_normal(n)).astype(np.float32) + 0.5)
-    given = [x.name, p.weights(n), p.weights(n), p.weights(n), spread]
-    return p.emit("BatchNormalization", given, x.shape)
-
-
-def recurrent(p: Program) -> Value:
-    x = p.pick(lambda x: x.rank == 3 and _last_static(x))
-    hidden, inner = p.dice.choice((1, 4, 8)), _number(x.shape[-1])
-    op, gates = p.dice.choice((("LSTM", 4), ("GRU", 3), ("RNN", 1)))
-    directions = p.dice.choice((1, 2))
-    shape = (x.shape[0], directions, x.shape[1], hidden)
-    given = [
-        x.name,
-        p.weights(directions, gates * hidden, inner, scale=0.3),
-        p.weights(directions, gates * hidden, hidden, scale=0.3),
-        p.weights(directions, 2 * gates * hidden, scale=0.3),
-    ]
-    direction = "bidirectional" if directions == 2 else p.dice.choice(("forward", "reverse"))
-    return p.emit(op, given, shape, hidden_size=hidden, direction=direction)
-
-
 def lower_part(p: Program) -> Value:
     x = p.pick(lambda x: x.rank >= 2)
     return p.emit("Trilu", [x.name], x.shape, exact=x.exact, upper=p.dice.randint(0, 1))
@@ -459,7 +350,7 @@ def lower_part(p: Program) -> Value:
 def depth(p: Program) -> Value:
     x = p.pick(lambda x: x.rank == 4 and isinstance(x.shape[1], int) and x.shape[1] % 4 == 0)
     b, c, h, w = x.shape
-    return p.emit("DepthToSpace", [x.name], (b, _number(c) // 4, 2 * h, 2 * w), exact=x.exact, blocksize=2)
+    return p.emit("DepthToSpace", [x.name], (b, number(c) // 4, 2 * h, 2 * w), exact=x.exact, blocksize=2)
 
 
 def top(p: Program) -> Value:
@@ -484,6 +375,7 @@ def summed(p: Program) -> Value:
 _MATH = ("Relu", "Neg", "Abs", "Tanh", "Sigmoid", "Erf", "LeakyRelu", "Elu", "Softplus", "HardSwish", "Mish")
 _EXACT = ("Relu", "Neg", "Abs")
 RECIPES: dict[str, Recipe] = {
+    **WINDOWS,
     **{op: _unary(op, op in _EXACT) for op in _MATH},
     "Exp": _bounded("Exp"),
     "Sin": _bounded("Sin"),
@@ -519,13 +411,6 @@ RECIPES: dict[str, Recipe] = {
     "Tile": tile,
     "Expand": expand,
     "Range": places,
-    "Conv": convolution,
-    "Pool": pool,
-    "GlobalPool": global_pool,
-    "Resize": up,
-    "ConvTranspose": up_learned,
-    "BatchNormalization": batch_norm,
-    "Recurrent": recurrent,
     "Trilu": lower_part,
     "DepthToSpace": depth,
     "TopK": top,

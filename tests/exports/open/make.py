@@ -7,6 +7,7 @@ is at most 300 kB. `<name>.onnx` is of the older exporter, `<name>.dynamo.onnx` 
 """
 
 # pyright: basic, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportCallIssue=false, reportOperatorIssue=false
 
 from __future__ import annotations
 
