@@ -46,6 +46,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
+    about = "which signature of a TFLite model; inputs and outputs are called as it does"
+    parser.add_argument("--signature", metavar="KEY", help=about)
     about = 'what code is made for: "native" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
     parser.add_argument("--target", default="native", help=about)
     about = "bring operators to this data layout first"
@@ -177,6 +179,7 @@ def compile_model(
             opt_level=args.opt_level,
             threads=threads,
             input_shapes=args.input_shapes,
+            signature=args.signature,
             progress=progress,
             workspace_memory_pools=pools,
             desired_layouts=_desired_layouts(args),
@@ -195,7 +198,15 @@ def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Exec
     from whence.executable import Executable
     from whence.restoring import read_artifact
 
-    for name in ("input_shapes", "desired_layout", "disabled_pass", "pass_config", "usmp", "workspace_pool"):
+    for name in (
+        "input_shapes",
+        "signature",
+        "desired_layout",
+        "disabled_pass",
+        "pass_config",
+        "usmp",
+        "workspace_pool",
+    ):
         if getattr(args, name, None):
             option = name.replace("_", "-")
             raise PipelineError(f"--{option}: expected a model that is yet to be compiled, got {path}")
