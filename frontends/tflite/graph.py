@@ -103,7 +103,8 @@ class Importer(importer.Importer):
     def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
         """The leaf of an input or constant: its own name, at its first consumer."""
         users = self.users(region)
-        return self.leaf(name, importer.node_of(users[name]).index if name in users else 0)
+        layers = cast(Model, self.source).source.builder.layers
+        return self.leaf(layers.get(name, name), importer.node_of(users[name]).index if name in users else 0)
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         module = super().finish(values)

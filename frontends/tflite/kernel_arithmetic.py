@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +50,8 @@ def interpolated_table(
 
     scales: of argument and result, floats of the precision that all is computed with; zeros: their zero points.
     """
-    (scale, out), real = scales, type(scales[0])
+    scale, out = scales
+    real: Any = type(scale)
     low, high = (scale * real(number - zeros[0]) for number in (-(1 << 15), (1 << 15) - 1))
     least, most = (out * real(number - zeros[1]) for number in (-(1 << 15), (1 << 15) - 1))
     step, inverse = (high - low) / real(_STEPS), real(1 << 16) / (most - least)
@@ -95,26 +96,19 @@ def sigmoid(x: AnyArray, bits: int) -> AnyArray:
     return np.where(at >= 255, (0x7FFF << 10) if bits == 9 else (0xFFFF << 8), inside)
 
 
-NumberT = TypeVar("NumberT")
-"""An int, or a relay value of integers."""
 _HALF_THREE = (1 << 28) + (1 << 27)
 _HALF_ROOT = 1518500250
 """Half the root of 2, as a fraction of 2 ** 31."""
 
 
-def newton(
-    value: Any,
-    x: NumberT,
-    times: Callable[[NumberT, NumberT | int], NumberT],
-    wide: Callable[[Any, int], NumberT],
-) -> NumberT:
-    """The inverse root of half of `value`, both with 28 bits after the point, by five steps from `x`.
+def newton(value: Any, x: Any, times: Callable[[Any, Any], Any], wide: Callable[[Any, int], Any]) -> Any:
+    """The inverse root of half of `value`, both with 28 bits after the point, by five steps from `x`: ints, or terms.
 
     times: the upper half of twice a product; wide: shifted to the left, cut off at 32 bits.
     """
     for _ in range(5):
         cube = wide(times(times(x, x), x), 6)
-        x = wide(times(x, _HALF_THREE) - times(value, cube), 3)  # pyright: ignore[reportOperatorIssue]
+        x = wide(times(x, _HALF_THREE) - times(value, cube), 3)
     return times(x, _HALF_ROOT)
 
 

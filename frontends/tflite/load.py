@@ -61,15 +61,16 @@ def _bytes(model: Any) -> bytes:
 def _checked(model: ModelFile, signature: str | None, keep: bool) -> Source:
     if not model.subgraph_count:
         raise model.fail("a model with a subgraph", "none")
-    index = 0
+    index, wanted = 0, None
     if signature is not None:
         known = {one.key: one for one in model.signatures()}
         if signature not in known:
             raise model.fail(f"a signature among {', '.join(known) or 'none'}", repr(signature))
-        index = known[signature].subgraph
+        wanted = known[signature]
+        index = wanted.subgraph
     _check_supported(model, index)
     builder = Builder(model, keep)
-    region = builder.main(index)
+    region = builder.main(index, wanted)
     if not region.outputs:
         raise model.fail("a graph with at least one output", "none")
     return Source(model, region, builder)

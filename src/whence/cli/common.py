@@ -35,6 +35,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-O", "--opt-level", type=int, choices=range(5), metavar="L", help=about)
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
+    about = "which signature of a TFLite model; inputs and outputs are called as it does"
+    parser.add_argument("--signature", metavar="KEY", help=about)
     about = f'what code is made for: "{TARGET}" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
     parser.add_argument("--target", help=about)
     about = "bring operators to this data layout first"
@@ -162,7 +164,7 @@ EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 _BEFORE = (
     *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
-    *("usmp", "workspace_pool", "no_fuse"),
+    *("usmp", "workspace_pool", "no_fuse", "signature"),
 )
 """The options that shape a compilation."""
 
@@ -190,6 +192,7 @@ def compile_model(
                 opt_level=opt_level(args),
                 threads=threads,
                 input_shapes=args.input_shapes,
+                signature=args.signature,
                 progress=progress,
                 workspace_memory_pools=pools,
                 desired_layouts=_desired_layouts(args),

@@ -296,7 +296,13 @@ def made(name: str, form: str) -> bytes:
     return converted(model, form)
 
 
-COMMITTED: tuple[str, ...] = ()
+COMMITTED = (
+    *("mobilenet_v1.float", "mobilenet_v1.int8", "mobilenet_v2.dynamic", "mobilenet_v2.int16", "mobilenet_v3.int8"),
+    *("mobilenet_v3.half", "efficientnet_lite.int8", "resnet.float", "resnet.int8", "resnet.int16"),
+    *("mobilebert.float", "mobilebert.int8", "mobilebert.dynamic", "ds_cnn.int8", "ds_cnn.int16"),
+    *("autoencoder.half", "autoencoder.int8", "autoencoder.dynamic", "lstm.float", "gru.int8", "gru_loop.float"),
+    *("bidirectional.float", "stateful.float", "unet.int8", "unet.int16", "ssd.float", "ssd.half"),
+)
 
 
 def main() -> None:
