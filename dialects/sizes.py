@@ -14,13 +14,14 @@ import operator
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import gcd
 from typing import Any, SupportsIndex, TypeAlias
 
 from ..provenance.undecided import UndecidedSize as UndecidedSize
 from . import size_bounds
 from .size_bounds import Range
 from .size_division import extreme, floordiv, joined, mod, substituted
-from .size_terms import Atom, Polynomial, atomic, constant, lone, number_of, plus, spell, times
+from .size_terms import Atom, Polynomial, atomic, common, constant, lone, number_of, plus, spell, times
 
 Size: TypeAlias = "int | SizeExpr"
 Ranges: TypeAlias = Mapping[str, Range]
@@ -119,9 +120,14 @@ class SizeExpr:
 
 
 def _of_sizes(operation: Callable[[SizeExpr, Any], Any]) -> Callable[[SizeExpr, Any], Any]:
-    """An operation on a size and a number; what is neither may know what to do with a size."""
+    """An operation on a size and a whole number; what is no number may know what to do with a size.
+
+    It raises UndecidedSize of a float, such as the scale of an image, with which a number gives a number.
+    """
 
     def operate(self: SizeExpr, other: Any) -> Any:
+        if isinstance(other, float):
+            raise UndecidedSize(f"expected a number, got the size {self}")
         return operation(self, other) if hasattr(other, "__index__") else NotImplemented
 
     return operate
@@ -164,6 +170,17 @@ def size_min(first: Size, *rest: Size) -> Size:
 
 def size_max(first: Size, *rest: Size) -> Size:
     return _size(extreme("max", [_terms(size) for size in (first, *rest)]))
+
+
+def common_divisor(a: Size, b: Size) -> Size:
+    """A size that divides both: one of them if it divides the other, else the number and the symbols that all terms of
+    both have in common."""
+    for one, other in ((a, b), (b, a)):
+        if not same(one, 0) and same((other // one) * one, other):
+            return one
+    terms = [_terms(a), _terms(b)]
+    factors = common([factors for polynomial in terms for factors in polynomial])
+    return _size({factors: gcd(*(c for polynomial in terms for c in polynomial.values()))})
 
 
 def product(sizes: Iterable[Size]) -> Size:

@@ -58,14 +58,21 @@ _INTERNAL = ("input_names", "output_names")
 """What the compiler notes of a function, and the language does not know."""
 
 
+def _is_shown_at_calls(op: FuncOp) -> bool:
+    return op.primitive is not None and "Compiler" not in op.attributes
+
+
 def view(module: ModuleOp) -> Program:
-    """The program of a module. A primitive function is shown where it is called, as TVM shows it."""
+    """The program of a module.
+
+    A primitive function is shown where it is called, as TVM shows it, unless another compiler takes it.
+    """
     viewer = _Viewer(module)
     for op in module.ops:
         if isinstance(op, TypeDataOp):
             viewer.type_data(op)
     for op in module.ops:
-        if isinstance(op, FuncOp) and (op.primitive is None or not viewer.is_called(op)):
+        if isinstance(op, FuncOp) and not (_is_shown_at_calls(op) and viewer.is_called(op)):
             viewer.program.functions[op.sym_name.data] = viewer.function(op)
     return viewer.program
 
@@ -101,7 +108,9 @@ class _Viewer:
         if op.primitive is not None:
             attrs["Primitive"] = 1
         params = self.variables(op.block.args, _names(op))
-        made = Function(params, _NOTHING, output, op.type_names(), attrs, span=_span(op))
+        outputs_of = op.attributes.get("output_names")
+        named = [str(name) for name in cast("Sequence[Any]", _attribute(outputs_of) if outputs_of else ())]
+        made = Function(params, _NOTHING, output, op.type_names(), attrs, output_names=named, span=_span(op))
         made.type = function_type(op.type_names(), [a.type for a in op.block.args], output)
         made.body = self.block(op.block)
         return made
@@ -269,7 +278,7 @@ class _Viewer:
             outputs = target.function_type.outputs.data
             output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
             made.op.type = function_type(target.type_names(), target.function_type.inputs.data, output)
-            if target.primitive is not None:
+            if _is_shown_at_calls(target):
                 if name not in self._primitive:
                     self._primitive[name] = self.function(target)
                 made.op = self._primitive[name]
