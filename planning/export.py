@@ -100,7 +100,7 @@ def check_exportable(artifact: Artifact) -> None:
             raise PipelineError(message("export", "kernels of machine code", found, call.location))
     if artifact.program.checked:
         raise PipelineError(expectation("export", "a model without bound checkers", "one that reports to this process"))
-    machine = Elf.of(artifact.main, "main").machine if artifact.main[:4] == b"\x7fELF" else 0
+    machine = Elf.of(artifact.main, "main").machine if artifact.main[:5] == b"\x7fELF\x02" else 0
     if machine not in MACHINES:
         expected = f"ELF objects for {' or '.join(MACHINES.values())}"
         raise PipelineError(expectation("export", expected, f"code for {artifact.target.triple}"))

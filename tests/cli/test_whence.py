@@ -205,12 +205,12 @@ def test_a_model_that_the_call_decides(whence: Tool, tmp_path: Path):
 
 
 def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
-    other = ("--target", "llvm -mcpu=x86-64 -mattr=+nosuch")
+    other = ("--target", "llvm -mcpu=x86-64 -mattr=+amx-fp8")
     assert whence("where", tiny, *other, "--layer", "act").code == 0
     done = whence("run", tiny, *other)
     assert (done.code, done.out) == (1, "")
     assert "target: expected code that runs on this machine (" in done.err
-    assert "got code that needs +nosuch; it can be looked at, not run" in done.err
+    assert "got code that needs +amx-fp8; it can be looked at, not run" in done.err
     done = whence("run", tiny, "--target", "llvm")
     assert done.code == 0, done.err
 

@@ -54,6 +54,13 @@ def amount(text: str) -> float:
     return found
 
 
+def identifier(text: str) -> str:
+    """The type of an option that becomes part of names in code."""
+    if not (text.isascii() and text.isidentifier()):
+        raise argparse.ArgumentTypeError(f"expected a name of letters, digits and _, got {text!r}")
+    return text
+
+
 def new_file(text: str) -> Path:
     """The type of an option that is a file to write: it can be told at once that its folder is not there."""
     path = Path(text)
