@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.relay.attributes import to_python
@@ -87,6 +87,8 @@ class _Viewer:
         self._constructors: dict[str, Constructor] = {}
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self._primitive: dict[str, Function] = {}
+        self._units: dict[Operation, Expr] = {}
+        """Calls that give nothing, by the tuples that stand for what they give."""
         self._called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
 
     def is_called(self, op: FuncOp) -> bool:
@@ -176,7 +178,10 @@ class _Viewer:
                 blocks.append((yield region.block))
             node = self._node(op, blocks)
             self._give(op, node)
-            self._bind(op, node, lets, bound, op in ordered)
+            if (unit := _unit_of(op)) is not None:
+                self._units[unit] = node
+                continue
+            self._bind(op, node, lets, bound, op in ordered or op in self._units)
 
     def _let_block(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Steps:
         if op.kind is Flavour.REC:
@@ -299,6 +304,8 @@ class _Viewer:
         return If(self.values[op.condition], blocks[0], blocks[1])
 
     def tuple_of(self, op: TupleOp, _: list[Expr]) -> Expr:
+        if op in self._units:
+            return self._units[op]
         fields = self.args(op.fields)
         if (whole := _whole(op, fields)) is not None:
             return whole
@@ -345,8 +352,32 @@ _NOTHING = Tuple([])
 
 def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
     """The call that gives just this tuple, where it is."""
-    whole = _call_of(op.fields, fields)
-    return whole if whole is not None and cast(Operation, op.fields[0].owner).location == op.location else None
+    values = list(map(_origin, op.fields))
+    whole = _call_of(values, fields)
+    return whole if whole is not None and cast(Operation, values[0].owner).location == op.location else None
+
+
+def _origin(value: SSAValue) -> SSAValue:
+    """What a let-block gives on, as the op inside that makes it."""
+    while isinstance(op := value.owner, LetOp) and op.kind is not Flavour.REC:
+        last = op.block.last_op
+        assert last is not None
+        value = last.operands[cast(OpResult, value).index]
+    return value
+
+
+def _unit_of(op: Operation) -> TupleOp | None:
+    """The tuple of nothing right behind a call without results, which stands for what it gives."""
+    if not isinstance(op, CallOp) or op.results:
+        return None
+    behind = op.next_op
+    if isinstance(behind, YieldOp) and isinstance(around := op.parent_op(), LetOp):
+        behind = around.next_op
+    if isinstance(behind, LetOp):
+        behind = behind.block.first_op
+    if isinstance(behind, TupleOp) and not behind.operands and behind.location == op.location:
+        return behind
+    return None
 
 
 def _call_of(values: Sequence[SSAValue], fields: Sequence[Expr]) -> Expr | None:
