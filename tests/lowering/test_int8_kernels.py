@@ -63,7 +63,7 @@ def test_convolutions(channels: int, outputs: int, kernel: int, groups: int):
         np.testing.assert_array_equal(exe(x), convolved(x, weight, groups, kernel // 2))
 
 
-@pytest.mark.parametrize(("rows", "depth", "columns"), [(5, 33, 40), (1, 128, 10)])
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(5, 33, 40), (1, 129, 40), (3, 64, 29)])
 def test_matrix_products(rows: int, depth: int, columns: int):
     rng = np.random.default_rng(0)
     weight = rng.integers(-128, 128, (depth, columns)).astype(np.int8)
@@ -79,6 +79,14 @@ def test_pairs_are_multiplied_by_their_instruction_in_odd_blocks():
     assembly = "".join(kernel.assembly for kernel in kernels(exe))
     assert "vpmaddwd" in assembly
     assert "vpmulld" not in assembly
+
+
+def test_weights_of_few_rows_stay_bytes():
+    weight = np.ones((64, 48), np.int8)
+    for rows, size in ((1, 1), (3, 1), (4, 2)):
+        exe = whence.compile(model("MatMulInteger", (rows, 64), weight), threads=1, target=AVX2)
+        assert sum(param.nbytes for param in exe.artifact.params) // weight.nbytes == size
+        assert ("vpmovsxbw" in kernels(exe)[0].assembly) == (size == 1)
 
 
 def _elementwise(shape: tuple[int, ...]) -> bytes:

@@ -90,6 +90,10 @@ for parts in (2, 4):
     CASES.add(qnn_products.PackWordsOp, "8x3 uint8", np.arange(8, dtype=Z), constants=1, axis=0, parts=parts)
 
 
+CASES.add(qnn_products.PackWordsOp, "3x7 int8", Z(0), constants=1, dtype="int16")
+CASES.add(qnn_products.DenseOp, "1x13 uint8", "40x13 int8", Z(100), Z(0), ONE, ONE, constants=4)
+
+
 def words(shape: str) -> Any:
     """Weights in words, of which the products' sums stay far from the end of int32."""
     return random([int(extent) for extent in shape.split("x")], "int32")
@@ -110,6 +114,7 @@ CASES.add(
 )
 CASES.add(qnn_products.ContribConv2DNCHWcOp, "1x1x4x4x3 int8", words("1x1x1x1x2x4"), Z(7), None)
 CASES.add(qnn_products.ContribDensePackOp, "5x15 uint8", words("2x8x8"), Z(7), None)
+CASES.add(qnn_products.ContribDensePackOp, "2x15 uint8", random([2, 8, 8], "int16"), Z(7), None)
 CASES.add(
     *(qnn_products.ContribDepthwiseConv2DNCHWcOp, "1x2x6x6x8 int8", words("2x1x3x2x1x8") & 0xFFFF, Z(7), None),
     kernel_size=(3, 3),
