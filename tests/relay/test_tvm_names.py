@@ -242,3 +242,17 @@ def test_patterns_by_a_star_import() -> None:
     scope: dict[str, Any] = {}
     exec("from whence.relay.dataflow_pattern import *", scope)
     assert scope["is_op"]("add")(scope["wildcard"](), scope["wildcard"]()).match(X + X)
+
+
+def test_passes_on_one_expression() -> None:
+    three = ops.add(relay.const(1), relay.const(2))
+    folded: Any = transform.FoldConstantExpr(three, relay.IRModule())
+    assert int(folded.data) == 3
+    assert isinstance(transform.ToANormalFormExpr(three), relay.Let)
+    func = relay.Function([X], X + (relay.const(1.0) + relay.const(2.0)))
+    assert analysis.list_op_freqs(transform.FoldConstantExpr(func, relay.IRModule())) == {"add": 1}
+
+
+def test_options_that_there_are_not() -> None:
+    with pytest.raises(AttributeError, match="Invalid config option 'no' candidates are"):
+        transform.PassContext(config={"no": 1})

@@ -72,6 +72,23 @@ def function_pass(
     return decorated(function_pass, ExprFunctionPass, "transform_function", pass_func, opt_level, name, required)
 
 
+def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
+    """What FoldConstant makes of an expression that may call functions of a module, which stays as it is."""
+    return _on_expression(expr, mod, transform.FoldConstant(fold_qnn))
+
+
+def ToANormalFormExpr(expr: Expr) -> Expr:
+    """What ToANormalForm makes of an expression."""
+    return _on_expression(expr, IRModule(), transform.ToANormalForm())
+
+
+def _on_expression(expr: Expr, mod: IRModule, one: transform.Pass) -> Expr:
+    around = mod.shallow_copy()
+    around["main"] = expr
+    made: Function = one(around)["main"]
+    return made if isinstance(expr, Function) else made.body
+
+
 def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
     """The function that gives `(value, (gradients...))` of a function, with a gradient for each parameter.
 
