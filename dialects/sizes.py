@@ -125,11 +125,15 @@ _results: dict[tuple[str, str, str | int], Size] = {}
 
 
 def _arithmetic(name: str, operation: Callable[[SizeExpr, Any], Size]) -> Callable[[SizeExpr, Any], Any]:
-    """An operation that gives a size; what is neither size nor number may know what to do with a size."""
+    """An operation that gives a size; what is neither size nor whole number may know what to do with a size.
+
+    It raises UndecidedSize of a float, such as the scale of an image, with which a number gives a number.
+    """
 
     def operate(self: SizeExpr, other: Any) -> Any:
         kind = other.__class__
         if kind is not SizeExpr and kind is not int:
+            _no_float(self, other)
             return operation(self, other) if hasattr(other, "__index__") else NotImplemented
         key = (name, str(self), str(other) if kind is SizeExpr else other)
         found = _results.get(key)
@@ -142,8 +146,14 @@ def _arithmetic(name: str, operation: Callable[[SizeExpr, Any], Size]) -> Callab
     return operate
 
 
+def _no_float(size: SizeExpr, other: object) -> None:
+    if isinstance(other, float):
+        raise UndecidedSize(f"expected a number, got the size {size}")
+
+
 def _comparison(operation: Callable[[SizeExpr, Any], bool]) -> Callable[[SizeExpr, Any], Any]:
     def operate(self: SizeExpr, other: Any) -> Any:
+        _no_float(self, other)
         return operation(self, other) if hasattr(other, "__index__") else NotImplemented
 
     return operate

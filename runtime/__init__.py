@@ -17,9 +17,13 @@ _HOMES = {
     "save_param_dict": "params",
     "save_param_dict_to_file": "params",
 }
+_ELSEWHERE = {"vm": "whence.relay.vm", "ndarray": "whence.nd"}
+"""What needs more than the runtime, and is found here where that is installed."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"whence.runtime.{_HOMES[name]}"), name)
+    if name in _ELSEWHERE:
+        return import_module(_ELSEWHERE[name])
     raise AttributeError(f"module 'whence.runtime' has no attribute '{name}'")

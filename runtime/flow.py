@@ -38,6 +38,15 @@ class Adt:
         """The constructor's."""
         self.fields = tuple(fields)
 
+    @property
+    def constructor(self) -> Adt:
+        """What has the constructor's `name_hint` and `tag`: the value."""
+        return self
+
+    @property
+    def name_hint(self) -> str:
+        return self.name
+
     def __getitem__(self, index: int) -> Any:
         return self.fields[index]
 

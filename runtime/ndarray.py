@@ -20,6 +20,9 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
 
     asnumpy = numpy
 
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
     def copyfrom(self, source: npt.ArrayLike) -> NDArray:
         """Write the elements of another array of this shape; raises FrontendError for one of another shape."""
         array = np.asarray(source)

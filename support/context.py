@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from xdsl.passes import ModulePass
 
-from .errors import PipelineError
+from .errors import OptionError, PipelineError
 from .instrument import PassInstrument
 
 LowerPasses = list[tuple[int, ModulePass]]
@@ -54,7 +54,7 @@ _PHASES = range(4)
 def _known(name: str) -> tuple[Kind, Option]:
     if name not in _OPTIONS:
         candidates = ", ".join(sorted(_OPTIONS))
-        raise PipelineError(f"Invalid config option '{name}' candidates are: {candidates}")
+        raise OptionError(f"Invalid config option '{name}' candidates are: {candidates}")
     return _OPTIONS[name]
 
 

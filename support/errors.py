@@ -29,6 +29,14 @@ class PipelineError(WhenceError):
     """A pass pipeline, a command line or a compile option is bad."""
 
 
+class MemoryRefused(WhenceError, MemoryError):
+    """A call takes more memory than there is."""
+
+
+class OptionError(PipelineError, AttributeError):
+    """A PassContext is given an option that there is not."""
+
+
 def expectation(op: str, expected: str, found: str, where: str = "") -> str:
     """The one form of an error text: `conv2d: expected .., got .. (layer 'x', model.onnx node 3)`."""
     return f"{op}: expected {expected}, got {found}" + (f" ({where})" if where else "")

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .language.math import truncdiv as truncdiv
     from .language.math import truncmod as truncmod
     from .language.math import var as var
+    from .language.math import widen_pairs as widen_pairs
     from .language.prim_func_calls import extern_primfunc as extern_primfunc
     from .language.reducers import comm_reducer as comm_reducer
     from .language.reducers import max as max
@@ -171,6 +172,7 @@ _HOMES = {
         "truncdiv",
         "truncmod",
         "var",
+        "widen_pairs",
     ),
     ".language.prim_func_calls": ("extern_primfunc",),
     ".language.reducers": (

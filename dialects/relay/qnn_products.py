@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import TensorType, i16, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
 from ..element_types import dtype_name
@@ -141,13 +141,13 @@ class BatchMatmulOp(Operator):
         return wrapped(matmul.BatchMatmulOp.evaluate(_words_signature(sig), left, right))
 
 
-def packed(parts: Sequence[AnyArray]) -> AnyArray:
-    """Words of int32 of 2 int16 or 4 int8, the first in the low bits."""
-    width = 32 // len(parts)
+def packed(parts: Sequence[AnyArray], dtype: str = "int32") -> AnyArray:
+    """Words of int32 of 2 int16 or 4 int8, or half words of int16 of 2 int8; the first in the low bits."""
+    width = (32 if dtype == "int32" else 16) // len(parts)
     total = np.zeros(parts[0].shape, np.int64)
     for place, part in enumerate(parts):
         total |= (part.astype(np.int64) & ((1 << width) - 1)) << (place * width)
-    return total.astype(np.uint32).view(np.int32)
+    return total.astype(np.uint32).view(np.int32) if dtype == "int32" else total.astype(np.uint16).view(np.int16)
 
 
 @irdl_op_definition
@@ -155,6 +155,7 @@ class PackWordsOp(Operator):
     """Words of `parts` neighbours along `axis`, which are 0 past the end.
 
     Of 2: what the data are above their zero point (one number, or one per index of axis 0), as int16; of 4: the data.
+    dtype: of the words; "int16" for half words of 2 int8, which the data are.
     """
 
     name = "relay.qnn.pack_words"
@@ -163,6 +164,7 @@ class PackWordsOp(Operator):
     result = result_def(TensorType)
     axis = integer(-1)
     parts = integer(2)
+    dtype = string("int32")
     traits = traits_def(INJECTIVE)
 
     @classmethod
@@ -170,29 +172,31 @@ class PackWordsOp(Operator):
         _of_bytes(sig, 0)
         shape = list(sig.shape(0))
         parameter(sig, 1, shape, 0)
+        if (dtype := sig.str("dtype")) not in ("int32", "int16") or (dtype == "int16" and sig.int("parts") != 2):
+            sig.fail("words of int32, or of int16 with 2 parts", dtype)
         if (parts := sig.int("parts")) not in (2, 4):
             sig.fail("2 or 4 parts", str(parts))
         axis = sig.axis(sig.int("axis"), len(shape))
         shape[axis] = -(-shape[axis] // parts)
-        return [tensor_of(i32, shape)]
+        return [tensor_of(i32 if dtype == "int32" else i16, shape)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, zero_point: AnyArray) -> AnyArray:
         axis, parts = sig.int("axis") % x.ndim, sig.int("parts")
         wide = x.astype(np.int32)
-        if parts == 2:
+        if parts == 2 and sig.str("dtype") == "int32":
             wide = wide - spread(zero_point, 0, x.ndim)
         widths = [(0, 0)] * x.ndim
         widths[axis] = (0, -x.shape[axis] % parts)
         wide = np.moveaxis(np.pad(wide, widths), axis, -1)
-        return np.moveaxis(packed([wide[..., place::parts] for place in range(parts)]), -1, axis)
+        return np.moveaxis(packed([wide[..., place::parts] for place in range(parts)], sig.str("dtype")), -1, axis)
 
 
 def unpacked(words: AnyArray, parts: int, axis: int, extent: int, signed: bool = True) -> AnyArray:
     """The numbers in words along an axis, of which there are `extent`, as float64."""
-    kinds = {2: np.int16, 4: np.int8 if signed else np.uint8}
+    kinds = {2: np.int16, 1: np.int8 if signed else np.uint8}
     last = np.ascontiguousarray(np.moveaxis(words, axis, -1))
-    return np.moveaxis(last.view(kinds[parts])[..., :extent], -1, axis).astype(np.float64)
+    return np.moveaxis(last.view(kinds[words.dtype.itemsize // parts])[..., :extent], -1, axis).astype(np.float64)
 
 
 _PLAIN = {"data_layout": to_attribute("NCHW"), "kernel_layout": to_attribute("OIHW"), "out_layout": to_attribute("")}
@@ -292,7 +296,10 @@ class ContribDepthwiseConv2DNCHWcOp(Blocked):
 
 @irdl_op_definition
 class ContribDensePackOp(Operator):
-    """`data (m, k)` times a weight packed as `(n / b, k / parts, b)` words; zero points as of `Blocked`."""
+    """`data (m, k)` times a weight packed as `(n / b, k / parts, b)` words; zero points as of `Blocked`.
+
+    The words may be half words of int16, of two int8 each.
+    """
 
     name = "relay.qnn.contrib_dense_pack"
     data = operand_def(TensorType)

@@ -39,6 +39,10 @@ class TypeVar(ParametrizedAttribute, TypeAttribute):
     name = "relay.type_var"
     hint: StringAttr = param_def()
 
+    @property
+    def name_hint(self) -> str:
+        return self.hint.data
+
 
 @irdl_attr_definition
 class AdtType(ParametrizedAttribute, TypeAttribute):

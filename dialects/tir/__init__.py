@@ -38,6 +38,7 @@ from .control import PrimFuncOp as PrimFuncOp
 from .control import prim_funcs as prim_funcs
 from .dots import Dot2Op as Dot2Op
 from .dots import Dot4Op as Dot4Op
+from .dots import WidenPairsOp as WidenPairsOp
 from .lanes import CastOp as CastOp
 from .lanes import CompareOp as CompareOp
 from .lanes import SelectOp as SelectOp
@@ -78,6 +79,7 @@ Tir = Dialect(
         CastOp,
         Dot2Op,
         Dot4Op,
+        WidenPairsOp,
     ],
     [BufferType],
     [TirConstants()],

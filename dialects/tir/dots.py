@@ -3,6 +3,7 @@
 ```mlir
 %0 = tir.dot2 %a, %b : i32
 %1 = tir.dot4 %a, %b : vector<16xi32>
+%2 = tir.widen_pairs %c : vector<16xi16> -> vector<16xi32>
 ```
 """
 
@@ -10,12 +11,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i16, i32
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...provenance.diagnostics import fail
-from .lanes import scalar_type
+from .lanes import lanes, scalar_type
 
 
 class Dot(IRDLOperation):
@@ -45,3 +46,19 @@ class Dot4Op(Dot):
     """Of the four uint8 in the first word and the four int8 in the second."""
 
     name = "tir.dot4"
+
+
+@irdl_op_definition
+class WidenPairsOp(IRDLOperation):
+    """Words of two int16 each, out of half words of the same two numbers as int8, the first in the low bits."""
+
+    name = "tir.widen_pairs"
+    words = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$words attr-dict `:` type($words) `->` type($result)"
+
+    def verify_(self) -> None:
+        half, word = self.words.type, self.result.type
+        if (scalar_type(half), scalar_type(word), lanes(half)) != (i16, i32, lanes(word)):
+            fail(self, "half words of i16, and as many words of i32", f"{half} and {word}")

@@ -36,3 +36,16 @@ class Attrs(dict[str, Any]):
             raise AttributeError(f"{self._op}: expected an attribute among {known}, got {name}")
         default = declared[name].default_value
         return None if default is None else to_python(default)
+
+    def get_int(self, name: str) -> int:
+        """An attribute as an int."""
+        return int(getattr(self, name))
+
+    def get_int_tuple(self, name: str) -> tuple[int, ...]:
+        """An attribute as ints."""
+        return tuple(int(one) for one in getattr(self, name))
+
+    def get_str(self, name: str) -> str:
+        """An attribute as text; "" for one that is left open."""
+        value = getattr(self, name)
+        return "" if value is None else str(value)

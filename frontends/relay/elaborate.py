@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     ArrayAttr,
@@ -134,6 +135,8 @@ class _Elaborator:
         self.module.body.block.add_op(func)
         self._parameters(function.params, func.block.args)
         func.attributes["input_names"] = ArrayAttr(StringAttr(param.name_hint) for param in function.params)
+        if len(function.output_names) == len(outputs):
+            func.attributes["output_names"] = ArrayAttr(map(StringAttr, function.output_names))
         self.blocks[self.opened[function, 0]] = func.block
         body = function.body
         if flat and isinstance(body, Tuple):
@@ -217,7 +220,7 @@ class _Elaborator:
         bound_in_blocks(block, self.bound.pop(block, {}), location)
 
     def constant(self, node: Constant) -> SSAValue:
-        op = self.add(ConstantOp.of(node.data, self.module, "const"), node, "const")
+        op = self.add(ConstantOp.of(np.asarray(node.data), self.module, "const"), node, "const")
         op.result.name_hint = None
         return op.result
 

@@ -43,6 +43,10 @@ Found: TypeAlias = Attribute | None
 Task: TypeAlias = "tuple[Expr, Expr] | Callable[[], bool]"
 
 
+_CLOSE = 1e-9
+"""Attributes that differ by less are equal: 1e-5 is the float32 next to it."""
+
+
 def structural_equal(
     lhs: Expr | Program, rhs: Expr | Program, map_free_vars: bool = False, spans: bool = False
 ) -> bool:
@@ -67,6 +71,11 @@ def _same_values(lhs: Any, rhs: Any) -> bool:
     if isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray):
         one, other = np.asarray(cast(Array, lhs)), np.asarray(cast(Array, rhs))
         return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    if isinstance(lhs, tuple) and isinstance(rhs, tuple):
+        one, other = cast("tuple[Any, ...]", lhs), cast("tuple[Any, ...]", rhs)
+        return len(one) == len(other) and all(map(_same_values, one, other))
+    if isinstance(lhs, float) and isinstance(rhs, float) and abs(lhs - rhs) < _CLOSE:
+        return True
     # An int where a float or a bool is declared becomes one.
     return bool(lhs == rhs)
 

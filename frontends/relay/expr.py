@@ -116,6 +116,11 @@ class Var(Expr):
     type_annotation: Attribute | None = None
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
+    @property
+    def vid(self) -> Var:
+        """What makes the variable itself, which has its name: the variable."""
+        return self
+
 
 @dataclass(eq=False, repr=False)
 class GlobalVar(Expr):
@@ -174,6 +179,8 @@ class Call(Expr):
     type_args: Sequence[Attribute] = ()
 
     def __post_init__(self) -> None:
+        self.attrs = self.attrs or {}
+        self.type_args = self.type_args or ()
         if isinstance(self.op, Op):
             self.attrs = Attrs(self.op.name, self.attrs)
 
@@ -187,6 +194,8 @@ class Function(Expr):
     ret_type: Attribute | None = None
     type_params: Sequence[str] = ()
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    output_names: Sequence[str] = field(default=(), kw_only=True)
+    """What a model calls the results, which text does not say."""
 
     def __post_init__(self) -> None:
         given: Any = self.type_params or ()

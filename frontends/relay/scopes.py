@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .expr import Expr, Function, If, Match, children, post_order
+from .expr import Constant, Constructor, Expr, Function, GlobalVar, If, Match, Op, Var, children, free_vars, post_order
 
 
 @dataclass(eq=False, frozen=True)
@@ -29,7 +29,7 @@ def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, i
     order = list(post_order(function.body))
     for node in reversed(order):
         here = inside[node]
-        for child, index in _placed(node):
+        for child, index in placed(node):
             scope = here
             if index is not None:
                 scope = opened[node, index] = Scope(node, index, here, here.depth + 1)
@@ -37,7 +37,7 @@ def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, i
     return inside, opened
 
 
-def _placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
+def placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
     """What a node is made of, and for what it opens a scope for the number of that."""
     match node:
         case Function():
@@ -59,3 +59,15 @@ def _common(first: Scope, second: Scope) -> Scope:
         assert first.parent is not None
         first = first.parent
     return first
+
+
+def shares_within_scopes(root: Expr) -> bool:
+    """Whether all that several expressions read is read in one scope, unless a let binds it (basic-block form)."""
+    function = root if isinstance(root, Function) else Function(free_vars(root), root)
+    inside, opened = scopes_of(function)
+    for node in post_order(function.body):
+        for child, index in placed(node):
+            scope = inside[node] if index is None else opened[node, index]
+            if inside[child] is not scope and not isinstance(child, Var | Constant | GlobalVar | Op | Constructor):
+                return False
+    return True

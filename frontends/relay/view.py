@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.relay.attributes import to_python
@@ -58,14 +58,21 @@ _INTERNAL = ("input_names", "output_names")
 """What the compiler notes of a function, and the language does not know."""
 
 
+def _is_shown_at_calls(op: FuncOp) -> bool:
+    return op.primitive is not None and "Compiler" not in op.attributes
+
+
 def view(module: ModuleOp) -> Program:
-    """The program of a module. A primitive function is shown where it is called, as TVM shows it."""
+    """The program of a module.
+
+    A primitive function is shown where it is called, as TVM shows it, unless another compiler takes it.
+    """
     viewer = _Viewer(module)
     for op in module.ops:
         if isinstance(op, TypeDataOp):
             viewer.type_data(op)
     for op in module.ops:
-        if isinstance(op, FuncOp) and (op.primitive is None or not viewer.is_called(op)):
+        if isinstance(op, FuncOp) and not (_is_shown_at_calls(op) and viewer.is_called(op)):
             viewer.program.functions[op.sym_name.data] = viewer.function(op)
     return viewer.program
 
@@ -80,6 +87,8 @@ class _Viewer:
         self._constructors: dict[str, Constructor] = {}
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self._primitive: dict[str, Function] = {}
+        self._units: dict[Operation, Expr] = {}
+        """Calls that give nothing, by the tuples that stand for what they give."""
         self._called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
 
     def is_called(self, op: FuncOp) -> bool:
@@ -101,7 +110,9 @@ class _Viewer:
         if op.primitive is not None:
             attrs["Primitive"] = 1
         params = self.variables(op.block.args, _names(op))
-        made = Function(params, _NOTHING, output, op.type_names(), attrs, span=_span(op))
+        outputs_of = op.attributes.get("output_names")
+        named = [str(name) for name in cast("Sequence[Any]", _attribute(outputs_of) if outputs_of else ())]
+        made = Function(params, _NOTHING, output, op.type_names(), attrs, output_names=named, span=_span(op))
         made.type = function_type(op.type_names(), [a.type for a in op.block.args], output)
         made.body = self.block(op.block)
         return made
@@ -167,7 +178,10 @@ class _Viewer:
                 blocks.append((yield region.block))
             node = self._node(op, blocks)
             self._give(op, node)
-            self._bind(op, node, lets, bound, op in ordered)
+            if (unit := _unit_of(op)) is not None:
+                self._units[unit] = node
+                continue
+            self._bind(op, node, lets, bound, op in ordered or op in self._units)
 
     def _let_block(self, op: LetOp, lets: list[tuple[Var, Expr, AnySpan]]) -> Steps:
         if op.kind is Flavour.REC:
@@ -269,7 +283,7 @@ class _Viewer:
             outputs = target.function_type.outputs.data
             output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
             made.op.type = function_type(target.type_names(), target.function_type.inputs.data, output)
-            if target.primitive is not None:
+            if _is_shown_at_calls(target):
                 if name not in self._primitive:
                     self._primitive[name] = self.function(target)
                 made.op = self._primitive[name]
@@ -290,6 +304,8 @@ class _Viewer:
         return If(self.values[op.condition], blocks[0], blocks[1])
 
     def tuple_of(self, op: TupleOp, _: list[Expr]) -> Expr:
+        if op in self._units:
+            return self._units[op]
         fields = self.args(op.fields)
         if (whole := _whole(op, fields)) is not None:
             return whole
@@ -336,8 +352,32 @@ _NOTHING = Tuple([])
 
 def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
     """The call that gives just this tuple, where it is."""
-    whole = _call_of(op.fields, fields)
-    return whole if whole is not None and cast(Operation, op.fields[0].owner).location == op.location else None
+    values = list(map(_origin, op.fields))
+    whole = _call_of(values, fields)
+    return whole if whole is not None and cast(Operation, values[0].owner).location == op.location else None
+
+
+def _origin(value: SSAValue) -> SSAValue:
+    """What a let-block gives on, as the op inside that makes it."""
+    while isinstance(op := value.owner, LetOp) and op.kind is not Flavour.REC:
+        last = op.block.last_op
+        assert last is not None
+        value = last.operands[cast(OpResult, value).index]
+    return value
+
+
+def _unit_of(op: Operation) -> TupleOp | None:
+    """The tuple of nothing right behind a call without results, which stands for what it gives."""
+    if not isinstance(op, CallOp) or op.results:
+        return None
+    behind = op.next_op
+    if isinstance(behind, YieldOp) and isinstance(around := op.parent_op(), LetOp):
+        behind = around.next_op
+    if isinstance(behind, LetOp):
+        behind = behind.block.first_op
+    if isinstance(behind, TupleOp) and not behind.operands and behind.location == op.location:
+        return behind
+    return None
 
 
 def _call_of(values: Sequence[SSAValue], fields: Sequence[Expr]) -> Expr | None:

@@ -23,7 +23,8 @@ def from_tflite(
 
     model: a path, the bytes of a model file, or a `tflite.Model`.
     shapes: input name -> shape, where it is not the one in the file.
-    signature: the key of the model's signature that is wanted; without, the first subgraph is what runs.
+    signature: the key of the model's signature that is wanted, whose names inputs and outputs have; without, the first
+    subgraph is what runs. What the model keeps from call to call has its initial value.
 
     Each op is located at `NameLoc(layer, FileLineColLoc(file, operator index, 0))`, where the layer is the name of the
     operator's output, those of several joined by ", "; a fused activation is part of it. Inputs and constants have the

@@ -24,9 +24,9 @@ from .transform import blocked_point
 _WORD = 32
 
 
-def _pack(parts: Sequence[Expr]) -> Expr:
-    """A word of int32 of some int32, of which the low bits count, the first in the low bits of the word."""
-    width = _WORD // len(parts)
+def _pack(parts: Sequence[Expr], bits: int = _WORD) -> Expr:
+    """A word of some `bits` of an int32, of some int32 of which the low bits count; the first in the low bits of it."""
+    width = bits // len(parts)
     word = te.bitwise_and(parts[0], (1 << width) - 1)
     for place, part in enumerate(parts[1:], 1):
         if place < len(parts) - 1:
@@ -100,18 +100,21 @@ def _row_words(x: Tensor, zero_point: Tensor, axis: int, order: Sequence[int], n
 
 def pack_words(op: Operator, x: Tensor, zero_point: Tensor) -> Tensor:
     sig = op.signature
-    axis, parts = sig.int("axis") % len(shape(x)), sig.int("parts")
+    axis, parts, dtype = sig.int("axis") % len(shape(x)), sig.int("parts"), sig.str("dtype")
     depth = shape(x)[axis]
 
     def part(i: Sequence[Expr], place: int) -> Expr:
         point = list(i)
         point[axis] = point[axis] * parts + place
         number = x(*point).astype("int32")
-        if parts == 2:
+        if parts == 2 and dtype == "int32":
             number = number - along_axis0(zero_point, point, len(shape(x)))
         return te.if_then_else(point[axis] < depth, number, te.const(0, "int32")) if depth % parts else number
 
-    return compute(shape_of(op.results[0]), lambda *i: _pack([part(i, k) for k in range(parts)]), label(op))
+    def word(*i: Expr) -> Expr:
+        return _pack([part(i, k) for k in range(parts)], _WORD if dtype == "int32" else _WORD // 2).astype(dtype)
+
+    return compute(shape_of(op.results[0]), word, label(op))
 
 
 def _product(parts: int) -> Callable[[Expr, Expr], Expr]:
@@ -137,7 +140,8 @@ def dense_pack(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, c
     product = _product(parts)
 
     def element(m: Expr, n: Expr) -> Expr:
-        return te.sum(product(rows(m, k), weight(n // block, k, n % block)), axis=k)
+        word = weight(n // block, k, n % block)
+        return te.sum(product(rows(m, k), te.widen_pairs(word) if weight.dtype == "int16" else word), axis=k)
 
     total = te.compute(shape_of(op.results[0]), element, name="dense_pack", tag="dense_pack")
     if correction is None:

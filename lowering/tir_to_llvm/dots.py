@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i8, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.tir import Dot2Op, Dot4Op
+from ...dialects.tir import Dot2Op, Dot4Op, WidenPairsOp
 from .context import Handler, Lowering
-from .types import lanes, vector_type
+from .types import lanes, register_type, vector_type
 
 
 def _dot(parts: int, first: type[Operation], second: type[Operation]) -> Handler:
@@ -49,7 +49,16 @@ def _every_other(count: int, start: int) -> Mapping[str, Attribute]:
     return {"mask": DenseArrayBase.from_list(i32, range(start, 2 * count, 2))}
 
 
+def _widen_pairs(ctx: Lowering, op: Operation) -> None:
+    words = ctx.get(op.operands[0])
+    count = 2 * lanes(words.type)
+    bytes_ = ctx.value(llvm.BitcastOp, (words,), VectorType(i8, [count]))
+    wide = ctx.value(llvm.SExtOp, (bytes_,), VectorType(i16, [count]))
+    ctx.set(op.results[0], ctx.value(llvm.BitcastOp, (wide,), register_type(op.results[0].type)))
+
+
 DOTS: Mapping[type[Operation], Handler] = {
     Dot2Op: _dot(2, llvm.SExtOp, llvm.SExtOp),
     Dot4Op: _dot(4, llvm.ZExtOp, llvm.SExtOp),
+    WidenPairsOp: _widen_pairs,
 }

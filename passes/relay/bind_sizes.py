@@ -25,7 +25,7 @@ from ...dialects.int_lists import numbers_of
 from ...dialects.relay.attributes import Ints, ints_attr
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.creation import ArangeOp
-from ...dialects.relay.size_ranges import SIZES
+from ...dialects.relay.size_ranges import REQUIRED, SIZES, required_of
 from ...dialects.relay.types import tuple_type
 from ...dialects.size_types import SizesAttr, extents_of, sizes_attr, tensor_of
 from ...dialects.sizes import Size, SizeExpr, substitute
@@ -41,6 +41,7 @@ def bind_sizes(module: ModuleOp, values: Mapping[str, int]) -> None:
         for inner in copy.walk():
             if isinstance(inner, FuncOp):
                 _drop_ranges(inner, values)
+                _bind_required(inner, values)
         block.insert_op_before(copy, op)
         op.detach()
 
@@ -77,6 +78,19 @@ def _drop_ranges(func: FuncOp, gone: Container[str]) -> None:
             func.attributes[SIZES] = DictionaryAttr(left)
         else:
             del func.attributes[SIZES]
+
+
+def _bind_required(func: FuncOp, values: Mapping[str, int]) -> None:
+    """Keep of the sizes that a function requires those that are still open."""
+    required = required_of(func)
+    bound = [substitute(size, values) for size in required]
+    for size, number in zip(required, bound, strict=True):
+        if isinstance(number, int) and number < 0:
+            raise PipelineError(f"relay-bind-sizes: expected {size} of at least 0, got {number}")
+    if left := [size for size in bound if isinstance(size, SizeExpr)]:
+        func.attributes[REQUIRED] = sizes_attr(left)
+    elif required:
+        del func.attributes[REQUIRED]
 
 
 def _bound(attribute: Attribute, change: Callable[[Size], Size], bound: Retype) -> Attribute:

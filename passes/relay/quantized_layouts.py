@@ -24,12 +24,17 @@ from ...dialects.relay.qnn_products import (
 )
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
+from ...dialects.sizes import proves
 from .blocking import PLAIN, blocked_source, in_blocks, largest_divisor, panel_width, product_block, vector_block
 from .constant_operands import constant_value
 from .sink_transforms import SMALLEST_BLOCK
 
 _FEW = 3
 """Channels, of an image, that are packed along its rows."""
+_WIDEST = 8
+"""Half blocks of channels in the widest panel of them."""
+_ROWS = 3
+"""Rows of data for which a weight is read no more often than it is loaded, so that its bytes stay bytes."""
 
 
 @dataclass
@@ -50,9 +55,9 @@ class _Blocking:
         self.made.append(kind(*operands, location=self.op.location, **attributes))
         return self.made[-1].results[0]
 
-    def words(self, weight: SSAValue, zero_point: SSAValue, axis: int) -> SSAValue:
+    def words(self, weight: SSAValue, zero_point: SSAValue, axis: int, dtype: str = "int32") -> SSAValue:
         """Words along `axis` of a weight above its zero points, of which there may be one per index of axis 0."""
-        return self.add(PackWordsOp, weight, zero_point, axis=axis, parts=self.parts)
+        return self.add(PackWordsOp, weight, zero_point, axis=axis, parts=self.parts, dtype=dtype)
 
     def correction(self, weight: SSAValue, data: SSAValue, zero_point: SSAValue, block: int) -> SSAValue | None:
         """What sums of whole bytes of data have too much, as blocks of output channels; None where there is nothing."""
@@ -164,13 +169,20 @@ class PackQuantizedDense(RewritePattern):
             return
         rows = shape_of(op.weight)[0]
         width = panel_width(rows, self.lanes)
+        halves = [count * self.lanes // 2 for count in range(_WIDEST, 1, -1) if rows % (count * self.lanes // 2) == 0]
+        if width % self.lanes and halves and self.bytes == 2:
+            # Vectors of a machine without products of bytes, which are the shorter ones.
+            width = halves[0]
         if rows % width:
             # No rows of zeros are added, as they cost a pass over the result.
             width = largest_divisor(rows, width)
         if width < SMALLEST_BLOCK:
             return
         work = _Blocking(op, _parts(self.bytes, op.weight, op.kernel_zero_point, self.module), self.module)
-        words = work.words(op.weight, _per_output(work, op.kernel_zero_point, 2), 1)
+        signed = _parts(4, op.weight, op.kernel_zero_point, self.module) == 4
+        few = proves(shape_of(op.data)[0], "<=", _ROWS)
+        dtype = "int16" if work.parts == 2 and signed and few else "int32"
+        words = work.words(op.weight, _per_output(work, op.kernel_zero_point, 2), 1, dtype)
         words = work.add(LayoutTransformOp, words, src_layout="NC", dst_layout=f"NC{width}n")
         correction = work.correction(op.weight, op.data, op.input_zero_point, width)
         operands = (op.data, words, op.input_zero_point, correction)

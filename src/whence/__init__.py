@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whence import contrib as contrib
     from whence import instrument as instrument
+    from whence import ir as ir
     from whence import nd as nd
+    from whence import parser as parser
     from whence import tedd as tedd
+    from whence import testing as testing
     from whence import transform as transform
     from whence.api import compile as compile
     from whence.api import load as load
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from whence.provenance.span import SequentialSpan as SequentialSpan
     from whence.provenance.span import SourceName as SourceName
     from whence.provenance.span import Span as Span
+    from whence.relay.module import IRModule as IRModule
+    from whence.relay.ty import TensorType as TensorType
+    from whence.relay.ty import TupleType as TupleType
     from whence.runtime.device import Device as Device
     from whence.runtime.device import cpu as cpu
     from whence.runtime.device import device as device
@@ -60,6 +66,9 @@ _HOMES = {
     "SourceName": "whence.provenance.span",
     "SequentialSpan": "whence.provenance.span",
     "SIBuilder": "whence.provenance.si_builder",
+    "IRModule": "whence.relay.module",
+    "TensorType": "whence.relay.ty",
+    "TupleType": "whence.relay.ty",
     "set_span": "whence.provenance.set_span",
     "build": "whence.kernels",
     "Strategy": "whence.lowering.relay_to_te.strategies",
@@ -75,7 +84,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("contrib", "instrument", "nd", "relay", "runtime", "te", "tedd", "transform")
+_MODULES = ("contrib", "instrument", "ir", "nd", "parser", "relay", "runtime", "te", "tedd", "testing", "transform")
 
 
 def __getattr__(name: str) -> Any:

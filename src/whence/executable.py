@@ -15,7 +15,6 @@ from whence.planning.memory import MemoryInfo
 from whence.runtime.executor import Runner
 from whence.runtime.tensors import Tensor, TensorSpec
 from whence.support.dtypes import Array
-from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
     from whence.explorer.compare import Comparison
@@ -125,10 +124,7 @@ class Executable:
         """
         from whence.exporting import export_artifact
 
-        if self._artifact is None:
-            expected = "a model of fixed shapes and without control flow"
-            raise PipelineError(expectation("export_library", expected, "one that a call decides"))
-        export_artifact(self._artifact, None, None, Path(path))
+        export_artifact(self.artifact, None, None, Path(path))
 
     def compare(
         self,

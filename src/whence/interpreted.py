@@ -5,14 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.executable import Executable
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
 from whence.runtime.flow import Stretch
 from whence.runtime.open_specs import OpenSpec
-from whence.support.errors import FrontendError, PipelineError
+from whence.support.errors import FrontendError, PipelineError, expectation
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -51,6 +52,16 @@ class InterpretedExecutable(Executable):
     @abstractmethod
     def inputs(self) -> tuple[OpenSpec, ...]:
         """Name, shape and dtype of each input; an extent that is open is None or a name."""
+
+    @property
+    @abstractmethod
+    def decided(self) -> str:
+        """What only a call decides, and its layer: the first of it."""
+
+    def export_library(self, path: str | PathLike[str]) -> NoReturn:
+        """Raises PipelineError: only the compiler makes the native code that a call needs."""
+        expected = "a model that is one native call"
+        raise PipelineError(expectation("export_library", expected, f"one in which values decide: {self.decided}"))
 
     @property
     def artifact(self) -> Artifact:

@@ -271,6 +271,14 @@ class Reinterpret(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class WidenPairs(Expr):
+    """A word of two int16, out of half a word of the same two numbers as int8."""
+
+    a: Expr
+    dtype: str = field(default="int32", init=False)
+
+
+@dataclass(frozen=True, eq=False)
 class Call(Expr):
     """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
 
@@ -467,7 +475,7 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     Binary: lambda e: (e.a, e.b),
     Compare: lambda e: (e.a, e.b),
     Select: lambda e: (e.condition, e.then, e.otherwise),
-    **dict.fromkeys((Not, Cast, Reinterpret, Call), lambda e: (e.a,)),
+    **dict.fromkeys((Not, Cast, Reinterpret, WidenPairs, Call), lambda e: (e.a,)),
     Read: lambda e: e.indices,
     CallExtern: lambda e: e.arguments,
     Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),

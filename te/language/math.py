@@ -20,6 +20,7 @@ from .expr import (
     Select,
     SizeNumber,
     Var,
+    WidenPairs,
     binary,
     compare,
     constant,
@@ -266,6 +267,14 @@ def dot2(x: ExprLike, y: ExprLike) -> Expr:
 def dot4(x: ExprLike, y: ExprLike) -> Expr:
     """The sum of products of the four uint8 in one word and the four int8 in the other, which are int32."""
     return _words("dot4", x, y)
+
+
+def widen_pairs(x: ExprLike) -> Expr:
+    """A word of two int16, an int32, out of half a word of the same two numbers as int8, an int16."""
+    half = convert(x)
+    if half.dtype != "int16":
+        fail(f"te.widen_pairs: expected half a word, of int16, got {half.dtype}")
+    return WidenPairs(half)
 
 
 def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:

@@ -17,7 +17,7 @@ from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
 from ...dialects.kernel_sizes import affine_map, at_least, is_derived, kernel_size, lifted, negative
 from ...dialects.size_terms import Atom, Polynomial
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min
-from ...dialects.tir import CallExternOp
+from ...dialects.tir import CallExternOp, WidenPairsOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
 from .affine_forms import affine_binary
@@ -37,6 +37,7 @@ from .expr import (
     Select,
     SizeNumber,
     Var,
+    WidenPairs,
     children,
     combines_axes,
 )
@@ -371,6 +372,9 @@ class ScalarEmitter:
                 return self._cast(self.value(expr.a, guarded), expr.a.dtype, expr.dtype)
             case Reinterpret():
                 return self._reinterpret(self.value(expr.a, guarded), scalar_type(expr.dtype))
+            case WidenPairs():
+                word = self.value(expr.a, guarded)
+                return self._add(WidenPairsOp.create(operands=[word], result_types=[scalar_type(expr.dtype)]))
             case Call():
                 a = self.value(expr.a, guarded)
                 if expr.name == "negative":

@@ -24,6 +24,7 @@ from .expr import (
     Reinterpret,
     Select,
     Var,
+    WidenPairs,
     convert,
 )
 from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
@@ -218,6 +219,7 @@ _PARTS: dict[type[Expr], tuple[str, ...]] = {
     Not: ("a",),
     Cast: ("a",),
     Reinterpret: ("a",),
+    WidenPairs: ("a",),
     Call: ("a",),
     Select: ("condition", "then", "otherwise"),
 }

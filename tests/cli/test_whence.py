@@ -205,12 +205,12 @@ def test_a_model_that_the_call_decides(whence: Tool, tmp_path: Path):
 
 
 def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
-    other = ("--target", "llvm -mcpu=x86-64 -mattr=+nosuch")
+    other = ("--target", "llvm -mcpu=x86-64 -mattr=+amx-fp8")
     assert whence("where", tiny, *other, "--layer", "act").code == 0
     done = whence("run", tiny, *other)
     assert (done.code, done.out) == (1, "")
     assert "target: expected code that runs on this machine (" in done.err
-    assert "got code that needs +nosuch; it can be looked at, not run" in done.err
+    assert "got code that needs +amx-fp8; it can be looked at, not run" in done.err
     done = whence("run", tiny, "--target", "llvm")
     assert done.code == 0, done.err
 
@@ -221,17 +221,37 @@ def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
         (["run", "nope.onnx"], "nope.onnx: expected a model file"),
         (["run", "light_squeezene"], "did you mean light_squeezenet"),
         (["run", "MODEL", "--input", "nope.npz"], "nope.npz: expected a readable file, got: No such file"),
-        (["run", "MODEL", "--input", "MODEL"], "tiny.onnx: expected plain arrays in .npz, .npy or .pb"),
+        (["run", "MODEL", "--input", "MODEL"], "tiny.onnx: expected plain arrays in .npz, .npy, .params or .pb"),
         (["run", "MODEL", "--seed", "1", "--input", "x"], "--seed: expected no --input beside it"),
         (["run", "MODEL", "--usmp", "best"], "usmp: expected an algorithm among greedy_by_size, greedy_by_conflicts, "),
         (["run", "MODEL", "--workspace-pool", "a:b"], "--workspace-pool: expected NAME or NAME:BYTES, got 'a:b'"),
-        (["run", "MODEL", "--threads", "0"], "--threads: expected at least 1, got 0"),
+        (["run", "MODEL", "--threads", "0"], "argument --threads: expected a whole number from 1 on, got '0'"),
         (["run", "MODEL", "--opt-level", "7"], "argument -O/--opt-level: invalid choice: 7"),
         (["run", "MODEL", "--input-shapes", "x:[2"], "input shapes: expected text such as "),
         (["why", "MODEL", "--input-shapes", "z:[2]"], "shape for inputs that weren't found in the graph: z"),
         (["where", "MODEL", "--input-shapes", "x:[3,32]"], "input 'x': expected a shape that agrees with the model's"),
         (["run", "MODEL", "--target", "cuda"], 'target: expected "native" or "llvm '),
-        (["run", "MODEL", "--target", "llvm -mcpu=sapphirerapids -mattr=+sse2,+nosuch"], "needs +nosuch; it can be"),
+        (
+            ["run", "MODEL", "--target", "llvm -mcpu=sapphirerapids -mattr=+sse2,+nosuch"],
+            "expected a feature that this LLVM knows as -mattr, got +nosuch",
+        ),
+        (["run", "MODEL", "--seed", "-1"], "argument --seed: expected a whole number from 0 on, got '-1'"),
+        (["run", "MODEL", "--print-top", "0"], "argument --print-top: expected a whole number from 1 on, got '0'"),
+        (["bench", "MODEL", "--min-repeat-ms", "nan"], "expected a number, 0 or more, got 'nan'"),
+        (["bisect", "MODEL", "--rtol", "-1"], "argument --rtol: expected a number, 0 or more, got '-1'"),
+        (
+            ["run", "MODEL", "-o", "nowhere/y.npz"],
+            "-o/--output: expected a file in a folder that is there, got nowhere",
+        ),
+        (["memory", "MODEL", "--svg", "/"], "argument --svg: expected a file to write, got the folder /"),
+        (["why", "MODEL", "--line", "3"], "--line: expected --kernel beside it, got none"),
+        (["tir", "MODEL", "--call", "x"], "--call: expected --kernel beside it, got none"),
+        (["profile", "MODEL", "--asm"], "--asm: expected --kernel beside it, got none"),
+        (["profile", "MODEL", "--kernel", "nope"], "unknown kernel 'nope'"),
+        (["debug", "MODEL", "--as-stored"], "--as-stored: expected --watch beside it, got none"),
+        (["debug", "MODEL", "--nan", "--step"], "--nan: expected no --step beside it, got both"),
+        (["debug", "MODEL", "--step", "--json"], "--json: expected no --step beside it, got both"),
+        (["graph", "MODEL", "--json", "-o", "x.svg"], "--json: expected TVM's graph JSON to be asked for, got x.svg"),
         (["run"], "the following arguments are required: model"),
         (["ruin"], "invalid choice: 'ruin'"),
         (["why", "MODEL", "--kernel", "nope"], "unknown kernel 'nope'"),

@@ -31,8 +31,9 @@ from whence.provenance.span import layer_location, leaves
 
 Array = NDArray[Any]
 
-# Of the nine that the onnx package ships, inception_v1, vgg19 and zfnet512 have nothing that the others have not.
-NAMES = ("bvlc_alexnet", "densenet121", "inception_v2", "resnet50", "shufflenet", "squeezenet")
+# Of the nine that the onnx package ships, inception_v1, vgg19 and zfnet512 have nothing that the others have not, and
+# README runs resnet50, which tells its largest error.
+NAMES = ("bvlc_alexnet", "densenet121", "inception_v2", "shufflenet", "squeezenet")
 
 
 def kernels(exe: whence.Executable) -> list[Kernel]:

@@ -43,6 +43,20 @@ def test_sums_of_words(name: str, lanes: int):
     np.testing.assert_array_equal(found, _dot(name, a, b))
 
 
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_half_words_are_widened(lanes: int):
+    halves = np.random.default_rng(0).integers(-(2**15), 2**15, 16).astype(np.int16)
+    x = te.placeholder((16,), "int16")
+    words = te.compute((16,), lambda i: te.widen_pairs(x[i]), name="words")
+    schedule = te.create_schedule(words)
+    if lanes > 1:
+        schedule[words].vectorize(schedule[words].split(words.op.axis[0], lanes)[1])
+    found = whence.build_schedule(schedule, threads=1)(halves)
+    np.testing.assert_array_equal(found.view(np.int16), halves.view(np.int8))
+    with pytest.raises(whence.support.errors.ScheduleError, match=r"te.widen_pairs: expected half a word, of int16"):
+        te.compute((16,), lambda i: te.widen_pairs(x[i].astype("int32")), name="wrong")
+
+
 def test_words_are_int32():
     x = te.placeholder((4,), "int16")
     with pytest.raises(whence.support.errors.ScheduleError, match=r"te.dot2: expected words of int32, got int16"):

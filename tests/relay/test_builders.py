@@ -38,6 +38,18 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: relay.concatenate(relay.split(x(), 2, axis=2), axis=1),
         np.concatenate([X[..., :3], X[..., 3:]], 1),
     ),
+    "take of all": (lambda: relay.take(x(), relay.const(np.array([2, 30]))), X.reshape(-1)[[2, 30]]),
+    "gather": (
+        lambda: relay.gather(x(), 1, relay.const(np.ones((2, 1, 6), np.int32))),
+        X[:, 1:2],
+    ),
+    "mean_std": (lambda: relay.mean_std(x(), 1)[1], X.std(1)),
+    "global_avg_pool1d": (lambda: relay.nn.global_avg_pool1d(x()), X.mean(2, keepdims=True)),
+    "group_norm": (
+        lambda: relay.nn.group_norm(x(), relay.const(np.ones(3, np.float32)), relay.const(np.zeros(3, np.float32)), 3),
+        (X - X.mean(2, keepdims=True)) / np.sqrt(X.var(2, keepdims=True) + 1e-5),
+    ),
+    "unique": (lambda: relay.unique(relay.const(np.array([1, 1, 2])))[3], 2),
     "stack": (lambda: relay.stack((x(), x()), axis=-1), np.stack([X, X], -1)),
     "pad": (
         lambda: relay.nn.pad(x(), ((0, 0), (1, 2), (0, 0)), 7.0),
@@ -115,7 +127,7 @@ def test_every_operator_has_a_builder() -> None:
         ("nn.avg_pool2d", "data pool_size strides dilation padding layout out_layout ceil_mode count_include_pad"),
         ("nn.dense", "data weight units out_dtype"),
         ("argmax", "data axis keepdims exclude select_last_index"),
-        ("take", "data indices axis mode"),
+        ("take", "data indices axis batch_dims mode"),
         ("qnn.dequantize", "data input_scale input_zero_point axis out_dtype"),
     ],
 )

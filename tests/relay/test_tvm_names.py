@@ -201,3 +201,58 @@ def test_inputs_of_the_machine_by_name() -> None:
     assert machine.run() == 2
     machine.set_input("main", np.float32(5), y=np.float32(1))
     assert machine.run() == 4
+
+
+def test_executables_of_the_machine() -> None:
+    text = """
+    def @twice(%f: fn (Tensor[(4), float32]) -> Tensor[(4), float32], %x: Tensor[(4), float32]) { %f(%f(%x)) }
+    def @main(%x: Tensor[(4), float32], %c: bool) {
+      if (%c) { @twice(fn (%y: Tensor[(4), float32]) { %y * %y }, %x) } else { %x }
+    }"""
+    exe = relay.vm.compile(relay.parse(VERSION + text), "llvm")
+    assert exe.globals == ["twice", "main"]
+    assert exe.get_function_params("main") == ["x", "c"]
+    assert "invoke_closure" in exe.bytecode.split("VM Function[1]: main(x, c)")[0]
+    assert 'Globals (#2): [("twice", 0), ("main", 1)]' in exe.stats
+    code, lib = exe.save()
+    x = np.array([1, 2, 3, 4], np.float32)
+    for loaded in (relay.vm.Executable.load_exec(code, lib), relay.vm.Executable.load_exec(code)):
+        machine = whence.runtime.vm.VirtualMachine(loaded, whence.cpu())
+        machine.set_input("main", x, True)
+        machine.invoke_stateful("main")
+        (found,) = machine.get_outputs()
+        np.testing.assert_array_equal(np.asarray(found.numpy()), np.power(x, 4))
+        assert machine.get_num_outputs() == 1
+    with pytest.raises(WhenceError):
+        relay.vm.Executable.load_exec(b"\xff")
+
+
+def test_results_answer_to_numpy() -> None:
+    x = relay.var("x", shape=(2,))
+    pair = relay.create_executor("vm").evaluate(relay.Function([x], relay.Tuple([x, x + x])))(np.ones(2, np.float32))
+    assert [one.numpy().tolist() for one in pair] == [[1, 1], [2, 2]]
+    constant: Any = relay.const(1)
+    assert constant.data.numpy() == 1
+    mod = relay.parse(VERSION + "type L { C(int32, L), N } def @main() { C(1, C(2, N)) }")
+    found = relay.create_executor("vm", mod).evaluate()()
+    assert (found.constructor.name_hint, int(found.fields[0].numpy()), found.fields[1].tag) == ("C", 1, 0)
+
+
+def test_patterns_by_a_star_import() -> None:
+    scope: dict[str, Any] = {}
+    exec("from whence.relay.dataflow_pattern import *", scope)
+    assert scope["is_op"]("add")(scope["wildcard"](), scope["wildcard"]()).match(X + X)
+
+
+def test_passes_on_one_expression() -> None:
+    three = ops.add(relay.const(1), relay.const(2))
+    folded: Any = transform.FoldConstantExpr(three, relay.IRModule())
+    assert int(folded.data) == 3
+    assert isinstance(transform.ToANormalFormExpr(three), relay.Let)
+    func = relay.Function([X], X + (relay.const(1.0) + relay.const(2.0)))
+    assert analysis.list_op_freqs(transform.FoldConstantExpr(func, relay.IRModule())) == {"add": 1}
+
+
+def test_options_that_there_are_not() -> None:
+    with pytest.raises(AttributeError, match="Invalid config option 'no' candidates are"):
+        transform.PassContext(config={"no": 1})

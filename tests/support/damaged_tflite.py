@@ -15,7 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from random_tflite import CASES
 
-from whence.frontends.tflite import from_tflite
+from whence.frontends.importing.importer import import_model
+from whence.frontends.tflite.graph import open_model
 from whence.support.errors import FrontendError
 
 SLOW = 10.0
@@ -33,6 +34,9 @@ def sources(rng: np.random.Generator) -> list[bytes]:
         "CONV_2D quantized",
         "ADD quantized",
         "GATHER",
+        "SVDF",
+        "UNIDIRECTIONAL_SEQUENCE_LSTM quantized",
+        "SOFTMAX 16 bits quantized",
     )
     return [CASES[name](rng) for name in names]
 
@@ -63,7 +67,7 @@ def outcome(data: bytes) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            from_tflite(data).verify()
+            import_model(open_model(data, keep=True), {}).verify()
     except FrontendError as error:
         text = str(error)
         found = "refused" if text and "\n" not in text else f"an error of {text.count(chr(10)) + 1} lines"

@@ -11,7 +11,7 @@ from ....dialects.relay.elementwise import CastLikeOp, EqualOp, ExpOp, LogOp
 from ....dialects.relay.loss import CrossEntropyOp, CrossEntropyWithLogitsOp
 from ....dialects.relay.normalization import DropoutOp, LogSoftmaxOp, SoftmaxOp
 from ....dialects.relay.operator import Operator, shape_of
-from ....dialects.relay.reduce import MaxOp, MeanOp, MinOp, ProdOp, Reduce, SumOp
+from ....dialects.relay.reduce import MaxOp, MeanOp, MinOp, ProdOp, Reduce, SumOp, VarianceOp
 from .site import Gradients, Rule, Site
 
 
@@ -36,6 +36,13 @@ def _sum(s: Site, g: Sequence[SSAValue]) -> Gradients:
 
 def _mean(s: Site, g: Sequence[SSAValue]) -> Gradients:
     return [s.div(spread(s, g[0]), float(_count(s)))]
+
+
+def _variance(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    """Of the data, and of the mean that is an operand."""
+    count = _count(s) - bool(s.sig.get("unbiased"))
+    part = s.mul(s.mul(spread(s, g[0]), s.sub(s.x, s.op.operands[1])), 2.0 / count)
+    return [part, s.neg(s.collapse(part, s.op.operands[1]))]
 
 
 def _extreme(s: Site, g: Sequence[SSAValue]) -> Gradients:
@@ -82,6 +89,7 @@ def _dropout(s: Site, g: Sequence[SSAValue]) -> Gradients:
 RULES: dict[type[Operator], Rule] = {
     SumOp: _sum,
     MeanOp: _mean,
+    VarianceOp: _variance,
     MaxOp: _extreme,
     MinOp: _extreme,
     ProdOp: _prod,

@@ -11,13 +11,15 @@ from xdsl.ir import SSAValue
 from ....dialects.element_types import dtype_name
 from ....dialects.relay import creation, rearrange, transform
 from ....dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
+from ....dialects.relay.cumulative import CumsumOp
 from ....dialects.relay.dilation import DilateOp
 from ....dialects.relay.division import FloorModOp
 from ....dialects.relay.elementwise import CastOp, ClipOp
-from ....dialects.relay.indexing import ArgwhereOp, OneHotOp
+from ....dialects.relay.indexing import ArgwhereOp, GatherNdOp, OneHotOp
 from ....dialects.relay.matmul import BatchMatmulOp
 from ....dialects.relay.operator import Operator, element_of, shape_of
-from ....dialects.relay.reduce import ArgMaxOp, ArgMinOp
+from ....dialects.relay.reduce import ArgMaxOp, ArgMinOp, SumOp
+from ....dialects.relay.scatter import ScatterNdOp
 from ....dialects.relay.sorting import ArgsortOp
 from .elementwise import nothing
 from .site import Gradients, Rule, Site
@@ -115,6 +117,40 @@ def _reverse(s: Site, g: Sequence[SSAValue]) -> Gradients:
     return [s.add(rearrange.ReverseOp(g[0], axis=list(s.sig.ints("axis"))))]
 
 
+def _tile(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    shape, made = shape_of(s.x), shape_of(s.y)
+    old = (1,) * (len(made) - len(shape)) + shape
+    split = [
+        part for extent, whole in zip(old, made, strict=True) for part in (whole // extent if extent else 1, extent)
+    ]
+    total = s.add(SumOp(s.reshape(g[0], split), axis=list(range(0, len(split), 2))))
+    return [s.reshape(total, shape)]
+
+
+def _repeat(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    shape = shape_of(s.x)
+    axis = s.sig.int("axis") % len(shape)
+    split = [*shape[: axis + 1], s.sig.int("repeats"), *shape[axis + 1 :]]
+    return [s.add(SumOp(s.reshape(g[0], split), axis=[axis + 1]))]
+
+
+def _cumsum(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    """Each element counts in its own sum and in all behind it."""
+    shape, axis = shape_of(s.x), s.sig.get("axis")
+    flat = axis is None
+    grad = s.reshape(g[0], [prod(shape)]) if flat else g[0]
+    along = 0 if flat else s.sig.int("axis") % len(shape)
+    exclusive, reverse = bool(s.sig.get("exclusive")), bool(s.sig.get("reverse"))
+    total = s.add(CumsumOp(grad, axis=along, exclusive=exclusive, reverse=not reverse))
+    return [s.reshape(s.cast(total, s.x), shape)]
+
+
+def _gather_nd(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    if s.sig.int("batch_dims"):
+        s.sig.fail("no batch_dims, to take a gradient", str(s.sig.int("batch_dims")))
+    return [s.add(ScatterNdOp(s.zeros(s.x), s.op.operands[1], g[0], mode="add")), None]
+
+
 def _layout(s: Site, g: Sequence[SSAValue]) -> Gradients:
     src, dst = s.sig.str("src_layout"), s.sig.str("dst_layout")
     return [s.add(transform.LayoutTransformOp(g[0], src_layout=dst, dst_layout=src))]
@@ -144,6 +180,10 @@ RULES: dict[type[Operator], Rule] = {
     transform.PadOp: _pad,
     transform.TakeOp: _take,
     rearrange.ReverseOp: _reverse,
+    rearrange.TileOp: _tile,
+    rearrange.RepeatOp: _repeat,
+    CumsumOp: _cumsum,
+    GatherNdOp: _gather_nd,
     transform.LayoutTransformOp: _layout,
     creation.FullLikeOp: _full,
     creation.FullOp: _full,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....dialects.relay.operator import Operator
-from . import elementwise, pooling, products, reductions, shapes
+from . import elementwise, norms, pooling, products, reductions, shapes
 from .site import Rule
 
 RULES: dict[type[Operator], Rule] = {
@@ -12,5 +12,6 @@ RULES: dict[type[Operator], Rule] = {
     **reductions.RULES,
     **products.RULES,
     **pooling.RULES,
+    **norms.RULES,
 }
 """Operator -> how gradients go through it. A rule of one's own is an entry."""

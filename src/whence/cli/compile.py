@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
-from whence.cli.common import Subparsers, add_memory, add_model, compile_model, memory_options
-from whence.cli.inputs import static
-from whence.cli.options import add_json, add_passes, command, pass_context
+from whence.cli.common import EXPORTED, add_memory, add_model, compile_model
+from whence.cli.inputs import native
+from whence.cli.options import Subparsers, add_json, add_output, command, identifier, new_file
 from whence.models import model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from whence.planning.artifact import Artifact
+    from whence.planning.graph import GraphPlan
 
 _CODE = ("asm", "ll", "tir", "relay")
 
@@ -30,19 +32,19 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "compile", "compile a model into a file to ship", about, examples)
     add_model(parser)
-    add_passes(parser)
-    about = "the file to write (default: the model's name with .tar)"
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=about)
+    add_output(parser, "the file to write (default: the model's name with .tar)")
     about = "tar: objects, no linker is needed; so, o: linked by the system's compiler (default: the file's suffix)"
     parser.add_argument("-f", "--output-format", choices=("tar", "so", "o"), help=about)
     about = "write the code, too, beside the file: " + ", ".join(_CODE) + ", separated by commas"
     parser.add_argument("--dump-code", metavar="FORMATS", help=about)
     parser.add_argument("--no-params", action="store_true", help="leave the parameters out; a run has to bring them")
     about = "write the parameters, too, as a params file"
-    parser.add_argument("--save-params", type=Path, metavar="FILE", help=about)
+    parser.add_argument("--save-params", type=new_file, metavar="FILE", help=about)
     about = "write the header by which programs in C run the model, too"
-    parser.add_argument("--c-header", type=Path, metavar="FILE", help=about)
-    parser.add_argument("--module-name", default="default", metavar="NAME", help="part of the names of functions")
+    parser.add_argument("--c-header", type=new_file, metavar="FILE", help=about)
+    parser.add_argument(
+        "--module-name", type=identifier, default="default", metavar="NAME", help="part of the names of functions"
+    )
     add_memory(parser)
     add_json(parser)
     parser.set_defaults(command=_compile)
@@ -52,37 +54,14 @@ def _compile(args: argparse.Namespace) -> int:
     from whence.explorer.report import count, seconds
     from whence.exporting import export_artifact
     from whence.planning.graph import graph_plan
-    from whence.support.files import replacing, write_text
 
     source = model_path(args.model)
-    suffix = f".{args.output_format}" if args.output_format else (args.output.suffix if args.output else ".tar")
-    path: Path = args.output if args.output is not None else Path(source.name).with_suffix(suffix)
-    if path.suffix != suffix or suffix not in (".tar", ".so", ".o"):
-        raise PipelineError(f"-o {path}: expected a file in {suffix if args.output_format else '.tar, .so or .o'}")
-    codes = [word.strip() for word in (args.dump_code or "").split(",") if word.strip()]
-    if strange := [word for word in codes if word not in _CODE]:
-        raise PipelineError(f"--dump-code: expected {', '.join(_CODE)}, got {', '.join(strange)}")
-    config, pools = memory_options(args)
-    with pass_context(args, config):
-        compiled, took = compile_model(args, None, pools)
-    artifact = static(compiled, "compile").artifact
+    path, codes = _output(args, source), _codes(args)
+    compiled, took = compile_model(args)
+    artifact = native(compiled, "compile").artifact
     plan = graph_plan(artifact, args.module_name)
     export_artifact(artifact, plan, None, path, name=args.module_name, params=not args.no_params)
-    written = [path]
-    if args.save_params is not None:
-        from whence.runtime.params import write_params
-
-        with replacing(args.save_params) as stream:
-            write_params(plan.params, stream)
-        written.append(args.save_params)
-    if args.c_header is not None:
-        from whence.planning.c_interface import HEADER
-
-        write_text(args.c_header, HEADER.read_text())
-        written.append(args.c_header)
-    for code in codes:
-        written.append(path.with_name(f"{path.name}.{code}"))
-        write_text(written[-1], _code(artifact, code))
+    written = [path, *_beside(args, path, codes, artifact, plan)]
     data = {
         "model": source.name,
         "files": [str(one) for one in written],
@@ -100,6 +79,48 @@ def _compile(args: argparse.Namespace) -> int:
     text += "\n".join(f"wrote {one} ({one.stat().st_size} bytes)" for one in written)
     answer(args, lambda: data, lambda: text)
     return 0
+
+
+def _output(args: argparse.Namespace, source: Path) -> Path:
+    """The file to write; raises PipelineError where its suffix is none of ours, or not that of --output-format."""
+    suffix = f".{args.output_format}" if args.output_format else (args.output.suffix if args.output else ".tar")
+    path: Path = args.output if args.output is not None else Path(source.name).with_suffix(suffix)
+    if path.suffix != suffix or suffix not in EXPORTED:
+        expected = suffix if args.output_format else ", ".join(EXPORTED[:-1]) + f" or {EXPORTED[-1]}"
+        raise PipelineError(f"-o {path}: expected a file in {expected}")
+    if path.exists() and source.exists() and path.samefile(source):
+        raise PipelineError(f"-o {path}: expected another file than the model, got the model")
+    return path
+
+
+def _codes(args: argparse.Namespace) -> list[str]:
+    """What --dump-code asks for; raises PipelineError for what there is none of."""
+    codes = [word.strip() for word in (args.dump_code or "").split(",") if word.strip()]
+    if strange := [word for word in codes if word not in _CODE]:
+        raise PipelineError(f"--dump-code: expected {', '.join(_CODE)}, got {', '.join(strange)}")
+    return codes
+
+
+def _beside(
+    args: argparse.Namespace, path: Path, codes: Sequence[str], artifact: Artifact, plan: GraphPlan
+) -> list[Path]:
+    """Write what is asked for beside the model; the files."""
+    from whence.planning.c_interface import HEADER
+    from whence.runtime.params import write_params
+    from whence.support.files import replacing, write_text
+
+    written: list[Path] = []
+    if args.save_params is not None:
+        with replacing(args.save_params) as stream:
+            write_params(plan.params, stream)
+        written.append(args.save_params)
+    if args.c_header is not None:
+        write_text(args.c_header, HEADER.read_text())
+        written.append(args.c_header)
+    for code in codes:
+        written.append(path.with_name(f"{path.name}.{code}"))
+        write_text(written[-1], _code(artifact, code))
+    return written
 
 
 def _code(artifact: Artifact, code: str) -> str:

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import print_json
-from whence.cli.common import EXPORTED, Subparsers, add_memory, add_model, compile_model, memory_options
+from whence.cli.common import EXPORTED, add_memory, add_model, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
-from whence.cli.options import (
-    add_json,
-    add_output,
-    add_passes,
-    add_threads,
-    add_timing,
-    check_threads,
-    command,
-    pass_context,
-)
+from whence.cli.options import TARGET, Subparsers, add_json, add_output, add_threads, add_timing, command, whole
 from whence.models import model_path
 
 if TYPE_CHECKING:
@@ -47,11 +40,10 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "run", "compile, run and check a model", about, examples)
     add_model(parser)
-    add_passes(parser)
     add_inputs(parser)
     parser.add_argument("--check", type=Path, metavar="FILE", help=".npz or .pb with the expected outputs")
     add_output(parser, "save the outputs by name, as .npz")
-    parser.add_argument("--print-top", type=int, metavar="N", help="the N largest elements of each output")
+    parser.add_argument("--print-top", type=whole(1), metavar="N", help="the N largest elements of each output")
     add_threads(parser)
     about = "native: a call for the whole model; graph: node by node, as TVM's graph executor (default native)"
     parser.add_argument("--executor", choices=("native", "graph"), default="native", help=about)
@@ -63,54 +55,103 @@ def add(commands: Subparsers) -> None:
     parser.set_defaults(command=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
-    from statistics import median
+@dataclass(frozen=True)
+class _Ran:
+    """A model that was run."""
 
+    args: argparse.Namespace
+    path: Path
+    compiled: Executable
+    took: float
+    """Seconds until it was ready."""
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+    times: Sequence[float]
+    """Seconds of each run after the first."""
+    checks: Sequence[Check]
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        return 0 if all(one.right for one in self.checks) else 1
+
+
+def _run(args: argparse.Namespace) -> int:
     from whence.cli.checks import check, reference
     from whence.cli.timing import run_times
-    from whence.explorer.report import count, seconds, table
     from whence.interpreted import InterpretedExecutable
     from whence.lowering.external.registry import split_target
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.loading import check_runs_here
-    from whence.support.names import shown
+    from whence.support.errors import PipelineError
 
     check_inputs(args)
-    check_threads(args)
-    check_runs_here(Target.parse(split_target(args.target)[1]))
     path = model_path(args.model)
-    config, pools = memory_options(args)
-    with pass_context(args, config):
-        compiled, took = compile_model(args, args.threads, pools)
+    check_runs_here(Target.parse(split_target(args.target or TARGET)[1]))
+    compiled, took = compile_model(args, args.threads)
     inputs = inputs_of(args, compiled.inputs)
     default = args.input is None and args.seed is None and args.fill_mode in (None, "ramp")
     expected = reference(compiled.outputs, path, args.check, default)
+    first = 0.0
     if isinstance(compiled, InterpretedExecutable):
-        return _run_open(args, compiled, path, inputs, expected, took)
-
-    artifact = compiled.artifact
-    levels = _levels(compiled)
+        if args.executor == "graph":
+            raise PipelineError("--executor graph: expected a model of fixed shapes, got one that a call decides")
+        start = time.perf_counter()
+        compiled.run(inputs)
+        first = time.perf_counter() - start
     outputs, times = run_times(_runner(compiled, args.executor), inputs)
-    checks = check(outputs, expected)
-    data = _data(args, path, compiled, outputs, checks, took, times)
+    ran = _Ran(args, path, compiled, took, inputs, outputs, times, check(outputs, expected))
+    if isinstance(compiled, InterpretedExecutable):
+        _tell_open(ran, compiled, first)
+    else:
+        _tell_static(ran)
+    _save(args, outputs)
+    return ran.code
+
+
+def _tell_static(ran: _Ran) -> None:
+    """What is told of a model that is one native call."""
+    from statistics import median
+
+    from whence.explorer.report import count, seconds, table
+    from whence.support.names import shown
+
+    args, compiled = ran.args, ran.compiled
+    artifact, levels = compiled.artifact, _levels(compiled)
+    data = _data(ran)
     data |= {"kernel_calls": len(artifact.calls), "kernels": len(artifact.kernels), "memory": compiled.memory}
     data["levels"] = [dict(zip(("level", "count", "unit", "located"), row, strict=True)) for row in levels]
     if not args.json:
         kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
-        print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
+        print(f"{shown(ran.path.name)}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
         print(table(levels, ("level", "", "", "know their layers"), indent=""))
-        print(f"\n{'loaded' if path.suffix in EXPORTED else 'compiled'} in {seconds(took)}")
+        print(f"\n{'loaded' if ran.path.suffix in EXPORTED else 'compiled'} in {seconds(ran.took)}")
         print(f"memory: {compiled.memory}")
-        _print_run(args, compiled, inputs, outputs, times, checks)
+        _print_run(ran)
     if artifact.calls:
-        layers, text = _times(compiled, inputs, median(times), args.profile)
+        layers, text = _times(compiled, ran.inputs, median(ran.times), args.profile)
         data["layers"] = layers
         if not args.json:
             print(f"\n{text}")
     if args.json:
         print_json(data)
-    _save(args, outputs)
-    return 0 if all(one.right for one in checks) else 1
+
+
+def _tell_open(ran: _Ran, compiled: InterpretedExecutable, first: float) -> None:
+    """What is told of a model that the call decides; first: seconds of the first call, which compiles."""
+    from whence.explorer.report import count, seconds
+    from whence.support.names import shown
+
+    if ran.args.json:
+        print_json(_data(ran) | {"stretches": len(compiled.last), "first_call_seconds": first})
+        return
+    stretches = f"{len(compiled.last)} stretch{'es' * (len(compiled.last) != 1)}"
+    kernels = f"{stretches}, {count(len(compiled.kernels), 'kernel call')}"
+    print(f"{shown(ran.path.name)}: {count(len(compiled.layers), 'layer')}; the call decides: {kernels}\n")
+    for line in compiled.report().splitlines():
+        print(shown(line))
+    print(f"\nimported in {seconds(ran.took)}, compiled within the first call, {seconds(first)}")
+    _print_run(ran)
 
 
 class _Graph:
@@ -138,27 +179,25 @@ def _runner(compiled: Executable, executor: str) -> Runs:
     return _Graph(compiled) if executor == "graph" else compiled
 
 
-def _print_run(
-    args: argparse.Namespace,
-    compiled: Executable,
-    inputs: Mapping[str, Array],
-    outputs: Mapping[str, Array],
-    times: Sequence[float],
-    checks: Sequence[Check],
-) -> None:
+def _print_run(ran: _Ran) -> None:
     """What is told of a run of any model."""
     from statistics import median
 
     from whence.explorer.report import seconds, table
     from whence.runtime.timing import Timing
+    from whence.support.names import shown
 
+    args, times = ran.args, ran.times
     print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
-    _print_checks(checks)
+    for one in ran.checks:
+        print(f"checked {shown(str(one))}")
+    if not ran.checks:
+        print("not checked: no reference (--check FILE)")
     if args.print_time:
-        runner = _runner(compiled, args.executor)
-        print(f"\n{Timing(args.number, args.repeat, args.min_repeat_ms).measure(lambda: runner.run(inputs))}")
+        runner = _runner(ran.compiled, args.executor)
+        print(f"\n{Timing(args.number, args.repeat, args.min_repeat_ms).measure(lambda: runner.run(ran.inputs))}")
     if args.print_top is not None:
-        for name, rows in _top(outputs, args.print_top).items():
+        for name, rows in _top(ran.outputs, args.print_top).items():
             print(f"\n{table(rows, (name, 'value'), indent='')}")
 
 
@@ -169,41 +208,24 @@ def _top(outputs: Mapping[str, Array], count: int) -> dict[str, list[tuple[str, 
     found: dict[str, list[tuple[str, float]]] = {}
     for name, array in outputs.items():
         flat = array.astype(np.float64).ravel()
-        order = np.argsort(-flat, kind="stable")[: max(count, 0)].tolist()
-        places = [", ".join(map(str, _indices(place, array.shape))) for place in order]
+        order: list[int] = np.argsort(-flat, kind="stable")[:count].tolist()
+        places = [", ".join(str(int(axis)) for axis in np.unravel_index(place, array.shape)) for place in order]
         found[name] = [(place, float(flat[at])) for place, at in zip(places, order, strict=True)]
     return found
 
 
-def _indices(place: int, shape: Sequence[int]) -> tuple[int, ...]:
-    """The indices of an element by its place in C order."""
-    found: list[int] = []
-    for extent in reversed(shape):
-        place, index = divmod(place, extent)
-        found.append(index)
-    return tuple(reversed(found))
-
-
-def _data(
-    args: argparse.Namespace,
-    path: Path,
-    compiled: Executable,
-    outputs: Mapping[str, Array],
-    checks: Sequence[Check],
-    took: float,
-    times: Sequence[float],
-) -> dict[str, object]:
+def _data(ran: _Ran) -> dict[str, object]:
     """What --json tells of a run of any model."""
     found: dict[str, object] = {
-        "model": path.name,
-        "layers_in_source": len(compiled.layers),
-        "ready_seconds": took,
-        "run_seconds": list(times),
-        "checks": checks,
-        "outputs": {name: {"shape": array.shape, "dtype": array.dtype.name} for name, array in outputs.items()},
+        "model": ran.path.name,
+        "layers_in_source": len(ran.compiled.layers),
+        "ready_seconds": ran.took,
+        "run_seconds": list(ran.times),
+        "checks": ran.checks,
+        "outputs": {name: {"shape": array.shape, "dtype": array.dtype.name} for name, array in ran.outputs.items()},
     }
-    if args.print_top is not None:
-        found["top"] = _top(outputs, args.print_top)
+    if ran.args.print_top is not None:
+        found["top"] = _top(ran.outputs, ran.args.print_top)
     return found
 
 
@@ -218,54 +240,6 @@ def _save(args: argparse.Namespace, outputs: Mapping[str, Array]) -> None:
     with replacing(args.output) as stream:
         np.savez(stream, **outputs)  # pyright: ignore[reportArgumentType]
     print(f"wrote {args.output}", file=sys.stderr)
-
-
-def _print_checks(checks: Sequence[Check]) -> None:
-    from whence.support.names import shown
-
-    for one in checks:
-        print(f"checked {shown(str(one))}")
-    if not checks:
-        print("not checked: no reference (--check FILE)")
-
-
-def _run_open(
-    args: argparse.Namespace,
-    compiled: InterpretedExecutable,
-    path: Path,
-    inputs: Mapping[str, Array],
-    expected: Mapping[str, Array],
-    took: float,
-) -> int:
-    """A model that the call decides: what it was specialised for."""
-    import time
-
-    from whence.cli.checks import check
-    from whence.cli.timing import run_times
-    from whence.explorer.report import count, seconds
-    from whence.support.errors import PipelineError
-    from whence.support.names import shown
-
-    if args.executor == "graph":
-        raise PipelineError("--executor graph: expected a model of fixed shapes, got one that a call decides")
-    start = time.perf_counter()
-    compiled.run(inputs)
-    first = time.perf_counter() - start
-    outputs, times = run_times(compiled, inputs)
-    checks = check(outputs, expected)
-    if args.json:
-        data = _data(args, path, compiled, outputs, checks, took, times)
-        print_json(data | {"stretches": len(compiled.last), "first_call_seconds": first})
-    else:
-        stretches = f"{len(compiled.last)} stretch{'es' * (len(compiled.last) != 1)}"
-        ran = f"{stretches}, {count(len(compiled.kernels), 'kernel call')}"
-        print(f"{shown(path.name)}: {count(len(compiled.layers), 'layer')}; the call decides: {ran}\n")
-        for line in compiled.report().splitlines():
-            print(shown(line))
-        print(f"\nimported in {seconds(took)}, compiled within the first call, {seconds(first)}")
-        _print_run(args, compiled, inputs, outputs, times, checks)
-    _save(args, outputs)
-    return 0 if all(one.right for one in checks) else 1
 
 
 def _levels(compiled: Executable) -> list[tuple[str, int, str, str]]:

@@ -22,6 +22,7 @@ from whence.frontends.relay.expr import GlobalVar as GlobalVar
 from whence.frontends.relay.expr import If as If
 from whence.frontends.relay.expr import Let as Let
 from whence.frontends.relay.expr import Match as Match
+from whence.frontends.relay.expr import Pattern as Pattern
 from whence.frontends.relay.expr import PatternConstructor as PatternConstructor
 from whence.frontends.relay.expr import PatternTuple as PatternTuple
 from whence.frontends.relay.expr import PatternVar as PatternVar
@@ -45,16 +46,19 @@ from whence.relay.namespaces import NAMESPACES
 from whence.relay.scope_builder import ScopeBuilder as ScopeBuilder
 from whence.relay.spans import SIBuilder as SIBuilder
 from whence.relay.spans import set_span as set_span
-from whence.relay.type_names import Any as Any
-from whence.relay.type_names import FuncType as FuncType
-from whence.relay.type_names import GlobalTypeVar as GlobalTypeVar
-from whence.relay.type_names import RefType as RefType
-from whence.relay.type_names import TensorType as TensorType
-from whence.relay.type_names import TupleType as TupleType
-from whence.relay.type_names import TypeCall as TypeCall
-from whence.relay.type_names import TypeData as TypeData
-from whence.relay.type_names import TypeVar as TypeVar
-from whence.relay.type_names import scalar_type as scalar_type
+from whence.relay.ty import Any as Any
+from whence.relay.ty import FuncType as FuncType
+from whence.relay.ty import GlobalTypeVar as GlobalTypeVar
+from whence.relay.ty import IncompleteType as IncompleteType
+from whence.relay.ty import RefType as RefType
+from whence.relay.ty import RelayRefType as RelayRefType
+from whence.relay.ty import TensorType as TensorType
+from whence.relay.ty import TupleType as TupleType
+from whence.relay.ty import TypeCall as TypeCall
+from whence.relay.ty import TypeData as TypeData
+from whence.relay.ty import TypeKind as TypeKind
+from whence.relay.ty import TypeVar as TypeVar
+from whence.relay.ty import scalar_type as scalar_type
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
@@ -73,8 +77,29 @@ _HOMES = {
     "astext": "whence.relay.text",
     "create_executor": "whence.relay.execution",
     "bind": "whence.relay.binding",
+    "pretty_print": "whence.frontends.relay_text",
+    "Prelude": "whence.relay.prelude",
+    "ExprFunctor": "whence.relay.expr_functor",
+    "ExprVisitor": "whence.relay.expr_functor",
+    "ExprMutator": "whence.relay.expr_functor",
+    "save_param_dict": "whence.runtime.params",
+    "load_param_dict": "whence.runtime.params",
 }
-_MODULES = ("analysis", "build_module", "dataflow_pattern", "frontend", "prelude", "testing", "transform", "vm")
+_MODULES = (
+    "adt",
+    "analysis",
+    "build_module",
+    "dataflow_pattern",
+    "expr",
+    "expr_functor",
+    "frontend",
+    "prelude",
+    "scope_builder",
+    "testing",
+    "transform",
+    "ty",
+    "vm",
+)
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -7,12 +7,28 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.frontends.relay import equal
-from whence.frontends.relay.expr import Expr, Function, Let, Match, Program, Var, pattern_vars, post_order
+from whence.frontends.relay.expr import Expr, Program, Var, post_order
 from whence.frontends.relay.expr import free_vars as free_vars
+from whence.frontends.relay.scopes import shares_within_scopes
+from whence.frontends.relay.structural_hash import binds
 from whence.passes.relay.analysis import features, mac_count
 from whence.passes.relay.analysis import well_formed as well_formedness
 from whence.passes.relay.analysis.features import Feature as Feature
+from whence.relay.calibration import get_calibration_data as get_calibration_data
+from whence.relay.counting import all_dtypes as all_dtypes
+from whence.relay.counting import check_constant as check_constant
+from whence.relay.counting import count_layers as count_layers
+from whence.relay.counting import extract_fake_quantized_ops as extract_fake_quantized_ops
+from whence.relay.counting import extract_fused_functions as extract_fused_functions
+from whence.relay.counting import features_of
+from whence.relay.counting import list_fake_quantized_op_freqs as list_fake_quantized_op_freqs
+from whence.relay.counting import search_fc_transpose as search_fc_transpose
+from whence.relay.kinds import all_type_vars as all_type_vars
+from whence.relay.kinds import bound_type_vars as bound_type_vars
+from whence.relay.kinds import check_kind as check_kind
+from whence.relay.kinds import free_type_vars as free_type_vars
 from whence.relay.module import IRModule
+from whence.relay.unmatched import unmatched_cases as unmatched_cases
 from whence.support.errors import WhenceError
 
 
@@ -23,11 +39,12 @@ def structural_equal(
 
     Types of modules are inferred for it, as far as they are well-typed.
     """
-    one, other = (_typed(what) if isinstance(what, IRModule) else what for what in (lhs, rhs))
+    one, other = (typed(what) if isinstance(what, IRModule) else what for what in (lhs, rhs))
     return equal.structural_equal(one, other, map_free_vars, spans)
 
 
-def _typed(module: IRModule) -> Program:
+def typed(module: IRModule) -> Program:
+    """The expressions of a module, with their types as far as they are well-typed."""
     try:
         return module.typed()
     except WhenceError:
@@ -42,7 +59,7 @@ def post_order_visit(expr: Expr, visit: Callable[[Expr], object]) -> None:
 
 def bound_vars(expr: Expr) -> list[Var]:
     """The variables that functions, lets and patterns below `expr` bind."""
-    return list(dict.fromkeys(var for node in post_order(expr) for var in _binds(node)))
+    return list(dict.fromkeys(var for node in post_order(expr) for var in binds(node)))
 
 
 def all_vars(expr: Expr) -> list[Var]:
@@ -50,9 +67,18 @@ def all_vars(expr: Expr) -> list[Var]:
     return list(dict.fromkeys([*bound_vars(expr), *free_vars(expr)]))
 
 
-def detect_feature(what: Expr | IRModule | ModuleOp) -> frozenset[Feature]:
-    """Which features of the language are used."""
-    return features.detect_feature(_ops(what))
+def detect_feature(
+    what: Expr | IRModule | ModuleOp | None = None, also: Expr | IRModule | None = None
+) -> frozenset[Feature]:
+    """Which features of the language are used, in an expression, in a module or in both."""
+    found: set[Feature] = set()
+    for one in (what, also):
+        if isinstance(one, ModuleOp):
+            found |= features.detect_feature(one)
+        elif one is not None:
+            roots = list(one.program.functions.values()) if isinstance(one, IRModule) else [one]
+            found.update(Feature[name] for root in roots for name in features_of(root))
+    return frozenset(found)
 
 
 def list_op_freqs(what: Expr | IRModule | ModuleOp) -> dict[str, int]:
@@ -65,24 +91,18 @@ def get_total_mac_number(what: Expr | IRModule | ModuleOp) -> int:
     return mac_count.get_total_mac_number(_ops(what))
 
 
+def check_basic_block_normal_form(expr: Expr | IRModule) -> bool:
+    """Whether every expression that several scopes share is bound by a let."""
+    roots = [expr] if isinstance(expr, Expr) else list(expr.program.functions.values())
+    return all(map(shares_within_scopes, roots))
+
+
 def well_formed(what: Expr | IRModule | ModuleOp) -> bool:
     """Whether every variable is bound once, and read only where it is bound."""
     if isinstance(what, Expr):
-        bound = [var for node in post_order(what) for var in _binds(node)]
+        bound = [var for node in post_order(what) for var in binds(node)]
         return len(bound) == len(set(bound))
     return well_formedness.well_formed(_ops(what))
-
-
-def _binds(node: Expr) -> list[Var]:
-    match node:
-        case Function():
-            return list(node.params)
-        case Let():
-            return [node.var]
-        case Match():
-            return [var for clause in node.clauses for var in pattern_vars(clause.lhs)]
-        case _:
-            return []
 
 
 def _ops(what: Expr | IRModule | ModuleOp) -> ModuleOp:

@@ -21,6 +21,7 @@ from whence.dialects.relay.attributes import to_python
 from whence.dialects.relay.operator import Operator
 from whence.frontends.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
 from whence.frontends.relay.operators import operator_named
+from whence.runtime.ndarray import view
 from whence.support.dtypes import numpy_of
 from whence.support.errors import FrontendError
 
@@ -41,6 +42,7 @@ _ORDER: dict[str, str] = {
     "qnn.quantize": "axis out_dtype",
     "qnn.dequantize": "axis out_dtype",
     "qnn.conv2d": _QNN_CONV,
+    "nn.group_norm": "num_groups axis epsilon center scale",
     "vision.roi_align": "pooled_size spatial_scale sample_ratio layout mode",
     "random.uniform": "shape dtype low high seed",
     "random.normal": "shape dtype mean scale seed",
@@ -96,7 +98,7 @@ def const(value: Any, dtype: str | Attribute | None = None, span: Any = None) ->
         array = array.astype(numpy_of(cast(str, dtype)))
     elif not isinstance(value, np.ndarray | np.generic):
         array = array.astype(_SHORT.get(array.dtype.name, array.dtype.name))
-    return Constant(array, span=span)
+    return Constant(view(array), span=span)
 
 
 def as_expr(value: Any) -> Expr:

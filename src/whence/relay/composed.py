@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 
 from whence.dialects.element_types import DTYPES
-from whence.frontends.relay.expr import Constant, Expr, Tuple, Var
+from whence.frontends.relay.expr import Constant, Expr, Tuple, TupleGetItem, Var
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
+from whence.relay.picking import PICKING
 from whence.relay.sized import resized
 from whence.support.errors import FrontendError
 
@@ -91,9 +92,11 @@ def topk(
     return TupleWrapper(call, 2) if ret_type == "both" else call
 
 
-def unique(data: Expr, sorted: bool = True) -> TupleWrapper:
-    """The distinct elements, padded; where they first stand, their places, how many there are, how often each is."""
-    return TupleWrapper(builder("unique")(data, sorted=sorted), 5)
+def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> TupleWrapper:
+    """The distinct elements, padded; where they first stand, their places, how many there are; how often each is."""
+    call = builder("unique")(data, sorted=is_sorted)
+    fields = (0, 1, 2, 4, 3) if return_counts else (0, 1, 2, 4)
+    return TupleWrapper(Tuple([TupleGetItem(call, index) for index in fields]), len(fields))
 
 
 def meshgrid(data: Any, indexing: str = "ij") -> TupleWrapper:
@@ -258,5 +261,6 @@ COMPOSED: dict[str, Builder] = {
     "nn.dropout_raw": dropout_raw,
     "nn.pad": pad,
 }
+COMPOSED.update(PICKING)
 COMPOSED.update(resized(COMPOSED))
 """By TVM's names of the functions."""

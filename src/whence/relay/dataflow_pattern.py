@@ -8,8 +8,8 @@ from whence import dataflow_pattern
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(dataflow_pattern, name)
+    return __dir__() if name == "__all__" else getattr(dataflow_pattern, name)
 
 
 def __dir__() -> list[str]:
-    return dir(dataflow_pattern)
+    return [name for name in dir(dataflow_pattern) if not name.startswith("_")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whence import executors
 from whence.frontends.relay.expr import Expr, Function, GlobalVar, free_vars
 from whence.relay.module import IRModule
+from whence.relay.results import viewed
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
@@ -39,7 +40,8 @@ class Executor:
         return call if isinstance(expr, Function) else call()
 
     def _run(self, module: IRModule, name: str) -> Callable[..., Any]:
-        return executors.create_executor(self._kind, module.module, *self._options).evaluate(name)
+        call = executors.create_executor(self._kind, module.module, *self._options).evaluate(name)
+        return lambda *arguments, **named: viewed(call(*arguments, **named))
 
 
 def create_executor(

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from whence.frontends import relay_text
-from whence.frontends.relay.expr import Expr
+from whence.frontends.relay.expr import Expr, Program, post_order
+from whence.frontends.relay_text.diagnostics import DiagnosticContext
+from whence.provenance.span import Span
 from whence.relay.module import IRModule
+from whence.support.errors import FrontendError, TextError
 
 
 def parse(
     source: str, source_name: str = "from_string", init_module: Any = None, init_meta_table: Any = None
 ) -> IRModule:
-    """The module of a text; raises DiagnosticError with all that is wrong in it."""
+    """The module of a text, with its types; raises DiagnosticError with what is wrong in it."""
     around = init_module.program if isinstance(init_module, IRModule) else init_module
-    return IRModule.of(relay_text.parse(source, source_name, around, init_meta_table))
+    made = IRModule.of(relay_text.parse(source, source_name, around, init_meta_table))
+    try:
+        made.typed()
+    except TextError:
+        raise
+    except FrontendError as error:
+        _diagnose(str(error), DiagnosticContext(source_name, source), made.program)
+        raise
+    return made
+
+
+def _diagnose(text: str, context: DiagnosticContext, program: Program) -> None:
+    """Raise an error of types as DiagnosticError, if it says where in the text it is."""
+    place = re.search(rf" \({re.escape(context.file)}:(\d+):(\d+)\)$", text)
+    if place is None:
+        return
+    line, column = int(place[1]), int(place[2])
+    spans = [span for span in _spans(program) if (span.line, span.column) == (line, column)]
+    whole = max(spans, key=lambda span: (span.end_line, span.end_column), default=context.at(line, column))
+    context.emit(text[: place.start()], whole)
+    context.render()
+
+
+def _spans(program: Program) -> Iterator[Span]:
+    for function in program.functions.values():
+        for node in post_order(function):
+            if isinstance(node.span, Span):
+                yield node.span
 
 
 def fromtext(data: str, source_name: str | None = None) -> IRModule:

@@ -9,11 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 
 from whence import transform
-from whence.frontends.relay.expr import Expr, Function, GlobalVar
+from whence.frontends.relay.expr import Call, Expr, Function, GlobalVar
 from whence.passes.transform.passes import decorated
 from whence.relay.module import IRModule
+from whence.relay.operator_gradient import operator_gradient
+from whence.relay.reverse_mode import Pullback, is_first_order, reverse_mode
 from whence.support.errors import PipelineError
 
 
@@ -69,6 +72,23 @@ def function_pass(
     return decorated(function_pass, ExprFunctionPass, "transform_function", pass_func, opt_level, name, required)
 
 
+def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
+    """What FoldConstant makes of an expression that may call functions of a module, which stays as it is."""
+    return _on_expression(expr, mod, transform.FoldConstant(fold_qnn))
+
+
+def ToANormalFormExpr(expr: Expr) -> Expr:
+    """What ToANormalForm makes of an expression."""
+    return _on_expression(expr, IRModule(), transform.ToANormalForm())
+
+
+def _on_expression(expr: Expr, mod: IRModule, one: transform.Pass) -> Expr:
+    around = mod.shallow_copy()
+    around["main"] = expr
+    made: Function = one(around)["main"]
+    return made if isinstance(expr, Function) else made.body
+
+
 def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
     """The function that gives `(value, (gradients...))` of a function, with a gradient for each parameter.
 
@@ -83,7 +103,23 @@ def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order"
     if not isinstance(expr, Function):
         raise PipelineError(f"gradient: expected a function, got {type(expr).__name__}")
     around["main"] = expr
-    return transform.FirstOrderGradient(function="main")(around)["main"]
+    if mode == "first_order" or is_first_order(expr):
+        return transform.FirstOrderGradient(function="main")(around)["main"]
+    normal = transform.ToANormalForm()(around)
+    return reverse_mode("main", normal.typed(), _pullback())
+
+
+def _pullback() -> Pullback:
+    """Rules of operators as functions, made once for each operator, attributes and types."""
+    made: dict[object, Function] = {}
+
+    def pullback(call: Call, types: Sequence[Attribute]) -> Function:
+        key = (str(call.op), str(sorted(call.attrs.items())), tuple(types))
+        if key not in made:
+            made[key] = operator_gradient(call, types, transform.FirstOrderGradient())
+        return made[key]
+
+    return pullback
 
 
 def __getattr__(name: str) -> Any:

@@ -11,37 +11,40 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.executable import Executable
-from whence.executors import compiled_invoke, create_executor
+from whence.executable import Executable as Compiled
+from whence.executors import compiled_invoke
 from whence.lowering.llvm_to_native.target import Target
 from whence.relay.module import IRModule
+from whence.relay.results import viewed
+from whence.relay.vm_executable import VMExecutable
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
+
+Executable = VMExecutable
 
 
 def compile(
     mod: ModuleOp | IRModule, target: str | Target = "llvm", params: Mapping[str, Array] | None = None
-) -> Executable:
+) -> VMExecutable:
     """The executable of a module; one of a static program has `@main` alone. Errors as `create_executor`."""
-    module = mod.module if isinstance(mod, IRModule) else mod
-    return create_executor("vm", module, target=target, params=params).executable
+    return VMExecutable(mod.module if isinstance(mod, IRModule) else mod, target, params)
 
 
 class VirtualMachine:
     """Runs an executable on a device, of which the CPU is the only one."""
 
-    def __init__(self, exe: Executable, device: object = None):
+    def __init__(self, exe: VMExecutable | Compiled, device: object = None):
         if device is not None and "cpu" not in str(device):
             raise PipelineError(f"VirtualMachine: expected the CPU as device, got {device}")
-        self.executable = exe
-        self._call = compiled_invoke(exe)
+        self.executable = exe.executable if isinstance(exe, VMExecutable) else exe
+        self._call = compiled_invoke(self.executable)
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: Any = None
 
     def invoke(self, func_name: str, *args: Any) -> Any:
         """What a function gives for arguments in order, or for those that `set_input` took."""
         given = args or self._inputs.get(func_name, ())
-        self._outputs = self._call(func_name, *given)
+        self._outputs = viewed(self._call(func_name, *given))
         return self._outputs
 
     def run(self, *args: Any) -> Any:
@@ -68,6 +71,14 @@ class VirtualMachine:
     def invoke_stateful(self, func_name: str, *args: Any) -> None:
         """As `invoke`; `get_outputs` has what it gave."""
         self.invoke(func_name, *args)
+
+    def get_output(self, index: int) -> Any:
+        """One of them; raises IndexError beyond the last one."""
+        return self.get_outputs()[index]
+
+    def get_num_outputs(self) -> int:
+        """How many the last call gave."""
+        return len(self.get_outputs())
 
     def get_outputs(self) -> list[Any]:
         """What the last call gave; of a tuple its fields."""

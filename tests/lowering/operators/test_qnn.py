@@ -35,6 +35,12 @@ for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32"}):
 FACTORS = (zeros(1 << 30, 2**31 - 1, 12345), zeros(0, 1, -9))
 for rounding in ("UPWARD", "TONEAREST"):
     CASES.add(qnn.FixedPointMultiplyPerAxisOp, "4x3 int32", *FACTORS, constants=2, rounding=rounding)
+ENDS = np.array([-(2**31), 1 - 2**31, -(2**30), -3, -2, -1, 0, 1, 2, 3, 2**30, 2**31 - 2, 2**31 - 1], np.int64)
+WIDE = np.concatenate([ENDS, np.random.default_rng(0).integers(-(2**31), 2**31, 95)]).astype(Z).reshape(-1, 3)
+for shifts in (zeros(0, -1, -31), zeros(2, -5, -30)):
+    factors = (zeros(1 << 30, 2**31 - 1, 1717986919), shifts)
+    CASES.add(qnn.FixedPointMultiplyPerAxisOp, WIDE, *factors, constants=2, rounding="DOUBLE")
+    CASES.add(qnn.FixedPointMultiplyPerAxisOp, WIDE >> 20, *factors, constants=2, rounding="DOUBLE")
 for multiplier, shift in ((1 << 30, 0), (2**31 - 1, 3), (-12345, -9), (1 << 30, -31)):
     CASES.add(qnn.FixedPointMultiplyOp, "5x7 int32", multiplier=multiplier, shift=shift)
 CASES.add(qnn.FixedPointMultiplyOp, np.arange(-6, 7, dtype=np.int32), multiplier=1 << 30, shift=-1)
@@ -84,6 +90,10 @@ for parts in (2, 4):
     CASES.add(qnn_products.PackWordsOp, "8x3 uint8", np.arange(8, dtype=Z), constants=1, axis=0, parts=parts)
 
 
+CASES.add(qnn_products.PackWordsOp, "3x7 int8", Z(0), constants=1, dtype="int16")
+CASES.add(qnn_products.DenseOp, "1x13 uint8", "40x13 int8", Z(100), Z(0), ONE, ONE, constants=4)
+
+
 def words(shape: str) -> Any:
     """Weights in words, of which the products' sums stay far from the end of int32."""
     return random([int(extent) for extent in shape.split("x")], "int32")
@@ -104,6 +114,7 @@ CASES.add(
 )
 CASES.add(qnn_products.ContribConv2DNCHWcOp, "1x1x4x4x3 int8", words("1x1x1x1x2x4"), Z(7), None)
 CASES.add(qnn_products.ContribDensePackOp, "5x15 uint8", words("2x8x8"), Z(7), None)
+CASES.add(qnn_products.ContribDensePackOp, "2x15 uint8", random([2, 8, 8], "int16"), Z(7), None)
 CASES.add(
     *(qnn_products.ContribDepthwiseConv2DNCHWcOp, "1x2x6x6x8 int8", words("2x1x3x2x1x8") & 0xFFFF, Z(7), None),
     kernel_size=(3, 3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any as Anything
 from typing import cast
 
@@ -12,9 +13,21 @@ from xdsl.ir import Attribute, TypeAttribute
 from whence.dialects.relay import types
 from whence.frontends.relay.expr import Constructor
 from whence.frontends.relay.expr import TypeData as Definition
+from whence.frontends.relay.unify import HOLE
 from whence.relay.composed import tensor_type
 
 # The names are TVM's.
+
+
+class TypeKind(IntEnum):
+    """What a variable of types stands for."""
+
+    Type = 0
+    ShapeVar = 1
+    BaseType = 2
+    Constraint = 4
+    AdtHandle = 5
+    TypeData = 6
 
 
 class Any:
@@ -43,7 +56,7 @@ def FuncType(
     arg_types: Sequence[Attribute],
     ret_type: Attribute,
     type_params: Sequence[Attribute] | None = None,
-    type_constraints: None = None,
+    type_constraints: Sequence[object] | None = None,
 ) -> Attribute:
     """A function; of type variables, a polymorphic one."""
     names = [cast(types.TypeVar, param).hint.data for param in type_params or ()]
@@ -53,6 +66,14 @@ def FuncType(
 def RefType(value: Attribute) -> Attribute:
     """A reference."""
     return types.RefType(cast(TypeAttribute, value))
+
+
+RelayRefType = RefType
+
+
+def IncompleteType(kind: TypeKind = TypeKind.Type) -> Attribute:
+    """A type to be inferred."""
+    return HOLE
 
 
 def TypeVar(name: str, kind: object = None) -> Attribute:
@@ -70,6 +91,10 @@ class GlobalTypeVar(str):
     def name_hint(self) -> str:
         return str(self)
 
+    @property
+    def kind(self) -> TypeKind:
+        return TypeKind.AdtHandle
+
     def __call__(self, *args: Attribute) -> Attribute:
         return types.adt_type(str(self), args)
 
@@ -85,3 +110,8 @@ def TypeData(header: str, type_vars: Sequence[Anything], constructors: Sequence[
         constructor.tag, constructor.belong_to = tag, str(header)
     names = [v if isinstance(v, str) else cast(types.TypeVar, v).hint.data for v in type_vars]
     return Definition(str(header), names, constructors)
+
+
+def is_type(what: object) -> bool:
+    """Whether this is a type, as those above are."""
+    return isinstance(what, TypeAttribute)

@@ -1,0 +1,172 @@
+"""What TVM's analyses count and pick out of expressions: layers, fused and fake-quantised operators, dtypes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from whence.dialects.element_types import dtype_name
+from whence.dialects.relay.types import fields_of
+from whence.frontends.relay.expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+    children,
+    post_order,
+)
+from whence.frontends.relay.infer import infer_expr
+from whence.frontends.relay.structural_hash import structural_hash
+from whence.relay.module import IRModule
+
+
+def _roots(what: Expr | IRModule) -> list[Expr]:
+    return list(what.program.functions.values()) if isinstance(what, IRModule) else [what]
+
+
+def _main(what: Expr | IRModule) -> Expr:
+    return what["main"] if isinstance(what, IRModule) else what
+
+
+def _below(roots: Sequence[Expr]) -> Iterator[Expr]:
+    for root in roots:
+        yield from post_order(root)
+
+
+def check_constant(expr: Expr) -> bool:
+    """Whether an expression is a constant, or a tuple of nothing else."""
+    return all(isinstance(node, Constant | Tuple) for node in post_order(expr))
+
+
+def all_dtypes(expr: Expr) -> set[str]:
+    """The dtypes of all tensors below an expression, whose types are inferred for it."""
+    if expr.type is None:
+        infer_expr(expr)
+    found: set[str] = set()
+    for node in post_order(expr):
+        types: list[Attribute] = [] if node.type is None else [node.type]
+        while types:
+            type_ = types.pop()
+            types += fields_of(type_) or ()
+            if isinstance(type_, TensorType):
+                found.add(dtype_name(cast("TensorType[Attribute]", type_).element_type))
+    return found
+
+
+def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
+    """How many of these operators lie on the longest way from an input to the result."""
+    deepest: dict[Expr, int] = {}
+    root = _main(expr)
+    for node in post_order(root):
+        below = max((deepest[child] for child in children(node)), default=0)
+        counts = isinstance(node, Call) and isinstance(node.op, Op) and node.op.name in valid_ops
+        deepest[node] = below + counts
+    return deepest[root]
+
+
+def extract_fused_functions(mod: IRModule) -> dict[str, Function]:
+    """The primitive functions of a module behind FuseOps, by their structural hashes."""
+    found = (node for node in _below(_roots(mod)) if isinstance(node, Function) and node.attrs.get("Primitive"))
+    return {str(structural_hash(function)): function for function in found}
+
+
+def list_fake_quantized_op_freqs(mod: Expr | IRModule) -> dict[str, int]:
+    """How often operators stand between `qnn.dequantize` and `qnn.quantize`, with nothing else there."""
+    found: Counter[str] = Counter()
+    counted: set[Expr] = set()
+    for node in _below(_roots(mod)):
+        if isinstance(node, Call) and node.op == Op("qnn.quantize"):
+            for call in _fake_quantized(node.args[0]):
+                if call not in counted:
+                    counted.add(call)
+                    assert isinstance(call.op, Op)
+                    found[call.op.name] += 1
+    return dict(found)
+
+
+extract_fake_quantized_ops = list_fake_quantized_op_freqs
+
+
+def _fake_quantized(root: Expr) -> list[Call]:
+    """The operators before a `qnn.quantize`; none unless every way ends at a `qnn.dequantize` or a constant."""
+    stack, seen, found = [root], {root}, list[Call]()
+    quantized = False
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call) and node.op == Op("qnn.dequantize"):
+            quantized = True
+            continue
+        if isinstance(node, Var) or (isinstance(node, Call) and not isinstance(node.op, Op)):
+            return []
+        if not isinstance(node, Call | Tuple | TupleGetItem | Constant | Op):
+            return []
+        if isinstance(node, Call):
+            found.append(node)
+        for child in children(node):
+            if child not in seen:
+                seen.add(child)
+                stack.append(child)
+    return found if quantized else []
+
+
+def search_fc_transpose(expr: Expr) -> list[str]:
+    """The names of variables that `nn.dense` reads transposed."""
+    found: list[str] = []
+    for node in post_order(expr):
+        if isinstance(node, Call) and node.op == Op("nn.dense"):
+            weight = node.args[1]
+            if isinstance(weight, Call) and weight.op == Op("transpose") and isinstance(weight.args[0], Var):
+                found.append(weight.args[0].name_hint)
+    return list(dict.fromkeys(found))
+
+
+_KINDS: dict[type[Expr], str] = {
+    Var: "fVar",
+    GlobalVar: "fGlobalVar",
+    Constant: "fConstant",
+    Tuple: "fTuple",
+    TupleGetItem: "fTupleGetItem",
+    Function: "fFunction",
+    Op: "fOp",
+    Call: "fCall",
+    Let: "fLet",
+    If: "fIf",
+    RefCreate: "fRefCreate",
+    RefRead: "fRefRead",
+    RefWrite: "fRefWrite",
+    Match: "fMatch",
+}
+
+
+def features_of(root: Expr) -> set[str]:
+    """The names of the features that an expression uses."""
+    found: set[str] = set()
+    read: set[Expr] = set()
+    for node in post_order(root):
+        found.add(_KINDS.get(type(node), "fConstructor"))
+        for child in children(node):
+            if child in read and not isinstance(child, Var | GlobalVar | Constant | Op):
+                found.add("fGraph")
+            read.add(child)
+        if isinstance(node, Function) and node.params:
+            found.add("fVar")
+        if isinstance(node, Let):
+            found.add("fVar")
+            if isinstance(node.value, Function) and any(inner is node.var for inner in post_order(node.value)):
+                found.add("fLetRec")
+    return found

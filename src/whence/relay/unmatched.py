@@ -1,0 +1,87 @@
+"""Which values no clause of a match takes, for expressions without types as TVM's `unmatched_cases` has it."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from itertools import product
+
+from whence.frontends.relay.expr import (
+    Constructor,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternWildcard,
+    TypeData,
+)
+from whence.relay.module import IRModule
+from whence.support.errors import FrontendError
+
+
+class _Answer(Enum):
+    FITS = auto()
+    CLASHES = auto()
+    OPEN = auto()
+    """It depends on what stands for a wildcard of the case."""
+
+
+def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
+    """Patterns that between them stand for all that no clause of `match` takes; none for a complete one.
+
+    mod: has the data types. Raises FrontendError for one that it lacks.
+    """
+    types = mod.program.types if mod is not None else {}
+    cases: list[Pattern] = [PatternWildcard()]
+    missing: list[Pattern] = []
+    while cases:
+        case = cases.pop()
+        for clause in match.clauses:
+            answer = _fits(clause.lhs, case)
+            if answer is _Answer.FITS:
+                break
+            if answer is _Answer.OPEN:
+                cases += reversed(_expanded(case, clause.lhs, types))
+                break
+        else:
+            missing.append(case)
+    return missing
+
+
+def _inner(pattern: Pattern) -> tuple[Constructor | None, list[Pattern]] | None:
+    """The constructor, none of a tuple, and the patterns inside; None for what takes anything."""
+    match pattern:
+        case PatternConstructor(constructor, patterns):
+            return constructor, list(patterns) or [PatternWildcard() for _ in constructor.inputs]
+        case PatternTuple(patterns):
+            return None, list(patterns)
+        case _:
+            return None
+
+
+def _fits(pattern: Pattern, case: Pattern) -> _Answer:
+    wanted, given = _inner(pattern), _inner(case)
+    if wanted is None:
+        return _Answer.FITS
+    if given is None:
+        return _Answer.OPEN
+    if wanted[0] is not None and given[0] is not None and wanted[0].name_hint != given[0].name_hint:
+        return _Answer.CLASHES
+    answers = [_fits(one, part) for one, part in zip(wanted[1], given[1], strict=True)]
+    return next((answer for answer in (_Answer.CLASHES, _Answer.OPEN) if answer in answers), _Answer.FITS)
+
+
+def _expanded(case: Pattern, pattern: Pattern, types: dict[str, TypeData]) -> list[Pattern]:
+    """The case with the wildcards that `pattern` looks into taken apart, as many cases as there are."""
+    wanted, given = _inner(pattern), _inner(case)
+    if wanted is None:
+        return [case]
+    if given is None:
+        if wanted[0] is None:
+            return [PatternTuple([PatternWildcard() for _ in wanted[1]])]
+        name = wanted[0].belong_to
+        if name not in types:
+            raise FrontendError(f"unmatched_cases: expected a module with the data type {name}, got none")
+        return [PatternConstructor(one, [PatternWildcard() for _ in one.inputs]) for one in types[name].constructors]
+    parts = product(*(_expanded(part, one, types) for part, one in zip(given[1], wanted[1], strict=True)))
+    made = [list(inner) for inner in parts]
+    return [PatternTuple(one) if given[0] is None else PatternConstructor(given[0], one) for one in made]
