@@ -3,8 +3,8 @@
     python tests/trained.py [NAME] [--folder FOLDER]
 
 Prints a line for each call: the largest difference as a part of the output's range, whether the decisions agree, and
-milliseconds of one thread of ours and onnxruntime's. Exits with 1 when a difference is beyond 1e-4 of the range. Open
-sizes are specialised for as they come, so that the first call of each size compiles.
+milliseconds of one thread of ours and onnxruntime's. Exits with 1 when a difference is beyond 1e-4 of the range. Where a
+model has open sizes it says whether one program serves them all, or the first call of each size compiles.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import onnx
 from numpy.typing import NDArray
 
 import whence
+from whence.dynamic import DynamicExecutable
+from whence.sized import SizedExecutable
 
 Array = NDArray[Any]
 ort: Any = import_module("onnxruntime")
@@ -139,6 +141,10 @@ def tried(network: Network, folder: Path) -> bool:
     options.log_severity_level = 4
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     executable = whence.compile(model, threads=1)
+    if isinstance(executable, SizedExecutable):
+        print(f"{network.name:20} one program for every {', '.join(executable.symbols)}", flush=True)
+    elif isinstance(executable, DynamicExecutable):
+        print(f"{network.name:20} specialised for each call's sizes", flush=True)
     right = True
     for inputs in network.inputs():
         start = time.perf_counter()
