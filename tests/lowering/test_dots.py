@@ -51,7 +51,7 @@ def test_half_words_are_widened(lanes: int):
     schedule = te.create_schedule(words)
     if lanes > 1:
         schedule[words].vectorize(schedule[words].split(words.op.axis[0], lanes)[1])
-    found = whence.build_schedule(schedule, threads=1)(halves)
+    found = np.asarray(whence.build_schedule(schedule, threads=1)(halves))
     np.testing.assert_array_equal(found.view(np.int16), halves.view(np.int8))
     with pytest.raises(whence.support.errors.ScheduleError, match=r"te.widen_pairs: expected half a word, of int16"):
         te.compute((16,), lambda i: te.widen_pairs(x[i].astype("int32")), name="wrong")

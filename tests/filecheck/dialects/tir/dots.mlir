@@ -11,3 +11,11 @@ tir.prim_func @dots(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>) outputs 1 {
   %3 = tir.dot4 %2, %2 : vector<8xi32>
   tir.store %3, %b[0] : vector<8xi32>, !tir.buffer<8xi32>
 }
+
+// CHECK: tir.prim_func @half_words
+// CHECK: %{{.*}} = tir.widen_pairs %{{.*}} : vector<4xi16> -> vector<4xi32>
+tir.prim_func @half_words(%a: !tir.buffer<4xi16>, %b: !tir.buffer<4xi32>) outputs 1 {
+  %0 = tir.load %a[0] : !tir.buffer<4xi16> -> vector<4xi16>
+  %1 = tir.widen_pairs %0 : vector<4xi16> -> vector<4xi32>
+  tir.store %1, %b[0] : vector<4xi32>, !tir.buffer<4xi32>
+}
