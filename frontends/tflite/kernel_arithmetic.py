@@ -51,7 +51,7 @@ def interpolated_table(
     scales: of argument and result, floats of the precision that all is computed with; zeros: their zero points.
     """
     scale, out = scales
-    real: Any = type(scale)
+    real: Any = scale.dtype.type
     low, high = (scale * real(number - zeros[0]) for number in (-(1 << 15), (1 << 15) - 1))
     least, most = (out * real(number - zeros[1]) for number in (-(1 << 15), (1 << 15) - 1))
     step, inverse = (high - low) / real(_STEPS), real(1 << 16) / (most - least)

@@ -22,6 +22,8 @@ from .context import Context
 from .hybrid import asymmetric, symmetric
 from .shaping import cut
 
+_MOST_STEPS = 4096
+
 
 def times(ctx: Context, x: SSAValue, index: int) -> Term:
     """Rows times the weight (units, columns) in input `index`; for one of 8 bits rows are quantised on the way."""
@@ -52,6 +54,8 @@ def steps_of(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
     if len(shape) != 3:
         ctx.fail("a 3-d input (time, batch, features)", f"shape {list(shape)}")
     axis = 0 if ctx.option("TimeMajor", False) else 1
+    if shape[axis] > _MOST_STEPS:
+        ctx.fail(f"at most {_MOST_STEPS} steps, which are written out", str(shape[axis]))
     value = ctx.value(index)
     return [ctx.emit(SqueezeOp, cut(ctx, value, axis, at, at + 1), axis=(axis,)) for at in range(shape[axis])], axis
 

@@ -147,12 +147,11 @@ def _run_once(model: ModelFile, graph: Subgraph, found: dict[Key, Array]) -> Non
         if operator.op == HANDLE and operator.outputs:
             handles[operator.outputs[0]] = handle(operator)
             continue
-        value: Array | None = None
-        if operator.op == ASSIGN and len(operator.inputs) > 1 and operator.inputs[0] in handles:
-            value = constant(model, graph.tensors[operator.inputs[1]])
-        if value is None:
+        target, source = (*operator.inputs, -1, -1)[:2]
+        value = constant(model, graph.tensors[source]) if operator.op == ASSIGN and source >= 0 else None
+        if value is None or target not in handles:
             raise model.fail(f"constants assigned to variables in subgraph '{graph.name}'", operator.op)
-        found[handles[operator.inputs[0]]] = value
+        found[handles[target]] = value
 
 
 def zeros(info: TensorInfo) -> Array:

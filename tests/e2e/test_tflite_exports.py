@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from random_tflite import difference
 from tflite_builder import litert
-from tflite_exports import FILES, FOLDER, LIMIT, inputs_of, results
+from tflite_exports import FILES, FOLDER, LIMIT, inputs_of, results, wrong_of
 
 import whence
 
@@ -20,7 +20,7 @@ SLOW = ("bidirectional.float", "lstm.float", "stateful.float")
 @pytest.mark.parametrize("name", [path.stem for path in FILES if path.stem not in SLOW])
 def test_a_network_gives_what_litert_gives(name: str):
     found, expected = results((FOLDER / f"{name}.tflite").read_bytes(), compiled=False)
-    assert not list(filter(None, map(difference, found, expected)))
+    assert not wrong_of(found, expected)
 
 
 def test_files_are_small():

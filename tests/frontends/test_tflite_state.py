@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import flatbuffers
 import numpy as np
 import pytest
+from ai_edge_litert.interpreter import Interpreter
 from random_tflite import CASES
 from tflite_builder import Array, Net, litert, random_inputs, tflite
 
@@ -116,21 +118,22 @@ def signed() -> bytes:
     net.op("EXP", [mid], [out], "ExpOptions")
     net.outputs = [out]
     model: Any = tflite.ModelT.InitFromObj(tflite.Model.GetRootAsModel(net.build(), 0))
-    model.signatureDefs = []
+    definitions: list[Any] = []
     for key, inputs, outputs in (
         ("serving_default", {"first": a, "second": b}, {"result": out}),
         ("swapped", {"b": a, "a": b}, {"mid": out}),
     ):
         made: Any = tflite.SignatureDefT()
-        made.signatureKey, made.subgraphIndex, made.inputs, made.outputs = key.encode(), 0, [], []
-        for entries, names in ((made.inputs, inputs), (made.outputs, outputs)):
+        made.signatureKey, made.subgraphIndex = key.encode(), 0
+        for side, names in (("inputs", inputs), ("outputs", outputs)):
+            entries: list[Any] = []
+            setattr(made, side, entries)
             for name, at in names.items():
                 entry: Any = tflite.TensorMapT()
                 entry.name, entry.tensorIndex = name.encode(), at
                 entries.append(entry)
-        model.signatureDefs.append(made)
-    import flatbuffers
-
+        definitions.append(made)
+    model.signatureDefs = definitions
     builder: Any = flatbuffers.Builder(0)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
@@ -138,10 +141,9 @@ def signed() -> bytes:
 
 @pytest.mark.parametrize("key", ["serving_default", "swapped"])
 def test_a_signature_names_inputs_and_outputs(key: str):
-    from ai_edge_litert.interpreter import Interpreter
-
     data = signed()
-    runner: Any = Interpreter(model_content=data).get_signature_runner(key)
+    judge: Any = Interpreter(model_content=data)
+    runner: Any = judge.get_signature_runner(key)
     exe = whence.compile(data, signature=key, threads=1)
     names = [spec.name for spec in exe.inputs]
     assert set(names) == set(runner.get_input_details())

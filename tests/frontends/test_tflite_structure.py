@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -259,3 +260,43 @@ def test_a_mobilenet_equals_litert(integers: bool):
         np.testing.assert_array_equal(found, expected)
     else:
         np.testing.assert_allclose(found.astype(np.float32), expected, rtol=1e-4, atol=1e-6)
+
+
+SNIPPET = """
+# load TFLite model
+tflite_model_buf = open('mobilenet.tflite', "rb").read()
+model = tflite.Model.GetRootAsModel(tflite_model_buf, 0)
+input_shape = {'input': (1, 224, 224, 3)}
+mod, params = relay.frontend.from_tflite(model, input_shape)
+
+# invoke build process
+with tvm.transform.PassContext(opt_level=3):
+    lib = relay.build(mod, 'llvm', params=params)
+
+# (new API) get schedule from 17th node in TVM graph
+sch = lib.build_module.get_node_schedule(17)
+# (new API) get schedule record (snapshots of schedule)
+schs = sch.schedule_record
+
+# the second to last schedule
+ori_dot = tedd.viz_schedule_tree(schs[-2].normalize(), dot_file_path="ori.dot")
+# the last schedule with all the optimization strategies
+cmp_dot = tedd.viz_schedule_tree(schs[-1].normalize(), dot_file_path="cmp.dot")
+"""
+"""As the proposal of the Explorer prints it."""
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # which the snippet leaves
+def test_the_snippet_of_the_explorers_proposal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import tflite
+
+    from whence import tedd
+
+    (tmp_path / "mobilenet.tflite").write_bytes(mobilenet(32, 0.25, False, [(1, 64), (2, 128)], 10))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"tvm": whence, "relay": relay, "tflite": tflite, "tedd": tedd}
+    exec(SNIPPET, names)
+    ori, cmp = (Path(name).read_text() for name in ("ori.dot", "cmp.dot"))
+    assert ori != cmp
+    assert "mean" in names["lib"].graph.nodes[17].name
+    assert ori.startswith("digraph")

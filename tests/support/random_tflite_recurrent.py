@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -230,20 +230,25 @@ def quantized_svdf(rng: Rng) -> bytes:
     return net.build([y])
 
 
+def sequence_lstm(hybrid: bool) -> Make:
+    return lstm(hybrid, True)
+
+
+def sequence_rnn(hybrid: bool) -> Make:
+    return rnn(hybrid, True)
+
+
+_KINDS: dict[str, Callable[[bool], Make]] = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": bidirectional_lstm,
+    "BIDIRECTIONAL_SEQUENCE_RNN": bidirectional_rnn,
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": sequence_lstm,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": sequence_rnn,
+}
 RECURRENT: dict[str, Make] = {
     "LSTM": lstm(False, False),
     "RNN": rnn(False, False),
     "SVDF quantized": quantized_svdf,
     "UNIDIRECTIONAL_SEQUENCE_LSTM quantized": quantized_lstm,
-    **{
-        f"{name}{' hybrid' if kind else ''}": make(kind)
-        for kind in (False, True)
-        for name, make in {
-            "BIDIRECTIONAL_SEQUENCE_LSTM": bidirectional_lstm,
-            "BIDIRECTIONAL_SEQUENCE_RNN": bidirectional_rnn,
-            "SVDF": svdf,
-            "UNIDIRECTIONAL_SEQUENCE_LSTM": lambda kind: lstm(kind, True),
-            "UNIDIRECTIONAL_SEQUENCE_RNN": lambda kind: rnn(kind, True),
-        }.items()
-    },
+    **{f"{name}{' hybrid' if kind else ''}": make(kind) for kind in (False, True) for name, make in _KINDS.items()},
 }

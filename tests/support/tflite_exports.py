@@ -44,6 +44,12 @@ def results(data: bytes, *, compiled: bool) -> tuple[list[Array], list[Array]]:
     return [np.asarray(value) for value in exe.run(inputs).values()], expected
 
 
+def wrong_of(found: list[Array], expected: list[Array]) -> list[str]:
+    """What is wrong with results; nothing of those that are right."""
+    told = [difference(mine, theirs) for mine, theirs in zip(found, expected, strict=True)]
+    return [text for text in told if text]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
@@ -52,7 +58,7 @@ def main() -> int:
     wrong = 0
     for path in sorted(args.folder.glob("*.tflite")):
         found, expected = results(path.read_bytes(), compiled=args.compile)
-        problems = list(filter(None, map(difference, found, expected)))
+        problems = wrong_of(found, expected)
         wrong += bool(problems)
         print(f"{path.stem:28} {'; '.join(problems) or 'equal'}", flush=True)
     return 1 if wrong else 0

@@ -7,7 +7,7 @@ Each network comes as floats (`.float`), with weights of 8 bits (`.dynamic`) or 
 writes every network in every form to another folder, for `tests/support/tflite_exports.py`.
 """
 
-# pyright: basic, reportMissingImports=false, reportMissingTypeStubs=false, reportAttributeAccessIssue=false
+# pyright: basic, reportMissingImports=false, reportMissingModuleSource=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
