@@ -3,6 +3,7 @@
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
 # make fuzz-onnx   3,000 random ONNX programs             make trained   networks out of packages
 # make fuzz-relay  5,000 random Relay programs through every pass
+# make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make conformance   the ONNX standard's own node tests
 PYTHON ?= python3
 SEED ?= 0
@@ -19,7 +20,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite test-all check bench fuzz fuzz-onnx fuzz-relay conformance trained clean
+.PHONY: run test suite test-all check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes conformance trained clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -53,6 +54,10 @@ fuzz-onnx: $(INSTALLED)
 
 fuzz-relay: $(INSTALLED)
 	$(BIN)/python tests/support/random_relay.py --cases 5000 --seed $(SEED)
+
+fuzz-sizes: $(INSTALLED)
+	$(BIN)/python tests/support/random_open_models.py --cases 1000 --seed $(SEED)
+	$(BIN)/python tests/support/open_exports.py
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

@@ -136,7 +136,7 @@ def measure(compiled: Executable, inputs: Mapping[str, NDArray[Any]]) -> tuple[o
         samples = compiled.sample(inputs, 2.0)
         timed = [median(column) for column in zip(*nodes, strict=True)]
         parts = [taken / sum(timed) for taken in timed]
-        sampled = [call.total / max(samples.total, 1) for call in samples.calls]
+        sampled = [call.own / max(samples.own, 1) for call in samples.calls]
         gap = f"{100 * max((abs(a - b) for a, b in zip(parts, sampled, strict=True) if a >= LEAST), default=0):.1f}"
     return f"{whole * 1e3:.2f}", f"{total * 1e3:.2f}", f"{total / whole:.1%}", f"{accounted:.1%}", gap
 

@@ -23,8 +23,8 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from .kernel_sizes import kernel_size, lifted, size_of
-from .sizes import Size, SizeExpr, proves, same
+from .kernel_sizes import kernel_size, lifted, nominal, size_of
+from .sizes import Size, SizeExpr, common_divisor, proves, same
 from .sizes import bounds as size_bounds
 
 Range: TypeAlias = tuple[Size, Size]
@@ -189,16 +189,27 @@ def _quotient_of(low: Size, high: Size, factor: Size) -> Size | None:
     return 0 if proves(low, ">=", 0) and proves(high, "<", factor) else None
 
 
-def _scaled(rest: Linear, factor: int, ranges: tuple[Range, ...]) -> tuple[int, Linear, Linear] | None:
+def _scales(rest: Linear, factor: Size) -> Sequence[Size]:
+    """Divisors of `factor` above 1 that coefficients of `rest` have in common with it, the greatest first."""
+    if isinstance(factor, int) and rest.plain:
+        numbers = {factor}
+        for _, c in rest.terms:
+            numbers |= {gcd(scale, cast(int, c)) for scale in numbers}
+        return sorted(numbers - {1, factor}, reverse=True)
+    sizes = {str(factor): factor}
+    for _, c in rest.terms:
+        sizes |= {str(found): found for scale in list(sizes.values()) for found in [common_divisor(scale, c)]}
+    del sizes[str(factor)]
+    return sorted((size for size in sizes.values() if not same(size, 1)), key=nominal, reverse=True)
+
+
+def _scaled(rest: Linear, factor: Size, ranges: tuple[Range, ...]) -> tuple[Size, Linear, Linear] | None:
     """`(scale, big, small)`: `rest = scale * big + small`, `scale` divides `factor`, `small` lies in [0, scale).
 
     Then `rest floordiv factor` is `big floordiv (factor / scale)`, and `rest mod factor` is
     `(big mod (factor / scale)) * scale + small`. None when there is no such scale above 1.
     """
-    scales = {factor}
-    for _, c in rest.terms:
-        scales |= {gcd(scale, cast(int, c)) for scale in scales}
-    for scale in sorted(scales - {1, factor}, reverse=True):
+    for scale in _scales(rest, factor):
         big, small = _split(rest, scale)
         if not big.terms:
             continue
@@ -215,11 +226,11 @@ def _floordiv(inner: Linear, factor: Size, ranges: tuple[Range, ...]) -> Linear:
         return quotient.plus(Linear((), number))
     if not rest.terms:
         return quotient.plus(Linear((), rest.constant // factor))
-    if not isinstance(factor, int) or not rest.plain:
-        return quotient.plus(Linear(((_binary(AffineBinaryOpKind.FloorDiv, rest.expr, factor), 1),), 0))
     if (scaled := _scaled(rest, factor, ranges)) is not None:
         scale, big, _ = scaled
         return quotient.plus(_floordiv(big, factor // scale, ranges))
+    if not isinstance(factor, int) or not rest.plain:
+        return quotient.plus(Linear(((_binary(AffineBinaryOpKind.FloorDiv, rest.expr, factor), 1),), 0))
     if len(rest.terms) == 1 and same(rest.terms[0][1], 1):
         match rest.terms[0][0]:
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, lhs=lhs, rhs=AffineConstantExpr(value=first)):
@@ -245,11 +256,11 @@ def _mod(inner: Linear, factor: Size, ranges: tuple[Range, ...]) -> Linear:
         return rest.plus(Linear((), -number * factor))
     if not rest.terms:
         return Linear((), rest.constant % factor)
-    if not isinstance(factor, int) or not rest.plain:
-        return Linear(((_binary(AffineBinaryOpKind.Mod, rest.expr, factor), 1),), 0)
     if (scaled := _scaled(rest, factor, ranges)) is not None:
         scale, big, small = scaled
         return _mod(big, factor // scale, ranges).times(scale).plus(small)
+    if not isinstance(factor, int) or not rest.plain:
+        return Linear(((_binary(AffineBinaryOpKind.Mod, rest.expr, factor), 1),), 0)
     for atom, c in rest.terms:
         match atom:
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=first)) if (

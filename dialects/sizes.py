@@ -14,13 +14,14 @@ import operator
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import gcd
 from typing import Any, SupportsIndex, TypeAlias
 
 from ..provenance.undecided import UndecidedSize as UndecidedSize
 from . import size_bounds
 from .size_bounds import Range
 from .size_division import extreme, floordiv, joined, mod, substituted
-from .size_terms import Atom, Polynomial, atomic, constant, lone, number_of, plus, spell, times
+from .size_terms import Atom, Polynomial, atomic, common, constant, lone, number_of, plus, spell, times
 
 Size: TypeAlias = "int | SizeExpr"
 Ranges: TypeAlias = Mapping[str, Range]
@@ -118,17 +119,50 @@ class SizeExpr:
         return not _decided(self, "==", 0, str(self), "0")
 
 
-def _of_sizes(operation: Callable[[SizeExpr, Any], Any]) -> Callable[[SizeExpr, Any], Any]:
-    """An operation on a size and a number; what is neither may know what to do with a size."""
+_KEPT = 1 << 14
+_results: dict[tuple[str, str, str | int], Size] = {}
+"""What arithmetic gave, by its name and the texts of what it was given: an expression has one text."""
+
+
+def _arithmetic(name: str, operation: Callable[[SizeExpr, Any], Size]) -> Callable[[SizeExpr, Any], Any]:
+    """An operation that gives a size; what is neither size nor whole number may know what to do with a size.
+
+    It raises UndecidedSize of a float, such as the scale of an image, with which a number gives a number.
+    """
 
     def operate(self: SizeExpr, other: Any) -> Any:
+        kind = other.__class__
+        if kind is not SizeExpr and kind is not int:
+            _no_float(self, other)
+            return operation(self, other) if hasattr(other, "__index__") else NotImplemented
+        key = (name, str(self), str(other) if kind is SizeExpr else other)
+        found = _results.get(key)
+        if found is None:
+            if len(_results) >= _KEPT:
+                _results.clear()
+            found = _results[key] = operation(self, other)
+        return found
+
+    return operate
+
+
+def _no_float(size: SizeExpr, other: object) -> None:
+    if isinstance(other, float):
+        raise UndecidedSize(f"expected a number, got the size {size}")
+
+
+def _comparison(operation: Callable[[SizeExpr, Any], bool]) -> Callable[[SizeExpr, Any], Any]:
+    def operate(self: SizeExpr, other: Any) -> Any:
+        _no_float(self, other)
         return operation(self, other) if hasattr(other, "__index__") else NotImplemented
 
     return operate
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod", "lt", "le", "gt", "ge"):
-    setattr(SizeExpr, f"__{_name}__", _of_sizes(getattr(SizeExpr, f"__{_name}__")))
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod"):
+    setattr(SizeExpr, f"__{_name}__", _arithmetic(_name, getattr(SizeExpr, f"__{_name}__")))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(SizeExpr, f"__{_name}__", _comparison(getattr(SizeExpr, f"__{_name}__")))
 
 
 def _for_numbers(self: SizeExpr, other: object = None) -> Any:
@@ -164,6 +198,17 @@ def size_min(first: Size, *rest: Size) -> Size:
 
 def size_max(first: Size, *rest: Size) -> Size:
     return _size(extreme("max", [_terms(size) for size in (first, *rest)]))
+
+
+def common_divisor(a: Size, b: Size) -> Size:
+    """A size that divides both: one of them if it divides the other, else the number and the symbols that all terms of
+    both have in common."""
+    for one, other in ((a, b), (b, a)):
+        if not same(one, 0) and same((other // one) * one, other):
+            return one
+    terms = [_terms(a), _terms(b)]
+    factors = common([factors for polynomial in terms for factors in polynomial])
+    return _size({factors: gcd(*(c for polynomial in terms for c in polynomial.values()))})
 
 
 def product(sizes: Iterable[Size]) -> Size:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..planning.artifact import Artifact
-from ..planning.graph import graph_plan
 from ..runtime import program
 from ..runtime.executor import Runner
 from ..runtime.tensors import Tensor
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array
+from ..support.errors import FrontendError, expectation
 from .difference import ATOL, RTOL, Difference, difference, in_shape
 from .layers import Layer, owners
-from .report import count, table
+from .report import count, some, table
 from .results import results
+from .value_layouts import call_layouts
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,16 @@ def compare(
     """Compare what kernel calls make with the tensors of a reference.
 
     reference: arrays by name. tensors: the names of what each layer gives, in order; without it a layer's name is that
-    of its tensor. Kernels may have tensors in other layouts, which are undone.
+    of its tensor. Kernels may have tensors in other layouts, which are undone. Raises FrontendError when the reference
+    has none of the tensors.
     """
     owner = owners(artifact)
     made = results(artifact)
-    graph = graph_plan(artifact).graph
-    layouts = [graph.nodes[place].attrs for place in graph.calls]
+    layouts = call_layouts(artifact)
+    names = {owner[leaf]: (tensors or {}).get(owner[leaf].name, (owner[leaf].name,)) for leaf in owner}
+    if not any(name in reference for known in names.values() for name in known):
+        expected = "tensors of the model" + (f", such as '{next(iter(names.values()))[0]}'" if names else "")
+        raise FrontendError(expectation("reference", expected, some(list(map(repr, reference)), 4) or "none"))
     found: list[LayerDifference] = []
     seen: set[Layer] = set()
     numbers = {id(call.run): number for number, call in enumerate(artifact.calls)}
@@ -97,21 +102,17 @@ def compare(
         layer = owner.get(made[number]) if number in made else None
         if layer is None:
             return
-        attrs = layouts[number]
-        layout = next(
-            (attrs[name] for name in ("out_layout", "dst_layout", "data_layout", "layout") if attrs.get(name)), ""
-        )
-        for name, array in zip((tensors or {}).get(layer.name, (layer.name,)), outputs, strict=False):
+        for name, array in zip(names[layer], outputs, strict=False):
             if (expected := reference.get(name)) is None:
                 continue
-            given = in_shape(array, expected.shape, layout)
+            if expected.size != array.size:
+                raise FrontendError(expectation(f"reference '{name}'", f"{array.size} elements", str(expected.size)))
+            given = in_shape(array, expected.shape, *layouts.get(number, ()))
             if given is not None:
                 seen.add(layer)
                 found.append(LayerDifference(layer, name, call.name, difference(np.array(given), expected, rtol, atol)))
 
     runner.walk(inputs, pool, visit)
-    asked = {
-        layer for layer in owner.values() if any(n in reference for n in (tensors or {}).get(layer.name, (layer.name,)))
-    }
+    asked = {layer for layer, known in names.items() if any(name in reference for name in known)}
     unseen = sorted(asked - seen, key=lambda layer: (layer.file, layer.node))
     return Comparison(tuple(found), tuple(unseen))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from ..runtime.layouts import layout_view, parse_layout
 from ..support.dtypes import Array
 
 RTOL, ATOL = 1e-3, 1e-6
 """What is no departure: differences up to this part of the largest number of the reference, and up to this number."""
-
-_AXES = re.compile(r"([A-Z])|(\d+)([a-z])")
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,16 @@ def difference(found: Array, expected: Array, rtol: float = RTOL, atol: float = 
     return Difference(error, scale, tuple(map(int, place)), error <= atol + rtol * scale)
 
 
-def in_shape(found: Array, shape: tuple[int, ...], layout: str = "") -> Array | None:
+def in_shape(found: Array, shape: tuple[int, ...], layout: str = "", plain: str = "") -> Array | None:
     """The elements of `found` as an array of `shape`; None where nothing tells how.
 
-    layout: that of `found`, such as `NCHW16c` or `NHWC`, when the array of `shape` is in `NCHW`. Without it, one
-    dimension more stands for blocks of channels at the end.
+    layout: that of `found`, such as `NCHW16c` or `NHWC`, when the array of `shape` is in `plain`, or in `NCHW`. Without
+    it, one dimension more stands for blocks of channels at the end.
     """
-    if layout and (plain := _plain(found, layout)) is not None and plain.shape == shape:
-        return plain
+    if layout and len(parse_layout(layout)) == found.ndim:
+        moved = layout_view(found, layout, plain or _channels_first(layout))
+        if moved.shape == shape:
+            return moved
     if found.shape == shape:
         return found
     if found.ndim == len(shape) + 1 and found.ndim > 2 and found.shape[1] * found.shape[-1] == shape[1]:
@@ -69,21 +69,7 @@ def in_shape(found: Array, shape: tuple[int, ...], layout: str = "") -> Array | 
     return None
 
 
-def _plain(array: Array, layout: str) -> Array | None:
-    """An array of a layout of letters and blocks, in the order N, C, then the others as they stand."""
-    axes: list[tuple[str, bool]] = [
-        (main or block.upper(), bool(block))
-        for main, _, block in cast("list[tuple[str, str, str]]", _AXES.findall(layout))
-    ]
-    if len(axes) != array.ndim:
-        return None
-    names = [name for name, inner in axes if not inner]
-    order = sorted(names, key=lambda name: "NC".find(name) if name in "NC" else 2 + names.index(name))
-    places = [
-        place for name in order for inner in (False, True) for place, axis in enumerate(axes) if axis == (name, inner)
-    ]
-    if len(places) != array.ndim:
-        return None
-    moved = np.transpose(array, places)
-    extents = [int(np.prod([array.shape[k] for k, axis in enumerate(axes) if axis[0] == name])) for name in order]
-    return moved.reshape(extents)
+def _channels_first(layout: str) -> str:
+    """The axes of a layout in the order N, C, then the others as they stand."""
+    letters = [axis.letter for axis in parse_layout(layout) if not axis.factor]
+    return "".join(sorted(letters, key=lambda letter: "NC".find(letter) if letter in "NC" else 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..lowering.kernel.record import Kernel
@@ -16,6 +16,7 @@ from .report import percent, some, table
 from .samples import Samples
 
 _NAMES = 2
+_NOWHERE = "no known line, thread pool, C functions"
 
 
 class HotLine(NamedTuple):
@@ -25,37 +26,40 @@ class HotLine(NamedTuple):
     line: int
     """0: no line is known."""
     samples: int
+    seconds: float
+    """Its part of what the call takes in a run."""
     text: str
     layers: tuple[str, ...]
 
 
 def hot_lines(samples: Samples) -> list[HotLine]:
-    """All lines that were sampled, the one with the most samples first."""
+    """All lines that were sampled, the one that takes longest first."""
     found: list[HotLine] = []
     for number, call in enumerate(samples.artifact.calls):
         kernel = kernel_of(samples.artifact, call.kernel)
         texts = kernel.tir.splitlines()
+        each = samples.seconds_of(number) / max(samples.calls[number].total, 1)
         for line, count in samples.lines(number).items():
-            text = texts[line - 1].strip() if 0 < line <= len(texts) else "no known line, thread pool, C functions"
+            text = texts[line - 1].strip() if 0 < line <= len(texts) else _NOWHERE
             layers = layer_names(line_location(kernel, line, call.layers))
-            found.append(HotLine(number, line, count, text, layers))
-    return sorted(found, key=lambda one: (-one.samples, one.call, one.line))
+            found.append(HotLine(number, line, count, count * each, text, layers))
+    return sorted(found, key=lambda one: (-one.seconds, -one.samples, one.call, one.line))
 
 
 def hot_table(samples: Samples, top: int = 10) -> str:
     """The hottest lines of all kernels."""
-    total = max(samples.total, 1)
-    milliseconds = 1e3 * samples.seconds / max(samples.runs, 1) / max(samples.total + samples.between, 1)
+    lines = hot_lines(samples)
+    total = sum(one.seconds for one in lines) or 1.0
     rows = [
         (
-            f"{one.samples * milliseconds:.3f}",
-            percent(one.samples / total),
+            f"{1e3 * one.seconds:.3f}",
+            percent(one.seconds / total),
             samples.artifact.calls[one.call].name,
             one.line or "",
             some(one.layers, _NAMES),
             one.text if len(one.text) <= 80 else f"{one.text[:77]}...",
         )
-        for one in hot_lines(samples)[:top]
+        for one in lines[:top]
     ]
     head = f"{samples.total} samples of the program counter in {samples.runs} runs"
     return f"{head}\n" + table(rows, ("ms", "share", "kernel call", "line", "layers", "tir"), indent="")
@@ -69,11 +73,41 @@ def _chosen(samples: Samples, kernel: str | int, call: str | None) -> tuple[Kern
     numbers = [n for n, one in enumerate(artifact.calls) if one.kernel == found.kernel and one.name in names]
     code = kernel_of(artifact, found.kernel)
     taken = sum(samples.calls[number].total for number in numbers)
-    share = percent(taken / max(samples.total, 1))
+    share = percent(sum(samples.calls[number].own for number in numbers) / max(samples.own, 1))
     return code, f"kernel {code.symbol}\n{taken} samples, {share} of the run, in {some(names, 3)}", numbers
 
 
-def annotated_tir(samples: Samples, kernel: str | int, call: str | None = None) -> str:
+@dataclass(frozen=True)
+class AnnotatedLine:
+    """A line of a kernel's TIR or assembly."""
+
+    line: int
+    """Of the TIR; 0 where none is known, and within a run of instructions."""
+    samples: int
+    layers: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """A kernel's code, beside each line its samples and layers."""
+
+    title: str
+    code: str
+    """`tir` or `assembly`."""
+    samples: int
+    lines: tuple[AnnotatedLine, ...]
+
+    def __str__(self) -> str:
+        total = max(self.samples, 1)
+        rows = [
+            (one.line or "", percent(one.samples / total) if one.samples else "", some(one.layers, _NAMES), one.text)
+            for one in self.lines
+        ]
+        return f"{self.title}\n\n{table(rows, ('line', 'time', 'layers', self.code), indent='')}"
+
+
+def annotated_tir(samples: Samples, kernel: str | int, call: str | None = None) -> Annotated:
     """The TIR of a kernel, beside each line its part of the kernel's time and its layers.
 
     Raises FrontendError for an unknown kernel or call.
@@ -82,14 +116,13 @@ def annotated_tir(samples: Samples, kernel: str | int, call: str | None = None) 
     counts: Counter[int] = Counter()
     for number in numbers:
         counts.update(samples.lines(number))
-    total = max(sum(counts.values()), 1)
     layers = samples.artifact.calls[numbers[0]].layers if numbers else ()
-    rows: list[tuple[object, ...]] = []
-    for line, text in enumerate(code.tir.splitlines(), 1):
-        names = some(layer_names(line_location(code, line, layers)), _NAMES)
-        rows.append((line, percent(counts[line] / total) if counts[line] else "", names, text))
-    rows.append(("", percent(counts[0] / total), "", "no known line, thread pool, C functions"))
-    return f"{title}\n\n{table(rows, ('line', 'time', 'layers', 'tir'), indent='')}"
+    lines = [
+        AnnotatedLine(line, counts[line], layer_names(line_location(code, line, layers)), text)
+        for line, text in enumerate(code.tir.splitlines(), 1)
+    ]
+    lines.append(AnnotatedLine(0, counts[0], (), _NOWHERE))
+    return Annotated(title, "tir", sum(counts.values()), tuple(lines))
 
 
 _LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
@@ -117,30 +150,29 @@ def assembly_runs(kernel: Kernel) -> dict[int, int] | None:
     return {number: run for (number, _), run in zip(begins, code, strict=True)}
 
 
-def annotated_assembly(samples: Samples, kernel: str | int, call: str | None = None) -> str:
+def annotated_assembly(samples: Samples, kernel: str | int, call: str | None = None) -> Annotated:
     """The assembly of a kernel, beside the first instruction of each run of one line the run's part of the time.
 
-    Raises FrontendError for an unknown kernel or call.
+    The TIR instead, where the object's line table is not that of the assembly. Raises FrontendError for an unknown
+    kernel or call.
     """
     code, title, numbers = _chosen(samples, kernel, call)
     counts: Counter[int] = Counter()
     for number in numbers:
         counts.update(samples.calls[number].runs)
-    total = max(sum(samples.calls[number].total for number in numbers), 1)
-    runs: Mapping[int, int] | None = assembly_runs(code)
+    runs = assembly_runs(code)
     if runs is None:
-        return f"the object's line table is not that of the assembly\n{annotated_tir(samples, kernel, call)}"
+        found = annotated_tir(samples, kernel, call)
+        return replace(found, title=f"the object's line table is not that of the assembly\n{found.title}")
     layers = samples.artifact.calls[numbers[0]].layers if numbers else ()
-    rows: list[tuple[object, ...]] = []
+    lines: list[AnnotatedLine] = []
     line = 0
     for number, text in enumerate(code.assembly.splitlines()):
         if (found := _LOC.match(text)) is not None:
             line = int(found[1])
-            continue
-        time, names = "", ""
-        if number in runs:
-            count = counts[runs[number]]
-            time = percent(count / total) if count else ""
-            names = some(layer_names(line_location(code, line, layers)), _NAMES)
-        rows.append(((line or "") if number in runs else "", time, names, text.expandtabs(4)))
-    return f"{title}\n\n{table(rows, ('line', 'time', 'layers', 'assembly'), indent='')}"
+        elif number in runs:
+            names = layer_names(line_location(code, line, layers))
+            lines.append(AnnotatedLine(line, counts[runs[number]], names, text.expandtabs(4)))
+        else:
+            lines.append(AnnotatedLine(0, 0, (), text.expandtabs(4)))
+    return Annotated(title, "assembly", sum(samples.calls[number].total for number in numbers), tuple(lines))

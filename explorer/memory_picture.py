@@ -52,6 +52,8 @@ def memory_svg(report: MemoryReport, title: str) -> str:
         shift = -4 if anchor == "end" else 4
         parts.append(f'<text x="{x + shift:.1f}" y="{_TOP - 4}" text-anchor="{anchor}" fill="#c00">peak</text>')
     parts += _axis(report.calls, across, bottom)
+    legend = "bars: what lies in the arena, by layer; grey: workspaces of kernels; line: bytes that live at each call"
+    parts.append(f'<text class="s" x="{_WIDTH - 20}" y="{_HEIGHT - 6}" text-anchor="end">{legend}</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 

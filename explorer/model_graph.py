@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from ..runtime.factory import Origin
-from ..runtime.graph import Entry, Graph
+from ..runtime.graph import Entry, Graph, Ref
 from ..support.names import shown
 from .report import some
 
@@ -26,20 +26,21 @@ class _Drawn:
     number: int
     title: str
     about: str
-    inputs: tuple[int, ...]
+    inputs: tuple[Ref, ...]
+    output: bool
+    """Whether the model gives one of its outputs."""
 
 
-def graph_dot(graph: Graph, origins: Mapping[str, Origin], params: bool = False) -> str:
-    """DOT: a box per node with its layers, edges with types. params: also the parameters, which are many."""
+def graph_dot(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str] = ()) -> str:
+    """DOT: a box per node with its layers, edges with types. hidden: names of nodes to leave out, as of parameters."""
     lines = ["digraph model {", "  rankdir=TB", '  node [shape=box fontname="sans-serif" fontsize=10]']
     lines.append('  edge [fontname="sans-serif" fontsize=9]')
-    for one in _drawn(graph, origins, params):
+    for one in _drawn(graph, origins, hidden):
         shape = "" if one.inputs else " shape=oval"
         label = _quoted(f"{one.title}\n{one.about}" if one.about else one.title)
         lines.append(f"  n{one.number} [label={label}{shape}]")
-        for place, source in enumerate(one.inputs):
-            ref = [ref for ref in graph.nodes[one.number].inputs if params or not _is_param(graph, ref.node)][place]
-            lines.append(f"  n{source} -> n{one.number} [label={_quoted(_type(graph.entries[graph.entry(ref)]))}]")
+        for ref in one.inputs:
+            lines.append(f"  n{ref.node} -> n{one.number} [label={_quoted(_type(graph.entries[graph.entry(ref)]))}]")
     for number, head in enumerate(graph.heads):
         lines.append(f"  out{number} [label={_quoted(f'output {number}')} shape=oval]")
         lines.append(f"  n{head.node} -> out{number} [label={_quoted(_type(graph.entries[graph.entry(head)]))}]")
@@ -65,7 +66,7 @@ def graph_model_explorer(graph: Graph, origins: Mapping[str, Origin], title: str
                 "incomingEdges": [
                     {
                         "sourceNodeId": graph.nodes[ref.node].name,
-                        "sourceNodeOutputId": str(ref.index),
+                        "sourceNodeOutputId": str(ref.output),
                         "targetNodeInputId": str(place),
                     }
                     for place, ref in enumerate(node.inputs)
@@ -84,9 +85,12 @@ def _namespace(origin: Origin) -> str:
     return origin.layers[most].strip("/").rpartition("/")[0]
 
 
-def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, params: bool = False) -> str:
-    """An SVG drawn here: rows by the longest way from the inputs, boxes ordered so that few edges cross."""
-    drawn = _drawn(graph, origins, params)
+def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, hidden: Collection[str] = ()) -> str:
+    """An SVG drawn here: rows by the longest way from the inputs, boxes ordered so that few edges cross.
+
+    hidden: as of `graph_dot`.
+    """
+    drawn = _drawn(graph, origins, hidden)
     rows = _rows(drawn)
     widths = {one.number: _width(one) for one in drawn}
     known = {one.number: one for one in drawn}
@@ -107,15 +111,15 @@ def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, params: b
     ]
     for one in drawn:
         x, y = at[one.number]
-        for source in one.inputs:
-            a, b = at[source]
+        for ref in one.inputs:
+            a, b = at[ref.node]
             middle = (b + _BOX + y) / 2
             parts.append(
                 f'<path d="M{a:.1f},{b + _BOX:.1f}C{a:.1f},{middle:.1f} {x:.1f},{middle:.1f} {x:.1f},{y:.1f}"/>'
             )
     for number, (x, y) in at.items():
         one, width = known[number], widths[number]
-        fill = "#e8f0fe" if one.inputs else "#e6f4ea"
+        fill = "#fef7e0" if one.output else "#e8f0fe" if one.inputs else "#e6f4ea"
         types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
         about = (
             f"{graph.nodes[number].name}\n{types}\n{', '.join(origins.get(graph.nodes[number].name, Origin()).layers)}"
@@ -128,22 +132,19 @@ def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, params: b
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _drawn(graph: Graph, origins: Mapping[str, Origin], params: bool) -> list[_Drawn]:
+def _drawn(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str]) -> list[_Drawn]:
     found: list[_Drawn] = []
+    heads = {head.node for head in graph.heads}
     for number, node in enumerate(graph.nodes):
-        if not params and _is_param(graph, number):
+        if node.name in hidden:
             continue
-        inputs = tuple(ref.node for ref in node.inputs if params or not _is_param(graph, ref.node))
+        inputs = tuple(ref for ref in node.inputs if graph.nodes[ref.node].name not in hidden)
         layers = some(origins.get(node.name, Origin()).layers, 4)
         title = node.name.removeprefix("tvmgen_default_")
         types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
-        found.append(_Drawn(number, title, layers if not node.is_argument else types, inputs))
+        about = types if node.is_argument else layers
+        found.append(_Drawn(number, title, about, inputs, number in heads))
     return found
-
-
-def _is_param(graph: Graph, number: int) -> bool:
-    name = graph.nodes[number].name
-    return graph.nodes[number].is_argument and name[:1] == "p" and name[1:].isdecimal()
 
 
 def _rows(drawn: Sequence[_Drawn]) -> list[list[int]]:
@@ -151,13 +152,13 @@ def _rows(drawn: Sequence[_Drawn]) -> list[list[int]]:
     level: dict[int, int] = {}
     readers: dict[int, list[int]] = {one.number: [] for one in drawn}
     for one in drawn:
-        level[one.number] = 1 + max((level[source] for source in one.inputs), default=-1)
-        for source in one.inputs:
-            readers[source].append(one.number)
+        level[one.number] = 1 + max((level[ref.node] for ref in one.inputs), default=-1)
+        for ref in one.inputs:
+            readers[ref.node].append(one.number)
     rows: list[list[int]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for one in drawn:
         rows[level[one.number]].append(one.number)
-    inputs = {one.number: list(one.inputs) for one in drawn}
+    inputs = {one.number: [ref.node for ref in one.inputs] for one in drawn}
     for sweep in range(_SWEEPS):
         places = {number: place / len(row) for row in rows for place, number in enumerate(row)}
         near = inputs if sweep % 2 == 0 else readers

@@ -38,11 +38,19 @@ class CallSamples:
     runs: Counter[int] = field(default_factory=Counter[int])
     """By the number of the run of instructions in the object's line table."""
     elsewhere: int = 0
-    """Outside the kernel's code: in the thread pool, in C functions, in the system."""
+    """Of the calling thread outside the kernel's code: in the thread pool, in C functions, in the system."""
+    helped: int = 0
+    """Those of `runs` that were taken in other threads than the calling one."""
 
     @cached_property
     def total(self) -> int:
+        """Of all threads."""
         return sum(self.runs.values()) + self.elsewhere
+
+    @property
+    def own(self) -> int:
+        """Of the calling thread: what tells how long the call takes."""
+        return self.total - self.helped
 
 
 @dataclass(frozen=True)
@@ -53,21 +61,26 @@ class Samples:
     calls: tuple[CallSamples, ...]
     """Per call of the artifact."""
     between: int
-    """Taken outside all calls."""
+    """Of the calling thread outside all calls."""
     lost: int
-    """Not taken: the thread could not be interrupted in time."""
+    """Not taken: the calling thread could not be interrupted in time."""
     runs: int
     seconds: float
     """Of all runs together."""
 
     @property
     def total(self) -> int:
-        """The samples of all calls."""
+        """The samples of all calls, in all threads."""
         return sum(call.total for call in self.calls)
 
+    @cached_property
+    def own(self) -> int:
+        """Those of the calling thread."""
+        return sum(call.own for call in self.calls)
+
     def seconds_of(self, call: int) -> float:
-        """Estimated seconds per run of a call: its part of the samples."""
-        return self.calls[call].total / max(self.total + self.between, 1) * self.seconds / max(self.runs, 1)
+        """Estimated seconds per run of a call: its part of the calling thread's samples."""
+        return self.calls[call].own / max(self.own + self.between, 1) * self.seconds / max(self.runs, 1)
 
     def lines(self, call: int) -> Counter[int]:
         """Line of the kernel's TIR -> samples of a call; line 0 where no line is known, in the kernel or elsewhere.
@@ -167,7 +180,7 @@ def sample(
 ) -> Samples:
     """The samples of so many runs at least, for so many seconds at least, one run that warms up left out."""
     runner.run(inputs, pool)
-    with Sampler(period) as sampler:
+    with Sampler(period, pool.workers()) as sampler:
         start = time.perf_counter()
         done = runner.repeat(
             inputs,
@@ -176,34 +189,38 @@ def sample(
             lambda n: not sampler.full and (n < max(runs, 1) or time.perf_counter() - start < seconds),
         )
         taken = time.perf_counter() - start
-    found = _sorted(artifact, runner, sampler.samples.tolist())
+    found = _sorted(artifact, runner, sampler.samples.tolist(), sampler.others.tolist())
     calls = tuple(found[number] for number in range(len(artifact.calls)))
     return Samples(artifact, calls, found[-1].total, sampler.lost, done, taken)
 
 
-def _sorted(artifact: Artifact, runner: Runner, pairs: Sequence[Sequence[int]]) -> dict[int, CallSamples]:
-    """The samples of each call, and under -1 those of none."""
-    counts: dict[int, Counter[int]] = {number: Counter() for number in range(-1, len(artifact.calls))}
-    for tag, counter in pairs:
-        counts[tag][counter] += 1
+def _sorted(
+    artifact: Artifact, runner: Runner, own: Sequence[Sequence[int]], others: Sequence[Sequence[int]]
+) -> dict[int, CallSamples]:
+    """The samples of each call, and under -1 those of none; of other threads those in the code of the call alone, as
+    elsewhere they wait for work.
+    """
     places: dict[int, tuple[int, int, int]] = {}
-    found: dict[int, CallSamples] = {}
-    for number, counters in counts.items():
-        runs: Counter[int] = Counter()
-        elsewhere = 0
-        for counter, count in counters.items():
-            run = -1
-            if number >= 0:
-                index = artifact.calls[number].kernel
-                kernel = kernel_of(artifact, index)
-                if index not in places:
-                    places[index] = code_range(kernel.object, kernel.symbol, runner.code[kernel.symbol])
-                begin, end, section = places[index]
-                if begin <= counter < end:
-                    run = line_table(kernel.object).run(section, counter - begin)
+
+    def run_of(number: int, counter: int) -> int:
+        """The run of instructions of a call's kernel, -1 for a place outside it."""
+        if number < 0:
+            return -1
+        index = artifact.calls[number].kernel
+        kernel = kernel_of(artifact, index)
+        if index not in places:
+            places[index] = code_range(kernel.object, kernel.symbol, runner.code[kernel.symbol])
+        begin, end, section = places[index]
+        return line_table(kernel.object).run(section, counter - begin) if begin <= counter < end else -1
+
+    runs: dict[int, Counter[int]] = {number: Counter() for number in range(-1, len(artifact.calls))}
+    elsewhere, helped = Counter[int](), Counter[int]()
+    for pairs, around, inside in ((own, elsewhere, Counter[int]()), (others, Counter[int](), helped)):
+        for (number, counter), count in Counter((tag, counter) for tag, counter in pairs).items():
+            run = run_of(number, counter)
             if run >= 0:
-                runs[run] += count
+                runs[number][run] += count
+                inside[number] += count
             else:
-                elsewhere += count
-        found[number] = CallSamples(runs, elsewhere)
-    return found
+                around[number] += count
+    return {number: CallSamples(found, elsewhere[number], helped[number]) for number, found in runs.items()}

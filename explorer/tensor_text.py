@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..support.dtypes import Array
@@ -10,16 +12,39 @@ from ..support.names import shown
 _FIRST = 6
 
 
-def tensor_text(name: str, array: Array) -> str:
+@dataclass(frozen=True)
+class TensorText:
     """`conv1: float32[1, 64, 112, 112], 0 to 4.21, mean 0.33`, and the first elements."""
-    head = f"{shown(name)}: {array.dtype.name}[{', '.join(map(str, array.shape))}]"
-    if not array.size:
-        return head
-    values = array.astype(np.float64)
-    finite = values[np.isfinite(values)]
-    if finite.size:
-        head += f", {finite.min():.6g} to {finite.max():.6g}, mean {finite.mean():.6g}"
-    for kind, count in (("NaN", int(np.isnan(values).sum())), ("Inf", int(np.isinf(values).sum()))):
-        head += f", {count} {kind}" if count else ""
-    first = " ".join(f"{value:.6g}" for value in values.flat[:_FIRST])
-    return f"{head}\n  {first}{' ..' if array.size > _FIRST else ''}"
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    least: float | None
+    """Of the elements that are finite, as the next two; None where none is."""
+    most: float | None
+    mean: float | None
+    nan: int
+    """How many elements are NaN."""
+    inf: int
+    first: tuple[float, ...]
+
+    @staticmethod
+    def of(name: str, array: Array) -> TensorText:
+        """What is told of an array."""
+        values = array.astype(np.float64)
+        finite = values[np.isfinite(values)]
+        told = (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (None, None, None)
+        bad = int(np.isnan(values).sum()), int(np.isinf(values).sum())
+        first = tuple(float(value) for value in values.flat[:_FIRST])
+        return TensorText(name, array.shape, array.dtype.name, *told, *bad, first)
+
+    def __str__(self) -> str:
+        text = f"{shown(self.name)}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+        if self.mean is not None:
+            text += f", {self.least:.6g} to {self.most:.6g}, mean {self.mean:.6g}"
+        for kind, count in (("NaN", self.nan), ("Inf", self.inf)):
+            text += f", {count} {kind}" if count else ""
+        if self.first:
+            more = " .." if np.prod(self.shape) > _FIRST else ""
+            text += f"\n  {' '.join(f'{value:.6g}' for value in self.first)}{more}"
+        return text

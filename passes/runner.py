@@ -114,16 +114,20 @@ class AuditInstrument(PassInstrument):
 
     def __init__(self, ledger: Ledger):
         self.ledger = ledger
+        self.seen: object = None
+        """What the last pass left, of which it had these leaves."""
         self.before: set[LocationAttr] = set()
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
-        self.before = surviving_leaves(mod)
+        if mod is not self.seen:
+            self.before = surviving_leaves(mod)
 
     def run_after_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
         check_located(mod, info.name)
-        check_explained(self.before, mod, info.name, self.ledger)
+        self.before = check_explained(self.before, mod, info.name, self.ledger)
+        self.seen = mod
 
 
 @dataclass

@@ -14,13 +14,14 @@ from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
 from ..dialects.relay.size_ranges import ranges_of, required_of, symbols_in
-from ..dialects.sizes import Size, SizeExpr, product
+from ..dialects.sizes import Ranges, Size, SizeExpr, bounds, product
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import fuse, layer_names
 from ..runtime import program
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
 from ..runtime.sizes import SizedSpec
+from ..runtime.tensors import ALIGNMENT
 from ..support.errors import PipelineError
 from .artifact import Assembly, Call, KernelCode
 from .assemble import Params, kernel_index, name_at
@@ -108,8 +109,9 @@ def assemble_sized(
     for size in required_of(main):
         values.number(size, main.location)
     sizes = values.done([shape_of(value) for value in arguments], [spec.name for spec in inputs], arena)
-    done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, 0, sizes)
-    plan = Plan({}, (-1,) * len(calls), 0, 0, ALGORITHM, ())
+    most = _most(groups, values.ranges)
+    done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, most, sizes)
+    plan = Plan({}, (-1,) * len(calls), most, 0, ALGORITHM, ())
     return SizedAssembly(Assembly(done, tuple(params.arrays), tuple(known), plan, end), tuple(values.located()))
 
 
@@ -137,6 +139,18 @@ def _use(op: CallOp, kernel: KernelCode) -> Use:
     return Use(
         tuple(map(id, op.arguments)), tuple((id(v), _bytes(v)) for v in op.outputs), kernel.workspace, op.location
     )
+
+
+def _most(groups: Groups, ranges: Ranges) -> int:
+    """The bytes of the arena for the largest sizes in range; 0 where one of them has no bound."""
+    total = 0
+    for place in groups.places:
+        highest = [bounds(size, ranges)[1] for size in place.sizes.values()]
+        known = [high for high in highest if high is not None]
+        if len(known) < len(highest):
+            return 0
+        total += -(-max(known) // ALIGNMENT) * ALIGNMENT
+    return total
 
 
 def _placed(groups: Groups, values: SizeValues) -> tuple[list[int], int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..lowering.llvm_to_native.thread_pool_text import has_workers
 from ..runtime.program import ENTRY, Program
+from ..runtime.sizes import SizedSpec, Sizes
 from ..runtime.tensors import TensorSpec
 from ..runtime.threads import MAX_THREADS, Layout
 
@@ -38,10 +39,12 @@ def interface_text(
         f"@whence_num_outputs = constant i32 {len(program.outputs)}",
         f"@whence_num_params = constant i32 {len(params)}",
         f"@whence_arena_bytes = constant i64 {max(program.arena_bytes, 1)}",
+        *([] if program.sizes is None else _sizes(program.sizes)),
         _pool() if has_workers(system, machine) else _NO_POOL,
     ]
     if offsets is not None:
-        parts += [*_addresses(offsets), _run(len(program.inputs), len(program.outputs))]
+        run = _run(len(program.inputs), len(program.outputs), sized=program.sizes is not None)
+        parts += [*_addresses(offsets), run]
     return "\n".join(parts)
 
 
@@ -52,14 +55,30 @@ def _tensors(name: str, specs: Sequence[TensorSpec]) -> list[str]:
     for number, spec in enumerate(specs):
         for part, text in (("name", spec.name), ("dtype", spec.dtype.name)):
             lines.append(_text(f"{name}.{number}.{part}", text))
-        extents = ", ".join(f"i64 {extent}" for extent in spec.shape) or "i64 0"
+        places = spec.places if isinstance(spec, SizedSpec) else (-1,) * len(spec.shape)
+        known = all(at < 0 for at in places)
+        numbers = [extent if at < 0 else -1 - at for extent, at in zip(spec.shape, places, strict=True)]
+        extents = ", ".join(f"i64 {number}" for number in numbers) or "i64 0"
         count = max(len(spec.shape), 1)
         lines.append(f"@{name}.{number}.shape = private constant [{count} x i64] [{extents}]")
         fields = f"ptr @{name}.{number}.name, ptr @{name}.{number}.dtype, i32 {len(spec.shape)}"
-        rows.append(f"%tensor {{ {fields}, ptr @{name}.{number}.shape, i64 {spec.nbytes} }}")
+        rows.append(f"%tensor {{ {fields}, ptr @{name}.{number}.shape, i64 {spec.nbytes if known else -1} }}")
     if not rows:
         return [f"@{name} = constant [1 x %tensor] zeroinitializer"]
     return [*lines, f"@{name} = constant [{len(rows)} x %tensor] [{', '.join(rows)}]"]
+
+
+def _sizes(sizes: Sizes) -> list[str]:
+    """What a caller has to know of the numbers of a call."""
+    names = [f"whence_size_names.{number}" for number in range(len(sizes.symbols))]
+    table = ", ".join(f"ptr @{name}" for name in names)
+    return [
+        *map(_text, names, sizes.symbols),
+        f"@whence_size_names = constant [{len(names)} x ptr] [{table}]",
+        f"@whence_num_sizes = constant i32 {len(names)}",
+        f"@whence_num_values = constant i32 {sizes.count}",
+        f"@whence_arena_value = constant i32 {sizes.arena}",
+    ]
 
 
 def _text(name: str, text: str) -> str:
@@ -78,11 +97,12 @@ def _addresses(offsets: Sequence[int]) -> list[str]:
     ]
 
 
-def _run(inputs: int, outputs: int) -> str:
-    """`whence_run`: one table of inputs and outputs, as the program wants them."""
+def _run(inputs: int, outputs: int, *, sized: bool) -> str:
+    """`whence_run`: one table of inputs and outputs, as the program wants them. With sizes `whence_run_sized`."""
+    name, type_, more = ("whence_run_sized", ", ptr", ", ptr %values") if sized else ("whence_run", "", "")
     lines = [
-        f"declare void @{ENTRY}(ptr, ptr, ptr, ptr)",
-        "define void @whence_run(ptr %inputs, ptr %outputs, ptr %arena, ptr %pool) {",
+        f"declare void @{ENTRY}(ptr, ptr, ptr, ptr{type_})",
+        f"define void @{name}(ptr %inputs, ptr %outputs, ptr %arena, ptr %pool{more}) {{",
         f"  %io = alloca [{max(inputs + outputs, 1)} x ptr]",
     ]
     for place in range(inputs + outputs):
@@ -93,7 +113,8 @@ def _run(inputs: int, outputs: int) -> str:
             f"  %to{place} = getelementptr ptr, ptr %io, i64 {place}",
             f"  store ptr %array{place}, ptr %to{place}",
         ]
-    return "\n".join([*lines, f"  call void @{ENTRY}(ptr %io, ptr @params, ptr %arena, ptr %pool)", "  ret void", "}"])
+    call = f"  call void @{ENTRY}(ptr %io, ptr @params, ptr %arena, ptr %pool{more})"
+    return "\n".join([*lines, call, "  ret void", "}"])
 
 
 def _pool() -> str:

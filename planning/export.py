@@ -11,7 +11,9 @@ import io
 import json
 import mmap
 import os
+import platform
 import shlex
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -75,17 +77,14 @@ def export(
     if path.suffix not in FORMATS:
         raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
     check_exportable(artifact)
-    if artifact.program.sizes is not None and path.suffix != ".tar":
-        opened = ", ".join(map(str, artifact.inputs))
-        expected = "a model of fixed shapes (--input-shapes fixes them), or a .tar"
-        raise PipelineError(expectation(f"export to {path}", expected, f"one that takes any sizes ({opened})"))
     objects = _objects(artifact, contents)
     with replacing(path) as stream:
         if path.suffix == ".tar":
             _write_archive(objects, addons, stream)
         else:
             with tempfile.TemporaryDirectory(prefix="whence") as folder:
-                linked = _linked(objects, Path(folder), path.suffix, link, addons, options)
+                compiler = [] if link is not None else _compiler(artifact.target.triple, path.suffix)
+                linked = _linked(objects, Path(folder), path.suffix, link or compiler, addons, options)
                 with open(linked, "rb") as source:
                     while block := source.read(1 << 24):
                         stream.write(block)
@@ -136,16 +135,12 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
     }
     pieces = list(packed(head, parts, specs, arrays if contents.params else ()))
     offsets = param_places(pieces[0]) if contents.params else None
-    interfaces: list[Object] = []
-    if program.sizes is None:
-        # What C programs see has fixed shapes.
-        text = interface_text(program, specs, offsets, *system_of(target))
-        interfaces.append(("whence_interface.o", [compile_text(text, target).object]))
+    text = interface_text(program, specs, offsets, *system_of(target))
     return [
         *((f"{kernel.symbol}.o", [kernel.object]) for kernel in kernels),
         ("whence_main.o", [artifact.main]),
         (POOL_OBJECT, [pool_object(target)]),
-        *interfaces,
+        ("whence_interface.o", [compile_text(text, target).object]),
         (PACKAGE_OBJECT, bytes_object(artifact.main, SECTION, PACKAGE, pieces)),
     ]
 
@@ -184,11 +179,11 @@ def _linked(
     objects: Sequence[Object],
     folder: Path,
     suffix: str,
-    link: Link | None,
+    link: Link | Sequence[str],
     addons: Sequence[str | Path],
     options: Sequence[str],
 ) -> Path:
-    """The file that the system's compiler makes of objects."""
+    """The file that a function, or the command of a compiler, makes of objects."""
     paths: list[str] = []
     for name, pieces in objects:
         with open(folder / name, "wb") as stream:
@@ -196,15 +191,32 @@ def _linked(
         paths.append(str(folder / name))
     paths += map(str, addons)
     out = folder / f"linked{suffix}"
-    if link is not None:
+    if callable(link):
         link(str(out), paths, list(options))
     else:
         how = ["-shared", "-Wl,-z,noexecstack"] if suffix == ".so" else ["-r", "-nostdlib"]
         libraries = ["-lm", "-pthread"] if suffix == ".so" else []
-        _run([*shlex.split(os.environ.get("CC", "cc")), *how, "-o", str(out), *paths, *options, *libraries], suffix)
+        _run([*link, *how, "-o", str(out), *paths, *options, *libraries], suffix)
     if not out.is_file():
         raise PipelineError(expectation("export", f"the linker to write {out}", "nothing"))
     return out
+
+
+def _compiler(triple: str, suffix: str) -> list[str]:
+    """The command that links code for a machine: what CC says, else the system's compiler, or one for the machine.
+
+    Raises PipelineError where there is none.
+    """
+    if os.environ.get("CC"):
+        return shlex.split(os.environ["CC"])
+    machine = triple.partition("-")[0]
+    if machine == platform.machine():
+        return ["cc"]
+    names = [f"{machine}-linux-gnu-gcc", f"{triple}-gcc"]
+    if (found := next(filter(None, map(shutil.which, names)), None)) is None:
+        expected = f"a compiler that links a {suffix} file for {machine} (CC names it, or {names[0]} is there)"
+        raise PipelineError(expectation("export", expected, "none; a .tar needs none"))
+    return [found]
 
 
 def _run(command: Sequence[str], suffix: str) -> None:
@@ -215,8 +227,15 @@ def _run(command: Sequence[str], suffix: str) -> None:
         found = f"{command[0]}: {error.strerror}; a .tar needs none"
         raise PipelineError(expectation("export", expected, found)) from error
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        said = _complaint(done.stderr) or f"exit code {done.returncode}"
         raise PipelineError(expectation("export", expected, f"{command[0]}: {said}"))
+
+
+def _complaint(text: str) -> str:
+    """What of a compiler's output says what is wrong: its first error, else its last line."""
+    lines = text.strip().splitlines()
+    errors = (line for line in lines if "error" in line or "cannot" in line or "incompatible" in line)
+    return next(errors, lines[-1] if lines else "")
 
 
 def _seal(stream: IO[bytes]) -> None:

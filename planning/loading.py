@@ -19,7 +19,7 @@ from ..runtime.bounds import BoundErrors, checked_access
 from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
 from ..runtime.library import GraphFunction, Library
-from ..runtime.program import ENTRY, PARALLEL_FOR, SIZES_ENTRY, Code
+from ..runtime.program import ENTRY, REFUSED, SIZES_ENTRY, Code
 from ..runtime.sized_executor import runner_of
 from ..runtime.threads import ThreadPool
 from ..support.errors import PipelineError, expectation
@@ -69,7 +69,8 @@ def _link(artifact: Artifact) -> _Linked:
     check_runs_here(artifact.target)
     program = artifact.program
     bounds = BoundErrors() if program.checked else None
-    imports = {PARALLEL_FOR: pool_code().parallel_for}
+    pool = pool_code()
+    imports = pool.imports
     if bounds is not None:
         imports[CALLBACK] = bounds.address
     _check_symbols(artifact, imports)
@@ -81,6 +82,7 @@ def _link(artifact: Artifact) -> _Linked:
     entries = [ENTRY] if program.sizes is None else [ENTRY, SIZES_ENTRY]
     code = link(objects, [*entries, *symbols], imports | elsewhere)
     code.addresses.update(elsewhere)
+    code.addresses[REFUSED] = pool.refused
     return _Linked(code, bounds, externals)
 
 

@@ -47,7 +47,21 @@ void whence_pool_destroy(whence_pool *pool);
  * without its parameters has no whence_run: use whence_main. */
 void whence_run(const void *const *inputs, void *const *outputs, void *arena, whence_pool *pool);
 
-/* The same with parameters from elsewhere, and one table for inputs and outputs: io holds the inputs, then the outputs;
+/* A model that takes any sizes has these, and no others do.
+ *
+ * A call has whence_num_values numbers. The first whence_num_sizes of them, called whence_size_names, are the sizes of
+ * its inputs, which the caller fills in, within the bounds of the model; whence_sizes computes the others. In
+ * whence_inputs and whence_outputs an extent below 0 is number -1 - extent of them, and nbytes is -1. Number
+ * whence_arena_value is how many bytes the arena has to have. whence_run_sized is whence_run with these numbers;
+ * where whence_refused[0] is another number after it, a kernel did not get whence_refused[1] bytes of memory. */
+extern const int32_t whence_num_sizes, whence_num_values, whence_arena_value;
+extern const char *const whence_size_names[];
+extern const int64_t whence_refused[2];
+void whence_sizes(int64_t *values);
+void whence_run_sized(const void *const *inputs, void *const *outputs, void *arena, whence_pool *pool,
+                      const int64_t *values);
+
+/* whence_run with parameters from elsewhere, and one table for inputs and outputs: io holds the inputs, then the outputs;
  * params an address for each of whence_params, aligned to 64 bytes. */
 void whence_main(void *const *io, const void *const *params, void *arena, whence_pool *pool);
 

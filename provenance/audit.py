@@ -17,20 +17,17 @@ from .span import leaf_name, leaves
 
 def surviving_leaves(root: Operation) -> set[LocationAttr]:
     """Every leaf that an op at or below `root`, or a block argument, stands for; marks of what was lost are none."""
-    seen: set[int] = set()
-    found: set[LocationAttr] = set()
-
-    def visit(location: LocationAttr) -> None:
-        if id(location) not in seen:
-            seen.add(id(location))
-            found.update(leaf for leaf in leaves(location) if not is_lost(leaf))
-
+    # Equal locations are mostly one object: what it stands for is looked up once.
+    places: dict[int, LocationAttr] = {}
     for op in root.walk():
-        visit(op.location)
+        places[id(op.location)] = op.location
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
-                    visit(argument.location)
+                    places[id(argument.location)] = argument.location
+    found: set[LocationAttr] = set()
+    for place in places.values():
+        found.update(leaf for leaf in leaves(place) if not is_lost(leaf))
     return found
 
 
@@ -66,15 +63,17 @@ def check_input(root: Operation) -> None:
         raise LocationError(f"input: expected every op to have a location, got {_told(missing)}")
 
 
-def unexplained(before: set[LocationAttr], root: Operation, ledger: Ledger) -> set[LocationAttr]:
-    """The leaves of `before` that are neither in the result nor in the ledger."""
-    vanished = before - surviving_leaves(root)
+def unexplained(before: set[LocationAttr], after: set[LocationAttr], ledger: Ledger) -> set[LocationAttr]:
+    """The leaves of `before` that are neither in those of `after` nor in the ledger."""
+    vanished = before - after
     return vanished - ledger.explained() if vanished else vanished
 
 
-def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, ledger: Ledger) -> None:
-    """Raise LocationError when a leaf of `before` is neither in the result nor in the ledger."""
-    if lost := unexplained(before, root, ledger):
+def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, ledger: Ledger) -> set[LocationAttr]:
+    """The leaves of the result; raises LocationError when one of `before` is neither there nor in the ledger."""
+    after = surviving_leaves(root)
+    if lost := unexplained(before, after, ledger):
         names = ", ".join(shown(leaf_name(leaf)) for leaf in sorted(lost, key=leaf_name))
         layers = _count(len(lost), "layer")
         raise LocationError(f"pass {pass_name}: {layers} vanished without an entry in the ledger: {names}")
+    return after

@@ -7,8 +7,9 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import ConstantLike, DefaultResource, IsolatedFromAbove, IsTerminator, MemoryEffectKind, get_effects
+from xdsl.traits import ConstantLike, DefaultResource, IsolatedFromAbove, IsTerminator, MemoryEffectKind
 
+from .effects import Known, effects_of
 from .ledger import current_ledger
 from .span import fuse
 
@@ -67,6 +68,7 @@ class _Driver:
         self.twins: dict[Operation, list[Operation]] = {}
         self.writes: Counter[object] = Counter()
         """How often each value was written so far; under None what writes anywhere."""
+        self.effects: Known = {}
 
     def region(self, region: Region) -> None:
         for block in region.blocks:
@@ -100,7 +102,7 @@ class _Driver:
 
     def _reads(self, op: Operation) -> Hashable | None:
         """The state of what an op reads; None if it does more than read values."""
-        if (effects := get_effects(op)) is None:
+        if (effects := effects_of(op, self.effects)) is None:
             return None
         if not effects:
             return ()
@@ -113,7 +115,7 @@ class _Driver:
 
     def _write(self, op: Operation) -> None:
         """Count what an op, with all in it, writes."""
-        if (effects := get_effects(op)) is None:
+        if (effects := effects_of(op, self.effects)) is None:
             self.writes[None] += 1
             return
         for effect in effects:

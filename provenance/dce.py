@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, Region
 from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from .contents import places_in
+from .effects import acts_on_nothing_else
 from .ledger import current_ledger
 
 
 def is_trivially_dead_when_unused(op: Operation) -> bool:
     """Whether `op` may be dropped once nobody reads its results."""
     return is_side_effect_free(op) and not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface)
+
+
+def _is_droppable(op: Operation) -> bool:
+    """Whether `op` does nothing but give results, as xDSL's own elimination of dead code has it."""
+    return not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface) and acts_on_nothing_else(op)
 
 
 def eliminate_dead_code(region: Region) -> bool:
@@ -26,7 +31,7 @@ def eliminate_dead_code(region: Region) -> bool:
         for op in reversed(list(block.ops)):
             for inner in op.regions:
                 changed |= eliminate_dead_code(inner)
-            if not is_trivially_dead(op):
+            if any(result.first_use is not None for result in op.results) or not _is_droppable(op):
                 continue
             if ledger is not None:
                 reason = "nobody reads its result" if op.results else "it has no effect"

@@ -26,7 +26,7 @@ from inspect import getclosurevars
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker, RewritePattern
 
 from .match import Match
@@ -65,11 +65,14 @@ class _Applier(RewritePattern):
     _of: dict[type[Operation], tuple[RewritePattern, ...]] = field(default_factory=lambda: {})
     """Class of an op -> the patterns that may match it."""
 
+    def that_may_match(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
+        if (patterns := self._of.get(kind)) is None:
+            found = (pattern for pattern in self.patterns if issubclass(kind, _root(type(pattern))))
+            patterns = self._of[kind] = tuple(found)
+        return patterns
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (patterns := self._of.get(type(op))) is None:
-            found = (pattern for pattern in self.patterns if issubclass(type(op), _root(type(pattern))))
-            patterns = self._of[type(op)] = tuple(found)
-        if not patterns:
+        if not (patterns := self.that_may_match(type(op))):
             return
         match, location = self.match, op.location
         if op.regions:
@@ -89,6 +92,17 @@ class _Applier(RewritePattern):
             match.nested, match.arguments = frozenset(), {}
 
 
+class _Walker(PatternRewriteWalker):
+    """Visits the ops that a pattern may match, and no others: in most modules most passes have few to look at."""
+
+    def _populate_worklist(self, op: Operation | Region | Block) -> None:
+        applier = self.pattern
+        assert isinstance(applier, _Applier)
+        for one in op.walk(reverse=not self.walk_reverse, region_first=not self.walk_regions_first):
+            if applier.that_may_match(type(one)):
+                self._worklist.push(one)
+
+
 def rewrite(
     target: ModuleOp | Region,
     patterns: Sequence[RewritePattern],
@@ -105,7 +119,7 @@ def rewrite(
     Returns whether anything changed.
     """
     match = Match()
-    walker = PatternRewriteWalker(
+    walker = _Walker(
         _Applier(patterns, match),
         apply_recursively=recursive,
         walk_reverse=reverse,

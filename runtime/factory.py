@@ -26,6 +26,10 @@ class Origin(NamedTuple):
     """The layer whose value the node gives; "" where that is a step on the way to one."""
     sampled: bool = False
     """Whether samples tell the parts; else they are estimates, unless there is one layer."""
+    stored: str = ""
+    """The layout in which the node stores the layer's value, `NCHW16c`, where that is not the model's."""
+    plain: str = ""
+    """The layout that the model has it in."""
 
     @property
     def estimated(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from threading import RLock
-from typing import IO, Any, cast
+from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 
@@ -23,14 +23,15 @@ from .library import GraphFunction, Library
 from .link import link
 from .opened import Linked, kept, open_library
 from .package import SECTION, Package
-from .program import ENTRY, PARALLEL_FOR, SIZES_ENTRY, Program
+from .program import ENTRY, PARALLEL_FOR, REFUSED, SIZES_ENTRY, Program
 from .saved_program import restored
 from .sealed import open_sealed
 from .sized_executor import runner_of
 from .tensors import Tensor, TensorSpec, address
-from .threads import WORKER_SYMBOLS, PoolCode, ThreadPool
+from .threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
 
 _POOL_OBJECT = "whence_pool.o"
+_POOL_SYMBOLS = PARALLEL_FOR, *MEMORY_SYMBOLS, *WORKER_SYMBOLS
 _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 
 
@@ -84,6 +85,11 @@ class LoadedModule(GraphExecutorFactory):
         """The short form: inputs in order; one output as an array, several as a tuple."""
         results = self.runner.run(arrays, self._pool)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def get_node_schedule(self, index: int) -> NoReturn:
+        """Raises PipelineError: schedules are in the file, and what reads them is the compiler's."""
+        expected = "what whence.restoring.read_library gives of the file, where the compiler is installed"
+        raise PipelineError(expectation("get_node_schedule", expected, "a module loaded without it"))
 
 
 def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:
@@ -140,7 +146,8 @@ def _load_archive(content: memoryview, name: str) -> tuple[Package, Linked]:
     ]
     check_machine(name, package.head)
     pool = _pool_of(members[_POOL_OBJECT])
-    code = link(objects, _symbols(package), {PARALLEL_FOR: pool.parallel_for})
+    code = link(objects, _symbols(package), pool.imports)
+    code.addresses[REFUSED] = pool.refused
     return package, Linked(code, pool)
 
 
@@ -151,7 +158,7 @@ def _load_object(content: memoryview, name: str) -> tuple[Package, Linked]:
     # The parameters stay where they are.
     here = address(np.frombuffer(content, np.uint8)) + at
     known = {symbol.name for symbol in elf.symbols}
-    pool = [symbol for symbol in (PARALLEL_FOR, *WORKER_SYMBOLS) if symbol in known]
+    pool = [symbol for symbol in _POOL_SYMBOLS if symbol in known]
     code = link([elf], [*_symbols(package), *pool], {}, {SECTION: here})
     return package, kept(code, content)
 
@@ -174,7 +181,7 @@ def _pool_of(data: memoryview) -> PoolCode:
         if key not in _pools:
             elf = Elf.of(bytes(data), _POOL_OBJECT)
             known = {symbol.name for symbol in elf.symbols}
-            wanted = [symbol for symbol in (PARALLEL_FOR, *WORKER_SYMBOLS) if symbol in known]
+            wanted = [symbol for symbol in _POOL_SYMBOLS if symbol in known]
             _pools[key] = PoolCode.of(link([elf], wanted, {}))
         return _pools[key]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..support.errors import FrontendError, PipelineError, expectation
 from .program import PARALLEL_FOR, Code
-from .threads import WORKER_SYMBOLS, PoolCode
+from .threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode
 
 
 class Linked(NamedTuple):
@@ -66,11 +66,11 @@ def open_library(name: str, symbols: Iterable[str]) -> Linked:
 def _opened(name: str, symbols: Iterable[str]) -> _Alive:
     library = _Library(name)
     addresses: dict[str, int] = {}
-    for symbol in (*symbols, PARALLEL_FOR, *WORKER_SYMBOLS):
+    for symbol in (*symbols, PARALLEL_FOR, *MEMORY_SYMBOLS, *WORKER_SYMBOLS):
         try:
             addresses[symbol] = ctypes.cast(library.library[symbol], ctypes.c_void_p).value or 0
         except AttributeError:
-            if symbol not in WORKER_SYMBOLS:
+            if symbol not in (*MEMORY_SYMBOLS, *WORKER_SYMBOLS):
                 raise FrontendError(expectation(name, f"a library that defines '{symbol}'", "none")) from None
     return _Alive(Code(addresses, library))
 

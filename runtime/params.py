@@ -23,6 +23,7 @@ import numpy as np
 
 from ..support.dtypes import Array, numpy_of
 from ..support.errors import FrontendError
+from ..support.files import replacing
 
 _LIST_MAGIC = 0xF7E58D4F05049CB7
 _TENSOR_MAGIC = 0xDD5E40F096B4A13F
@@ -259,11 +260,9 @@ def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, Array]:
 
 
 def save_param_dict_to_file(params: Mapping[str, object], path: str | Path) -> None:
-    """Write the bytes that `save_param_dict` gives. Raises FrontendError when the file cannot be written."""
-    try:
-        Path(path).write_bytes(save_param_dict(params))
-    except OSError as error:
-        raise FrontendError(f"{path}: expected to write a params file, got: {error.strerror}") from error
+    """Write the bytes that `save_param_dict` gives, all or none. Raises PipelineError when that fails."""
+    with replacing(Path(path)) as stream:
+        stream.write(save_param_dict(params))
 
 
 def load_param_dict_from_file(path: str | Path) -> dict[str, Array]:

@@ -25,6 +25,11 @@ others are written. Its `@whence_main` takes the same array behind its other arg
 PARALLEL_FOR = "whence_parallel_for"
 """The symbol through which kernels reach the thread pool."""
 
+ALLOC_REFUSED = "whence_alloc_refused"
+"""`void (i64 bytes)`: what a kernel of open sizes calls, before it returns, where it gets no memory."""
+REFUSED = "whence_refused"
+"""Two i64: how often that happened, and how many bytes were asked for last."""
+
 
 class Slot(NamedTuple):
     """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`.
@@ -93,7 +98,7 @@ class Program:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     arena_bytes: int
-    """What a run needs for intermediate tensors and workspaces; with sizes, 0: a value says it."""
+    """What a run needs for intermediate tensors and workspaces. With sizes a value says it; this is its bound, or 0."""
     sizes: Sizes | None = None
     """What arrays of any sizes the program takes."""
 

@@ -7,6 +7,7 @@ import struct
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from threading import Lock
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from ..support.errors import FrontendError
 from .bounds import BoundErrors
 from .executor import Runner, Visit
 from .external import ExternalFunctions
+from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, SIZES_ENTRY, Call, Code, Copy, Program, Slot
 from .sizes import SizedSpec, Sizes
 from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
@@ -35,13 +37,15 @@ class _Known:
     values: npt.NDArray[np.int64]
     address: int
     arena_bytes: int
+    output_bytes: int
     arguments: Arguments
 
 
 class SizedRunner(Runner):
     """A loaded program with sizes. Safe to use from several threads at once: every run has an arena of its own.
 
-    An arena is as large as the largest run so far took it, and kept.
+    An arena is as large as the largest run so far took it, and kept; where all sizes have bounds, as large as any run
+    may take it from the first one on.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class SizedRunner(Runner):
         self._pack_io = struct.Struct(f"{len(program.inputs) + len(program.outputs)}P").pack
         self._known: OrderedDict[tuple[tuple[int, ...], ...], _Known] = OrderedDict()
         self._lock = Lock()
+        self._memory = RefusedMemory(code)
 
     def run(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[Tensor]:
         if self._bounds is not None:
@@ -93,12 +98,17 @@ class SizedRunner(Runner):
             arrays = self._arrays(inputs)
             known = self._for(arrays)
             addresses = [address(array) for array in arrays]
-        outputs, places = known.arguments.outputs()
         arena = self._arena_of(known.arena_bytes)
+        try:
+            outputs, places = known.arguments.outputs()
+        except (MemoryError, ValueError) as error:
+            raise refused(known.output_bytes, "outputs") from error
+        refusals = self._memory.count
         self._sized_main(
             self._pack_io(*addresses, *places), self._params_address, arena[1], handle or None, known.address
         )
         self._arenas.append(arena)
+        self._memory.check(refusals)
         if self._externals is not None:
             self._externals.check()
         return outputs
@@ -110,9 +120,21 @@ class SizedRunner(Runner):
         except IndexError:
             arena = None
         if arena is None or arena[0].nbytes < size:
-            memory = aligned_empty((max(1, size),), np.uint8)
+            del arena
+            memory = self._new_arena(max(1, size))
             return memory, address(memory)
         return arena
+
+    def _new_arena(self, size: int) -> Tensor:
+        """Memory for any run, where sizes have bounds and there is so much; else of `size` bytes."""
+        if self.program.arena_bytes > size:
+            try:
+                return aligned_empty((self.program.arena_bytes,), np.uint8)
+            except (MemoryError, ValueError):
+                # Bounds may be further than any run goes.
+                pass
+        with asked_for(size, "intermediate tensors"):
+            return aligned_empty((size,), np.uint8)
 
     def _arrays(self, inputs: Sequence[Array] | Mapping[str, object]) -> list[Array]:
         """The inputs in order, of the right dtypes and ranks, such as kernels can read."""
@@ -141,7 +163,9 @@ class SizedRunner(Runner):
             [(cast(SizedSpec, spec).extents(numbers), spec.dtype) for spec in specs]
             for specs in (self.program.inputs, self.program.outputs)
         ]
-        known = _Known(tuple(symbols), values, address(values), numbers[self.sizes.arena], Arguments(*kinds))
+        written = sum(prod(shape) * dtype.itemsize for shape, dtype in kinds[1])
+        arena = numbers[self.sizes.arena]
+        known = _Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds))
         with self._lock:
             self._known[key] = known
             if len(self._known) > KEPT:

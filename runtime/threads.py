@@ -20,13 +20,15 @@ import numpy as np
 
 from ..support.errors import PipelineError, expectation
 from .cpus import available_cpus
-from .program import PARALLEL_FOR, Code
+from .program import ALLOC_REFUSED, PARALLEL_FOR, REFUSED, Code
 from .tensors import address, aligned_empty
 
 MAX_THREADS = 1024
 _SPIN_SECONDS = 40e-6
 WORKER_SYMBOLS = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
 """The functions of the pool's code beside `whence_parallel_for`, where the system has workers."""
+MEMORY_SYMBOLS = ALLOC_REFUSED, REFUSED
+"""What it has of memory that kernels did not get."""
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -69,6 +71,9 @@ class PoolCode:
     """`void (ptr pool, i64 workers)`: waits for the loop that runs, then joins the workers."""
     spin: int = 0
     """`void (i64 turns)`: the idle loop."""
+    alloc_refused: int = 0
+    """`void (i64 bytes)`: counts memory that a kernel did not get, in two i64 at `refused`."""
+    refused: int = 0
     alive: object = field(default=None, compare=False)
     """What keeps the code where it is."""
 
@@ -76,7 +81,13 @@ class PoolCode:
     def of(code: Code) -> PoolCode:
         """The pool in linked code."""
         start, stop, spin = (code.addresses.get(symbol, 0) for symbol in WORKER_SYMBOLS)
-        return PoolCode(code[PARALLEL_FOR], start, stop, spin, alive=code)
+        memory = (code.addresses.get(symbol, 0) for symbol in MEMORY_SYMBOLS)
+        return PoolCode(code[PARALLEL_FOR], start, stop, spin, *memory, alive=code)
+
+    @property
+    def imports(self) -> dict[str, int]:
+        """What kernels call, by their names."""
+        return {PARALLEL_FOR: self.parallel_for, ALLOC_REFUSED: self.alloc_refused}
 
     def apart(self) -> PoolCode:
         """The same addresses, which do not keep the code."""
@@ -116,7 +127,7 @@ class _Workers:
         self.memory[Layout.STATE] = 0
         self.memory[Layout.SPIN] = _spins(self.code)
         # Signals are for Python's threads: a worker inherits this mask and is never interrupted by one.
-        previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _FAULTS)
+        previous = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - _FAULTS - _PROFILING)
         try:
             start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.code.start)
             self.workers = int(start(self.handle, self.threads))
@@ -130,6 +141,16 @@ class _Workers:
             stop(self.handle, self.workers)
             self.workers = 0
 
+    def numbers(self) -> list[int]:
+        """What the system calls the workers."""
+        libc, found = ctypes.CDLL(None), list[int]()
+        for thread in self.memory[Layout.WORDS : Layout.WORDS + self.workers].tolist():
+            clock = ctypes.c_int()
+            libc.pthread_getcpuclockid(ctypes.c_ulong(thread), ctypes.byref(clock))
+            # Linux makes the clock of a thread of its number, inverted, and three bits that say which clock it is.
+            found.append(~(clock.value >> 3))
+        return found
+
     def forget(self) -> None:
         """After a fork: the workers are in the parent only."""
         self.workers = 0
@@ -139,6 +160,8 @@ class _Workers:
 # Faults of the thread itself: blocked, they would end the process before a handler (faulthandler) can speak.
 _FAULT_NAMES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 _FAULTS = {getattr(signal, name) for name in _FAULT_NAMES if hasattr(signal, name)}
+_PROFILING = {getattr(signal, name) for name in ("SIGPROF",) if hasattr(signal, name)}
+"""What a profiler interrupts a thread with, that sends it to that thread."""
 
 
 class _Pools:
@@ -210,6 +233,10 @@ class ThreadPool:
         if self.threads == 1 or not self.code.start:
             return 0
         return _pools.running(self._key, self.threads).handle
+
+    def workers(self) -> list[int]:
+        """The numbers that Linux has given to the workers, which are started."""
+        return _pools.running(self._key, self.threads).numbers() if self.handle else []
 
     def close(self) -> None:
         """Stop and join the workers of this size."""

@@ -33,6 +33,10 @@ class OptionError(PipelineError, AttributeError):
     """A PassContext is given an option that there is not."""
 
 
+class MemoryRefused(WhenceError, MemoryError):
+    """A call takes more memory than there is."""
+
+
 def expectation(op: str, expected: str, found: str, where: str = "") -> str:
     """The one form of an error text: `conv2d: expected .., got .. (layer 'x', model.onnx node 3)`."""
     return f"{op}: expected {expected}, got {found}" + (f" ({where})" if where else "")

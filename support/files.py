@@ -1,7 +1,9 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Writing files so that nobody ever sees half of one, and a writer that is killed leaves nothing behind."""
 
 from __future__ import annotations
 
+import errno
+import glob
 import os
 import tempfile
 from collections.abc import Generator
@@ -10,6 +12,15 @@ from pathlib import Path
 from typing import IO
 
 from .errors import PipelineError
+
+try:
+    import fcntl
+except ImportError:  # no such system
+    fcntl = None
+
+_ANONYMOUS = getattr(os, "O_TMPFILE", 0)
+"""Opens a file without a name, which goes with its last descriptor; 0 where the system has none."""
+_ENDING = ".unfinished"
 
 
 def _mode() -> int:
@@ -23,6 +34,8 @@ def _mode() -> int:
 def replacing(path: Path) -> Generator[IO[bytes]]:
     """A stream whose bytes become the file `path` when the scope ends well; otherwise nothing changes.
 
+    They are written to a file without a name, which the system forgets when the writer is killed; where its file
+    system has no such files, to one beside `path`, which the next writer of `path` takes away.
     What is no ordinary file (a pipe, /dev/null) is written directly. Raises PipelineError when it cannot be written.
     """
     try:
@@ -31,18 +44,71 @@ def replacing(path: Path) -> Generator[IO[bytes]]:
                 yield stream
             return
         target = path.resolve()
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        _take_away(target)
+        handle, temporary = _opened(target)
         try:
             with open(handle, "wb") as stream:
                 yield stream
-            os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else _mode())
-            os.replace(temporary, target)
+                stream.flush()
+                os.fchmod(handle, target.stat().st_mode & 0o777 if target.exists() else _mode())
+                temporary = temporary or _named(handle, target)
+                os.replace(temporary, target)
         except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
+            if temporary is not None:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary)
             raise
     except OSError as error:
         raise PipelineError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _opened(target: Path) -> tuple[int, str | None]:
+    """A descriptor of a new file in the folder of `target`, and its name if it has one."""
+    if _ANONYMOUS and Path("/proc/self/fd").is_dir():
+        try:
+            return os.open(target.parent, _ANONYMOUS | os.O_RDWR | os.O_CLOEXEC, 0o600), None
+        except OSError as error:
+            # EISDIR: a system that does not know the flag.
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
+                raise
+    while True:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_ENDING, dir=target.parent)
+        _lock(handle)
+        if os.path.exists(temporary):
+            return handle, temporary
+        os.close(handle)  # taken away before it was locked
+
+
+def _named(handle: int, target: Path) -> str:
+    """Give a file without a name one beside `target`, from which it can be renamed over it."""
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    _lock(handle)
+    try:
+        while True:
+            name = f".{target.name}.{os.urandom(6).hex()}{_ENDING}"
+            with suppress(FileExistsError):
+                # With a folder's descriptor, as only then does Python follow the link.
+                os.link(f"/proc/self/fd/{handle}", name, dst_dir_fd=folder, follow_symlinks=True)
+                return str(target.parent / name)
+    finally:
+        os.close(folder)
+
+
+def _take_away(target: Path) -> None:
+    """Remove what writers of `target` left that were killed."""
+    if fcntl is None:
+        return
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*{_ENDING}"):
+        with suppress(OSError), open(left, "rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(left)
+
+
+def _lock(handle: int) -> None:
+    """Tell whoever finds the file that its writer lives; where its file system has no locks, nobody takes it away."""
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def write_text(path: Path, text: str) -> None:

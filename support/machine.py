@@ -121,6 +121,14 @@ class Machine:
         return self.vector_bits == 512 and self.name.startswith(_VNNI)
 
     @property
+    def pmaddwd(self) -> int:
+        """The most lanes of `pmaddwd`, sums of two products of int16; 0 where it is not known to be there."""
+        named = next((bits for name, bits in _CPU_VECTORS if self.name.startswith(name)), 0)
+        if self.vector_bits == 512 and (named == 512 or "avx512bw" in self.features):
+            return 16
+        return 8 if self.vector_bits >= 256 and (named or "avx2" in self.features) else 0
+
+    @property
     def channel_block(self) -> int:
         """The most channels in a block of a blocked layout."""
         return CHANNEL_BLOCK

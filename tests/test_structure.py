@@ -79,6 +79,13 @@ def test_declared_packages_are_the_packages_of_the_tree():
     assert folders == {"whence": "src/whence", **{f"whence.{name}": name for name in FOLDERS}}
 
 
+def test_every_file_has_its_types_checked():
+    settings = cast(dict[str, dict[str, dict[str, object]]], tomllib.loads((ROOT / "pyproject.toml").read_text()))
+    folders = {"src/whence", *(f"src/whence/{name}" for name in FOLDERS), "tests", "benchmarks"}
+    assert set(cast(list[str], settings["tool"]["pyright"]["include"])) == folders
+    assert {path.parent.name for path in ROOT.glob("[!.]*/*.py")} <= {*FOLDERS, "tests", "benchmarks", "build"}
+
+
 def test_every_root_folder_is_linked():
     links = {path.name: path.resolve() for path in (ROOT / "src/whence").iterdir() if path.is_symlink()}
     assert links == {name: ROOT / name for name in FOLDERS}

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
+from ..sizes import proves
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .convolution import expand_padding
 from .numerics import AnyArray, factor
@@ -52,7 +53,7 @@ class ConvTranspose(Operator):
         shape = [batch, per_group * groups]
         for extent, k, s, d, more, before, after in zip(image, kernel, *columns, pads[:rank], pads[rank:], strict=True):
             out = (extent - 1) * s + d * (k - 1) + 1 - before - after + more
-            if min(s, d) < 1 or out < 1:
+            if min(s, d) < 1 or proves(out, "<", 1):
                 sig.fail("strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}")
             shape.append(out)
         return [tensor_of(sig.product_element(), shape)]

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from ..sizes import SizeExpr, UndecidedSize, same
 from .numerics import AnyArray
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
@@ -34,7 +36,8 @@ class Resizing:
     extent: int
     size: int
     """The new extent."""
-    scale: float
+    scale: float | None
+    """What coordinates are computed with; None for the new extent by the old one, which only a call knows."""
     method: str = "linear"
     mode: str = "half_pixel"
     rounding: str = ""
@@ -44,14 +47,29 @@ class Resizing:
     antialias: bool = False
     roi: tuple[float, float] = (0.0, 1.0)
 
+    def __post_init__(self) -> None:
+        if self.open and (self.antialias or self.exclude or self.mode == "tf_crop_and_resize"):
+            raise UndecidedSize(f"a size to antialias, exclude or crop to: from {self.extent} to {self.size}")
+
+    @property
+    def open(self) -> bool:
+        """Whether only a call knows the extents."""
+        return isinstance(self.extent, SizeExpr) or isinstance(self.size, SizeExpr)
+
     @property
     def identical(self) -> bool:
         """Whether the axis stays as it is."""
         plain = self.mode != "tf_crop_and_resize" or self.roi == (0.0, 1.0)
-        return self.size == self.extent and self.scale == 1 and plain
+        return same(self.size, self.extent) and self.scale in (None, 1) and plain
+
+    @property
+    def rounds(self) -> str:
+        """How the nearest element is found."""
+        return self.rounding or ("round" if self.mode == "align_corners" else "floor")
 
     def coordinates(self) -> AnyArray:
         """Where each new element lies among the old ones."""
+        assert self.scale is not None
         x = np.arange(self.size).astype(np.float64)
         length = self.scale * self.extent
         match self.mode:
@@ -86,7 +104,7 @@ class Resizing:
         if self.method == "nearest_neighbor":
             places = (left + self._nearest(ratio))[None]
             return np.clip(places, 0, self.extent - 1).astype(np.int64), np.ones_like(places)
-        shrink = min(self.scale, 1.0) if self.antialias else 1.0
+        shrink = min(self.scale or 1.0, 1.0) if self.antialias else 1.0
         reach = 1 if self.method == "linear" else 2
         first = math.floor(-reach / shrink) + 1
         taps = np.arange(first, 2 - first)[:, None]
@@ -102,7 +120,6 @@ class Resizing:
 
     def _nearest(self, ratio: AnyArray) -> AnyArray:
         """0 for the left one of a pair, 1 for the right one."""
-        rounding = self.rounding or ("round" if self.mode == "align_corners" else "floor")
         right: dict[str, Callable[[], Any]] = {
             "floor": lambda: ratio == 1,
             "ceil": lambda: ratio > 0,
@@ -110,7 +127,7 @@ class Resizing:
             "round": lambda: ratio >= 0.5,
             "round_prefer_ceil": lambda: ratio >= 0.5,
         }
-        return right[rounding]()
+        return right[self.rounds]()
 
     def kernel(self, distance: AnyArray) -> AnyArray:
         """The weight at a distance from the coordinate."""
@@ -120,6 +137,20 @@ class Resizing:
         near = (a + 2) * d**3 - (a + 3) * d**2 + 1
         far = a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
         return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def quotient(size: int, extent: int) -> float | None:
+    """The scale that makes an extent a size; None where only a call knows it."""
+    if isinstance(size, SizeExpr) or isinstance(extent, SizeExpr):
+        times = size // extent if isinstance(size, SizeExpr) and isinstance(extent, SizeExpr) else None
+        return float(times) if isinstance(times, int) and same(extent * times, size) else None
+    return size / max(1, extent)
+
+
+def scaled(extent: int, scale: float) -> int:
+    """The whole part of the product with a scale that a float32 holds; the extent may be one that only a call knows."""
+    ratio = Fraction(scale)
+    return extent * ratio.numerator // ratio.denominator
 
 
 def resized(x: AnyArray, axes: Sequence[int], how: Sequence[Resizing], extrapolation: float) -> AnyArray:

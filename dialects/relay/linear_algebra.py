@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ..size_types import tensor_of
+from ..sizes import same
 from .attributes import boolean, required_string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -46,10 +47,12 @@ class Equation:
             if len(names) != len(shape):
                 raise ValueError(f"an operand of {len(names)} dimensions for '{term}'", f"shape {list(shape)}")
             for name, extent in zip(names, shape, strict=True):
-                known = extents.get(name, 1)
-                if 1 not in (known, extent) and known != extent:
+                known = extents.setdefault(name, extent)
+                if same(known, extent) or same(extent, 1):
+                    continue
+                if not same(known, 1) and known != extent:
                     raise ValueError(f"one extent of '{name}' in '{text}'", f"{known} and {extent}")
-                extents[name] = extent if known == 1 else known
+                extents[name] = extent if same(known, 1) else known
         dots = sorted({name for names in operands for name in names if name.startswith(".")}, reverse=True)
         if arrow:
             before, ellipsis, after = right.partition("...")

@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_reals, real, required_ints, string
-from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, resized
+from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, quotient, resized
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
 from .traits import OPAQUE
@@ -109,9 +109,14 @@ class Resize(Resized):
         ):
             if sig.str(name) not in allowed:
                 sig.fail(f"{name} among {', '.join(filter(None, allowed))}", repr(sig.str(name)))
-        scales = sig.get("scales") or tuple(s / max(1, e) for s, e in zip(sizes, extents, strict=False))
+        scales = sig.get("scales") or tuple(map(quotient, sizes, extents))
         roi = sig.get("roi") or (0.0,) * count + (1.0,) * count
-        if len(sizes) != count or len(scales) != count or len(roi) != 2 * count or min(scales) <= 0:
+        if (
+            len(sizes) != count
+            or len(scales) != count
+            or len(roi) != 2 * count
+            or not all(s is None or s > 0 for s in scales)
+        ):
             sig.fail(f"{count} sizes and positive scales, {2 * count} roi", f"{sizes}, {scales}, {roi}")
         return [
             Resizing(
@@ -172,5 +177,6 @@ class UpsamplingOp(Resized):
             sig.fail("method nearest_neighbor, bilinear or bicubic", repr(sig.str("method")))
         mode = "align_corners" if sig.get("align_corners") else "asymmetric"
         extents = [sig.shape(0)[axis] for axis in cls.axes(sig)]
-        sizes = [round(e * sig.get(name)) for e, name in zip(extents, ("scale_h", "scale_w"), strict=True)]
-        return [Resizing(e, s, s / max(1, e), method, mode) for e, s in zip(extents, sizes, strict=True)]
+        scales = [sig.get(name) for name in ("scale_h", "scale_w")]
+        sizes = [e * int(s) if s.is_integer() else round(e * s) for e, s in zip(extents, scales, strict=True)]
+        return [Resizing(e, s, quotient(s, e), method, mode) for e, s in zip(extents, sizes, strict=True)]

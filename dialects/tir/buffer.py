@@ -108,6 +108,15 @@ def _extent(size: Size) -> Attribute:
     return IntAttr(size) if isinstance(size, int) else size_attribute(size)
 
 
+def extent_in(attribute: Attribute) -> Size:
+    """The size that an element of a list of extents or strides is."""
+    return cast("IntAttr[int]", attribute).data if isinstance(attribute, IntAttr) else size_in(attribute)
+
+
+def strides_attribute(strides: Sequence[Size]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(map(_extent, strides))
+
+
 def buffer_of(value: SSAValue) -> BufferType:
     assert isinstance(value.type, BufferType)
     return value.type

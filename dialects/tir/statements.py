@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     IndexType,
-    IntAttr,
     StringAttr,
     TensorType,
     i1,
@@ -36,9 +35,10 @@ from ...provenance.diagnostics import fail
 from ..affine import below, bounds
 from ..checks import check_map, plural
 from ..element_types import stored_type
-from ..format import parse_attributes, parse_body
+from ..format import parse_attributes, parse_body, parse_size
 from ..kernel_sizes import dense, negative
-from .buffer import BufferType, buffer_of
+from ..sizes import Size
+from .buffer import BufferType, buffer_of, extent_in, strides_attribute
 from .effects import ActsBesideMemory
 from .text import parse_end, parse_point, print_end, print_point
 
@@ -171,7 +171,7 @@ class DeclBufferOp(IRDLOperation):
     buffer = operand_def(BufferType)
     indices = var_operand_def(IndexType)
     map = prop_def(AffineMapAttr)
-    strides = opt_prop_def(ArrayAttr[IntAttr])
+    strides = opt_prop_def(ArrayAttr[Attribute])
     result = result_def(BufferType)
     traits = traits_def(Pure())
 
@@ -181,12 +181,17 @@ class DeclBufferOp(IRDLOperation):
         map: AffineMap,
         indices: Sequence[SSAValue],
         type: BufferType,
-        strides: Sequence[int] | None = None,
+        strides: Sequence[Size] | None = None,
     ) -> DeclBufferOp:
         properties: dict[str, Attribute] = {"map": AffineMapAttr(map)}
         if strides is not None:
-            properties["strides"] = ArrayAttr([IntAttr(stride) for stride in strides])
+            properties["strides"] = strides_attribute(strides)
         return DeclBufferOp.create(operands=[buffer, *indices], result_types=[type], properties=properties)
+
+    @property
+    def steps(self) -> tuple[Size, ...] | None:
+        """The strides, elements apart; None without."""
+        return None if self.strides is None else tuple(map(extent_in, self.strides))
 
     def verify_(self) -> None:
         source, view = buffer_of(self.buffer), self.result.type
@@ -216,7 +221,7 @@ class DeclBufferOp(IRDLOperation):
         printer.print_string(" ")
         print_point(printer, self.buffer, self.map, self.indices)
         if self.strides is not None:
-            printer.print_string(f" strides [{', '.join(str(stride.data) for stride in self.strides)}]")
+            printer.print_string(f" strides [{', '.join(map(str, self.steps or ()))}]")
         print_end(printer, self, self.buffer.type, self.result.type, between=" -> ")
 
     @classmethod
@@ -224,8 +229,8 @@ class DeclBufferOp(IRDLOperation):
         buffer, map, indices = parse_point(parser)
         properties: dict[str, Attribute] = {"map": map}
         if parser.parse_optional_keyword("strides") is not None:
-            given = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-            properties["strides"] = ArrayAttr([IntAttr(stride) for stride in given])
+            given = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_size(parser))
+            properties["strides"] = strides_attribute(given)
         attributes, (type_, result) = parse_end(parser, 2, "->")
         operands = [parser.resolve_operand(buffer, type_), *indices]
         return cls.create(operands=operands, result_types=[result], properties=properties, attributes=attributes)

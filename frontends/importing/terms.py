@@ -132,6 +132,10 @@ def log(x: Term) -> Term:
     return x.apply(ew.LogOp)
 
 
+def log1p(x: Term) -> Term:
+    return x.apply(ew.Log1pOp)
+
+
 def sqrt(x: Term) -> Term:
     return x.apply(ew.SqrtOp)
 

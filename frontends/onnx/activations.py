@@ -13,7 +13,7 @@ from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import ArgMaxOp
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, constant, erf, exp, log, maximum, sigmoid, tanh, term, where, wide_term
+from ..importing.terms import Term, absolute, constant, erf, exp, log1p, maximum, sigmoid, tanh, term, where, wide_term
 from .context import Context
 
 Function = Callable[[Context, Term], Term]
@@ -67,8 +67,8 @@ def hard_swish(ctx: Context, x: Term) -> Term:
 
 
 def logarithm_of_1_and_exp(x: Term) -> Term:
-    """log(1 + exp(x)), right where exp(x) is infinite."""
-    return maximum(x, 0.0) + log(exp(-absolute(x)) + 1.0)
+    """log(1 + exp(x)), right where exp(x) is infinite and where it is nothing beside 1."""
+    return maximum(x, 0.0) + log1p(exp(-absolute(x)))
 
 
 def mish(ctx: Context, x: Term) -> Term:

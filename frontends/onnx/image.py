@@ -7,7 +7,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp
-from ...dialects.relay.interpolation import Resizing
+from ...dialects.relay.interpolation import Resizing, quotient, scaled
 from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
 from ...dialects.relay.transform import ReshapeOp
 from ...dialects.sizes import holds_zero
@@ -44,7 +44,7 @@ def upsample(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
     if scales is None or len(scales) != len(shape) or min(scales) <= 0:
         ctx.fail(f"{len(shape)} positive scales", str(scales))
-    sizes = [int(scale * extent) for scale, extent in zip(scales, shape, strict=True)]
+    sizes = map(scaled, shape, scales)
     how = [
         Resizing(extent, size, scale, _method(ctx), "asymmetric", "floor")
         for extent, size, scale in zip(shape, sizes, scales, strict=True)
@@ -63,7 +63,12 @@ def resize(ctx: Context) -> SSAValue:
     mode = ctx.str("coordinate_transformation_mode", "half_pixel")
     roi = _floats(ctx, 1, "roi") if mode == "tf_crop_and_resize" else None
     roi = [0.0] * count + [1.0] * count if roi is None else roi
-    if len(scales) != count or len(roi) != 2 * count or len(set(axes)) != count or min(scales, default=1) <= 0:
+    if (
+        len(scales) != count
+        or len(roi) != 2 * count
+        or len(set(axes)) != count
+        or not all(s is None or s > 0 for s in scales)
+    ):
         ctx.fail(f"{count} axes, positive scales or sizes, and {2 * count} roi", f"{axes}, {scales} and {roi}")
     how = [
         Resizing(
@@ -83,22 +88,22 @@ def resize(ctx: Context) -> SSAValue:
     return _resize(ctx, axes, how, ctx.float("extrapolation_value", 0.0))
 
 
-def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float], list[int]]:
-    """Scales and sizes of axes of `extents`; one of the two is given."""
-    scales, wanted = _floats(ctx, 2, "scales"), _floats(ctx, 3, "sizes")
-    if wanted is None:
+def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float | None], list[int]]:
+    """Scales and sizes of axes of `extents`; one of the two is given. A scale that only a call knows is None."""
+    scales = _floats(ctx, 2, "scales")
+    if not ctx.has(3) or 0 in ctx.shape(3):
         if scales is None:
             ctx.fail("scales or sizes", "none")
-        # As numbers of float32, which they are, times whole numbers.
-        return scales, [int(scale * extent) for scale, extent in zip(scales, extents, strict=False)]
-    if len(wanted) != len(extents) or 0 in extents:
+        return scales, list(map(scaled, extents, scales))
+    wanted = ctx.known_ints(3, "sizes")
+    if len(wanted) != len(extents) or holds_zero(extents):
         ctx.fail(f"{len(extents)} sizes of axes that have elements", f"{wanted} for {extents}")
-    scales = [size / extent for size, extent in zip(wanted, extents, strict=True)]
     policy = ctx.str("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
-        return scales, [int(size) for size in wanted]
+        return list(map(quotient, wanted, extents)), list(wanted)
     if policy not in ("not_larger", "not_smaller"):
         ctx.fail("keep_aspect_ratio_policy stretch, not_larger or not_smaller", repr(policy))
+    scales = [size / extent for size, extent in zip(wanted, extents, strict=True)]
     scale = min(scales) if policy == "not_larger" else max(scales)
     return [scale] * len(extents), [int(scale * extent + 0.5) for extent in extents]
 
@@ -129,7 +134,7 @@ def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: f
 def _emit(
     ctx: Context, op: type[Resize], data: SSAValue, layout: str, how: list[Resizing], extrapolation: float
 ) -> SSAValue:
-    first = how[0]
+    first, scales = how[0], [one.scale for one in how if one.scale is not None]
     return ctx.emit(
         op,
         data,
@@ -142,7 +147,7 @@ def _emit(
         cubic_alpha=first.alpha,
         cubic_exclude=int(first.exclude),
         extrapolation_value=extrapolation,
-        scales=[float(one.scale) for one in how],
+        scales=scales if len(scales) == len(how) else None,
         antialias=first.antialias,
     )
 

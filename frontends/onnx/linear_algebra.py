@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.linear_algebra import DetOp, EinsumOp, Equation, Letters, TriluOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import TransposeOp
+from ...dialects.sizes import same
 from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.products import product
@@ -77,7 +78,7 @@ def _contracted(left: Named, right: Named, kept: set[str]) -> Named:
     rows = [name for name in own if name not in shared]
     columns = [name for name in other if name not in shared]
     result = (*batch, *rows, *columns)
-    broadcasts = any(a.shape[own.index(name)] != b.shape[other.index(name)] for name in shared)
+    broadcasts = any(not same(a.shape[own.index(name)], b.shape[other.index(name)]) for name in shared)
     if not inner or broadcasts:
         return _generic([(a, own), (b, other)], result)
 

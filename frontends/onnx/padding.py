@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
+from ...dialects.sizes import proves
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from .context import Context
@@ -50,8 +51,10 @@ def pad(ctx: Context) -> SSAValue:
         data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
     kept = shape_of(data)
     for extent, width in zip(kept, widths, strict=True):
-        if max(width) > 0 and not extent and mode != "constant":
-            ctx.fail(f"an extent of at least 1 for mode {mode}", f"0, padded by {width}")
+        if mode != "constant" and max(width) > 0:
+            if proves(extent, "==", 0):
+                ctx.fail(f"an extent of at least 1 for mode {mode}", f"0, padded by {width}")
+            ctx.require(extent - (max(width) + 1 if mode == "reflect" else 1))
     flat = [max(w, 0) for width in widths for w in width]
     return ctx.emit(PadOp, data, _value(ctx, data), pad_width=flat, pad_mode=mode)
 

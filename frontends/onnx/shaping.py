@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import AddOp, CastOp, LessOp, MultiplyOp
+from ...dialects.relay.rearrange import ReverseOp
 from ...dialects.relay.transform import (
     BatchFlattenOp,
     BroadcastToOp,
@@ -23,10 +24,13 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import Size, SizeExpr, holds_zero
+from ...dialects.sizes import Size, SizeExpr, holds_zero, size_max
 from ..importing.converter import Converter
-from ..importing.tensor import Undecided, broadcast_sizes, dtype_of
+from ..importing.tensor import broadcast_sizes, dtype_of
 from .context import Context
+
+_FAR = 1 << 62
+"""Bounds beyond are as good as this one."""
 
 
 def axis_of(ctx: Context, axis: int, rank: int) -> int:
@@ -153,11 +157,25 @@ def slice_bounds(ctx: Context, shape: tuple[int, ...]) -> dict[int, tuple[int, i
 
 
 def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tuple[int, int, int]]) -> SSAValue:
-    """Forwards, bounds of ONNX are those of relay."""
-    if any(step < 0 for _, _, step in asked.values()):
-        raise Undecided("Slice: expected steps above 0 along axes of symbolic sizes", None)
+    """Forwards, bounds of ONNX are those of relay; backwards is forwards in what is reversed."""
+    data, turned = ctx.value(0), [axis for axis, (_, _, step) in asked.items() if step < 0]
+    if turned:
+        data = ctx.emit(ReverseOp, data, axis=turned)
+        asked = {axis: _turned(shape[axis], *bounds) if axis in turned else bounds for axis, bounds in asked.items()}
     begin, end, strides = zip(*asked.values(), strict=True)
-    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=strides, axes=list(asked))
+    return ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=strides, axes=list(asked))
+
+
+def _turned(extent: int, start: int, end: int, step: int) -> tuple[int, int, int]:
+    """Bounds of a slice backwards, counted from the last element on."""
+
+    def place(bound: Size) -> int:
+        if isinstance(bound, int) and bound < 0:
+            return -1 - max(bound, -_FAR)
+        near = min(bound, _FAR) if isinstance(bound, int) else bound
+        return cast(int, size_max(extent - 1 - near, 0))
+
+    return place(start), place(end), -step
 
 
 def strided_slice(ctx: Context) -> SSAValue:
@@ -199,10 +217,11 @@ def gather(ctx: Context) -> SSAValue:
         indices = ctx.emit(AddOp, indices, offset)
     elif isinstance(cast(Size, extent), SizeExpr):
         indices = ctx.value(1)
+        if known.size:
+            ctx.require(extent - max(int(known.max()) + 1, -int(known.min())))
         if known.size and known.min() < 0:
-            if known.ndim:
-                raise Undecided("Gather: expected indices from 0 on along an axis of symbolic size", None)
-            indices = ctx.emit(SizesOp, values=(extent + int(known),), shape=(), dtype="int64")
+            places = [extent + at if at < 0 else at for at in map(int, known.reshape(-1).tolist())]
+            indices = ctx.emit(SizesOp, values=places, shape=known.shape, dtype="int64")
     elif known.size and not -extent <= known.min() <= known.max() < extent:
         ctx.fail(f"indices in [{-extent}, {extent})", f"{known.min()} to {known.max()}")
     elif known.size and known.min() < 0:

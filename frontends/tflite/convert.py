@@ -16,6 +16,8 @@ from . import (
     quantized_images,
     quantized_lookup,
     quantized_products,
+    quantized_quotients,
+    quantized_recurrent,
     quantized_windows,
     recurrent,
     reductions,
@@ -48,6 +50,8 @@ QUANTIZED: dict[str, Converter[Context]] = {
     **quantized_images.TABLE,
     **quantized_lookup.TABLE,
     **quantized_products.TABLE,
+    **quantized_quotients.TABLE,
+    **quantized_recurrent.TABLE,
     **quantized_windows.TABLE,
 }
 """The same where the data are quantised."""
@@ -60,7 +64,7 @@ _DATA = {"TRANSPOSE_CONV": 2, "SPLIT": 1, "CONV_3D_TRANSPOSE": 2, "EMBEDDING_LOO
 
 AS_THEY_ARE = {
     *("ARG_MAX", "ARG_MIN", "BATCH_TO_SPACE_ND", "BROADCAST_TO", "DEPTH_TO_SPACE", "EXPAND_DIMS", "FILL", "GATHER"),
-    *("GATHER_ND", "MIRROR_PAD", "PACK", "PAD", "PADV2", "REDUCE_MAX", "REDUCE_MIN", "RESHAPE"),
+    *("GATHER_ND", "MIRROR_PAD", "NEG", "PACK", "PAD", "PADV2", "REDUCE_MAX", "REDUCE_MIN", "RESHAPE"),
     *("RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE", "REVERSE_V2", "SELECT", "SELECT_V2", "SLICE", "SPACE_TO_BATCH_ND"),
     *("SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TOPK_V2", "TRANSPOSE", "UNPACK"),
     *("SHAPE", "RANK", "ZEROS_LIKE", "CAST", RENAMING),

@@ -35,6 +35,8 @@ class Model(importer.Model):
         self.source = source
         self.file, self.region = source.model.file, source.region
         self.name = "main"
+        self.states = source.builder.states
+        """What a call changes for the next one."""
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -50,7 +52,8 @@ class Model(importer.Model):
         return tuple(_spec(name, self._info(name), shapes.get(name)) for name in self.region.inputs)
 
     def open_outputs(self) -> tuple[OpenSpec, ...]:
-        return tuple(_spec(name, self._info(name), None) for name in self.region.outputs)
+        alike = {state.next: state.name for state in self.states}
+        return tuple(_spec(name, self._info(alike.get(name, name)), None) for name in self.region.outputs)
 
     @property
     def constants(self) -> set[str]:
@@ -61,9 +64,12 @@ class Model(importer.Model):
         return self.source.builder.infos[name]
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None) -> Model:
-    """Read and check a model; raises FrontendError when it is none, damaged or uses unsupported operators."""
-    return Model(load(model, signature))
+def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None, keep: bool = False) -> Model:
+    """Read and check a model; raises FrontendError when it is none, damaged or uses unsupported operators.
+
+    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    """
+    return Model(load(model, signature, keep))
 
 
 def _shape(info: TensorInfo, given: Sequence[int] | None) -> tuple[int, ...]:

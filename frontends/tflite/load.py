@@ -13,6 +13,7 @@ from ...support.errors import FrontendError
 from .convert import CONVERTERS
 from .model import ModelFile
 from .program import CALL, CONTROL, Builder
+from .variables import ASSIGN, HANDLE, ONCE, READ, run_by
 
 _SHOWN = 3
 """How many operators of a kind an error names."""
@@ -28,16 +29,17 @@ class Source:
     builder: Builder
 
 
-def load(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None) -> Source:
+def load(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None, keep: bool = False) -> Source:
     """Read and check a model: a path, the bytes of a file, or a `tflite.Model`.
 
     signature: which of the model's, by its key; without, its first subgraph is what runs.
+    keep: whether what a call changes is kept for the next one (`program.Builder`).
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _checked(ModelFile(model, "<memory>"), signature)
+        return _checked(ModelFile(model, "<memory>"), signature, keep)
     if not isinstance(model, str | os.PathLike):
-        return _checked(ModelFile(_bytes(model), "<memory>"), signature)
+        return _checked(ModelFile(_bytes(model), "<memory>"), signature, keep)
     path = Path(fspath(cast("str | os.PathLike[str]", model)))
     try:
         data = path.read_bytes()
@@ -45,7 +47,7 @@ def load(model: bytes | str | os.PathLike[str] | Any, signature: str | None = No
         raise FrontendError(f"{path}: expected a TFLite model, got no such file") from error
     except OSError as error:
         raise FrontendError(f"{path}: expected a readable TFLite model, got: {error.strerror}") from error
-    return _checked(ModelFile(data, path.name), signature)
+    return _checked(ModelFile(data, path.name), signature, keep)
 
 
 def _bytes(model: Any) -> bytes:
@@ -56,7 +58,7 @@ def _bytes(model: Any) -> bytes:
     return bytes(table.Bytes)
 
 
-def _checked(model: ModelFile, signature: str | None) -> Source:
+def _checked(model: ModelFile, signature: str | None, keep: bool) -> Source:
     if not model.subgraph_count:
         raise model.fail("a model with a subgraph", "none")
     index = 0
@@ -66,14 +68,15 @@ def _checked(model: ModelFile, signature: str | None) -> Source:
             raise model.fail(f"a signature among {', '.join(known) or 'none'}", repr(signature))
         index = known[signature].subgraph
     _check_supported(model, index)
-    builder = Builder(model)
+    builder = Builder(model, keep)
     region = builder.main(index)
     if not region.outputs:
         raise model.fail("a graph with at least one output", "none")
     return Source(model, region, builder)
 
 
-_RUN = ("Subgraph", "ThenSubgraphIndex", "ElseSubgraphIndex", "CondSubgraphIndex", "BodySubgraphIndex")
+_FOLLOWED = {CALL, *CONTROL, HANDLE, READ, ASSIGN, ONCE}
+"""Operators that become no relay operators."""
 
 
 def _check_supported(model: ModelFile, main: int) -> None:
@@ -83,8 +86,8 @@ def _check_supported(model: ModelFile, main: int) -> None:
     while waiting:
         graph = model.subgraph(waiting.pop())
         for operator in graph.operators:
-            if operator.op == CALL or operator.op in CONTROL:
-                inner = [getattr(operator.options, name)() for name in _RUN if hasattr(operator.options, name)]
+            if operator.op in _FOLLOWED:
+                inner = run_by(operator).values()
                 waiting += [index for index in dict.fromkeys(inner) if index not in seen]
                 seen.update(inner)
             elif operator.op not in CONVERTERS:

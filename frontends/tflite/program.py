@@ -10,8 +10,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
@@ -19,7 +17,21 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from .model import ModelFile, OperatorInfo, Subgraph, TensorInfo
-from .values import constant, dtype_of
+from .values import constant
+from .variables import (
+    ASSIGN,
+    HANDLE,
+    ONCE,
+    READ,
+    Key,
+    State,
+    handle,
+    initial_values,
+    operands,
+    variables,
+    written_tensors,
+    zeros,
+)
 
 CONTROL = {"IF": "If", "WHILE": "While"}
 CALL = "CALL"
@@ -42,7 +54,7 @@ class Node(importer.Node):
 class Constants(Mapping[str, Array]):
     """The tensors of a subgraph that have values in the file, decoded when they are asked for.
 
-    State that an operator keeps from call to call begins as zeros.
+    What nothing gives a value to is as variables are at first.
     """
 
     def __init__(self, model: ModelFile):
@@ -54,7 +66,7 @@ class Constants(Mapping[str, Array]):
         if name not in self.decoded:
             info = self.infos[name]
             found = constant(self.model, info)
-            self.decoded[name] = np.zeros(info.shape, dtype_of(info)) if found is None else found
+            self.decoded[name] = zeros(info) if found is None else found
         return self.decoded[name]
 
     def __contains__(self, name: object) -> bool:
@@ -78,6 +90,8 @@ class Instance:
     """What is before the names of its layers."""
     index: int | None
     """The operator of the main graph that runs it; None of that graph."""
+    handles: dict[int, Key]
+    """Tensor -> the variable that it stands for."""
 
 
 def _names(graph: Subgraph, outer: str) -> list[str]:
@@ -93,46 +107,88 @@ def _names(graph: Subgraph, outer: str) -> list[str]:
 
 
 @dataclass(eq=False)
+class Scope:
+    """The variables of a region under construction."""
+
+    current: dict[Key, str]
+    """What each is at this point."""
+    left: Sequence[Key] = ()
+    """Those whose last values are outputs."""
+
+
+@dataclass(eq=False)
 class Builder:
-    """Makes regions of subgraphs."""
+    """Makes regions of subgraphs.
+
+    keep: whether variables that a call changes are inputs and outputs of the main one, to be kept for the next call.
+    Else each call finds them as they are at first.
+    """
 
     model: ModelFile
+    keep: bool = False
 
     def __post_init__(self) -> None:
         self.file = self.model.file
         self.count = 0
-        self._pending: list[tuple[Region, Instance, frozenset[int]]] = []
+        self._pending: list[tuple[Region, Instance, frozenset[int], Scope]] = []
         self.infos: dict[str, TensorInfo] = {}
         """Of the tensors of the main graph."""
+        self.states: list[State] = []
+        """Of the main region."""
+        self._empty: set[str] = set()
+        """Variables, as they are at first, that nothing gives a value to."""
 
     def main(self, index: int = 0) -> Region:
         """The region of a subgraph and, in it, those that it runs."""
         graph = self.model.subgraph(index)
-        instance = Instance(graph, _names(graph, ""), "", None)
+        instance = Instance(graph, _names(graph, ""), "", None, {})
         self.infos = dict(zip(instance.names, graph.tensors, strict=True))
-        region = self._region(instance, frozenset())
+        found, initial = variables(self.model, graph, ()), initial_values(self.model, graph)
+        scope = Scope({key: self._unused(variable.name) for key, variable in found.items()})
+        kept = [key for key, variable in found.items() if variable.written and self.keep]
+        scope.left = kept
+        first = dict(scope.current)
+        tensors = {(one, at) for one, at in found if isinstance(one, int)}
+        self._empty = {name for key, name in first.items() if key not in initial and key not in tensors}
+        values = {key: initial[key] if key in initial else zeros(variable.info) for key, variable in found.items()}
+        self.infos |= {first[key]: variable.info for key, variable in found.items()}
+        region = self._region(instance, frozenset(), scope, [first[key] for key in kept])
+        known = {first[key]: value for key, value in values.items() if key not in kept}
+        region.constants = Constants(self.model)
+        region.constants.decoded = known
+        region.constants.infos = {name: self.infos[name] for name in known}
         while self._pending:
             self._fill(*self._pending.pop())
+        self.states = [State(first[key], scope.current[key], values[key]) for key in kept]
         return region
 
-    def _region(self, instance: Instance, running: frozenset[int]) -> Region:
-        """The region of an instance, whose steps come later. `running` are the subgraphs around it."""
+    def _unused(self, name: str) -> str:
+        """A name that no tensor of the main graph has."""
+        while name in self.infos and not self.infos[name].is_variable:
+            name = f"{name}:variable"
+        return name
+
+    def _region(self, instance: Instance, running: frozenset[int], scope: Scope, states: Sequence[str] = ()) -> Region:
+        """The region of an instance, whose steps come later. `running` are the subgraphs around it.
+
+        states: names of variables that come in after the inputs.
+        """
         graph, names = instance.graph, instance.names
         if len(running) > _DEEPEST:
             raise self.model.fail(f"subgraphs inside at most {_DEEPEST} others", f"subgraph {graph.index} inside more")
         if graph.index in running:
             raise self.model.fail("subgraphs that do not run themselves", f"subgraph {graph.index} '{graph.name}'")
-        inputs = tuple(names[at] for at in graph.inputs)
-        outputs = tuple(names[at] for at in graph.outputs)
-        region = Region(inputs, outputs, [], dict[str, Array]())
-        self._pending.append((region, instance, running | {graph.index}))
+        inputs = tuple(names[at] for at in graph.inputs if at not in instance.handles)
+        outputs = tuple(names[at] for at in graph.outputs if not _is_handle(graph, at))
+        region = Region((*inputs, *states), outputs, [], dict[str, Array]())
+        self._pending.append((region, instance, running | {graph.index}, scope))
         return region
 
-    def _fill(self, region: Region, instance: Instance, running: frozenset[int]) -> None:
+    def _fill(self, region: Region, instance: Instance, running: frozenset[int], scope: Scope) -> None:
         """The steps of a region, those of subgraphs that it calls in their place."""
-        constants = Constants(self.model)
+        constants = region.constants if isinstance(region.constants, Constants) else Constants(self.model)
         region.constants = constants
-        known = set(region.inputs)
+        known = {*region.inputs, *constants.infos, *scope.current.values()}
         inside = set(running)
         stack: list[tuple[Instance, Iterator[OperatorInfo], list[Step] | None]] = []
         stack.append((instance, iter(instance.graph.operators), None))
@@ -147,15 +203,18 @@ class Builder:
                     region.steps += renamed
                     known.update(name for step in renamed for name in step.outputs)
                 continue
+            self.count += 1
+            if self.count > _MOST:
+                raise self.model.fail(f"at most {_MOST} steps", "subgraphs that call others more often")
             node = self._node(current, operator)
-            step = self._step(node, current, inside)
+            if operator.op in (HANDLE, READ, ASSIGN, ONCE):
+                region.steps += self._moved(node, current, scope, known)
+                continue
+            step = self._step(node, current, inside, scope)
             missing = [name for name in step.inputs if name and name not in known]
             if missing:
                 got = f"'{missing[0]}', which no operator before makes"
                 raise FrontendError(message(node.op_type, "an input, a constant or a result", got, node.leaf))
-            self.count += 1
-            if self.count > _MOST:
-                raise self.model.fail(f"at most {_MOST} steps", "subgraphs that call others more often")
             if operator.op == CALL:
                 graph = self._called(node, "Subgraph")
                 if graph.index in inside:
@@ -163,24 +222,60 @@ class Builder:
                 if len(inside) > _DEEPEST:
                     raise self.model.fail(f"subgraphs inside at most {_DEEPEST} others", f"subgraph {graph.index}")
                 inside.add(graph.index)
-                called = Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index)
-                region.steps += self._passed(node, step.inputs, [called.names[at] for at in graph.inputs])
+                called = self._instance(node, graph, current)
+                entering = [called.names[at] for at in graph.inputs if at not in called.handles]
+                region.steps += self._passed(node, step.inputs, entering)
                 self._constants(called, constants, known)
-                known.update(called.names[at] for at in graph.inputs)
-                back = self._passed(node, [called.names[at] for at in graph.outputs], step.outputs)
+                known.update(entering)
+                leaving = [called.names[at] for at in graph.outputs if not _is_handle(graph, at)]
+                back = self._passed(node, leaving, step.outputs)
                 stack.append((called, iter(graph.operators), back))
                 continue
             region.steps.append(step)
             known.update(step.outputs)
+        region.outputs += tuple(scope.current[key] for key in scope.left)
         if lost := [name for name in region.outputs if name not in known]:
             raise self.model.fail(f"operators that make the output '{lost[0]}'", "none")
+
+    def _instance(self, node: Node, graph: Subgraph, around: Instance) -> Instance:
+        """A subgraph that an operator runs."""
+        given = (around.handles.get(at) for at in operands(node.operator))
+        handles = {at: key for at, key in zip(graph.inputs, given, strict=False) if key is not None}
+        return Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index, handles)
+
+    def _moved(self, node: Node, instance: Instance, scope: Scope, known: set[str]) -> list[Step]:
+        """What becomes of an operator on variables: values under other names."""
+        operator = node.operator
+        if operator.op == HANDLE:
+            instance.handles |= dict.fromkeys(operator.outputs, handle(operator))
+            return []
+        if operator.op == ONCE:
+            return []
+        key = instance.handles.get(operator.inputs[0]) if operator.inputs else None
+        if key is None or len(operator.inputs) != 1 + (operator.op == ASSIGN):
+            raise FrontendError(message(node.op_type, "the handle of a variable", "another input", node.leaf))
+        name = scope.current[key]
+        if operator.op == READ:
+            if name in self._empty:
+                raise FrontendError(message(node.op_type, "a variable that has a value", "one without", node.leaf))
+            found = self._passed(node, [name], [instance.names[at] for at in operator.outputs])
+            known.update(instance.names[at] for at in operator.outputs)
+            return found
+        value = instance.names[operator.inputs[1]]
+        if value not in known:
+            got = f"'{value}', which no operator before makes"
+            raise FrontendError(message(node.op_type, "an input, a constant or a result", got, node.leaf))
+        scope.current[key] = value
+        return []
 
     def _constants(self, instance: Instance, constants: Constants, known: set[str]) -> None:
         """Add the tensors of an instance that need no operator."""
         graph = instance.graph
         made = {at for operator in graph.operators for at in operator.outputs} | set(graph.inputs)
         for name, info in zip(instance.names, graph.tensors, strict=True):
-            if info.index in made:
+            if info.index in made or name in constants.infos or info.type == _RESOURCE:
+                continue
+            if info.is_variable and name in known:
                 continue
             if info.is_variable or not prod(info.shape) or self.model.raw(info.buffer) is not None:
                 constants.infos[name] = info
@@ -212,28 +307,48 @@ class Builder:
             intermediates=[tensors[at] if at >= 0 else None for at in operator.intermediates],
         )
 
-    def _step(self, node: Node, instance: Instance, running: AbstractSet[int]) -> Step:
-        operator = node.operator
+    def _step(self, node: Node, instance: Instance, running: AbstractSet[int], scope: Scope) -> Step:
+        operator, names = node.operator, instance.names
         kind = CONTROL.get(operator.op, "")
+        inputs = [names[at] if at >= 0 else "" for at in operator.inputs if at not in instance.handles]
+        outputs = [names[at] for at in operator.outputs if not _is_handle(instance.graph, at)]
         bodies: dict[str, Region] = {}
         if kind:
             roles = {"If": ("then_branch", "else_branch"), "While": ("cond", "body")}[kind]
             options = {"If": ("Then", "Else"), "While": ("Cond", "Body")}[kind]
-            for role, option in zip(roles, options, strict=True):
-                graph = self._called(node, f"{option}SubgraphIndex")
-                inner = Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index)
-                bodies[role] = self._region(inner, frozenset(running))
-                self._agree(node, bodies[role], role)
-        inputs = tuple(instance.names[at] if at >= 0 else "" for at in operator.inputs)
-        outputs = tuple(instance.names[at] for at in operator.outputs)
-        return Step(inputs, outputs, node.layer, kind, bodies, {}, node)
+            graphs = [self._called(node, f"{option}SubgraphIndex") for option in options]
+            inner = [self._instance(node, graph, instance) for graph in graphs]
+            given = [instance.handles.get(at) for at in operands(operator)]
+            changed = dict.fromkeys(
+                key
+                for graph in graphs
+                for key, variable in variables(self.model, graph, given).items()
+                if variable.written
+            )
+            for role, one in zip(roles, inner, strict=True):
+                states = {key: f"{one.outer}{role}:{at}" for at, key in enumerate(changed)}
+                own = Scope({**scope.current, **states}, () if role == "cond" else list(changed))
+                bodies[role] = self._region(one, frozenset(running), own, list(states.values()))
+                self._agree(node, bodies[role], role, (len(inputs), len(outputs)), len(changed))
+            inputs += [scope.current[key] for key in changed]
+            for at, key in enumerate(changed):
+                scope.current[key] = f"{node.layer}:{at}"
+                outputs.append(scope.current[key])
+            if kind == "While":
+                kept = zip(operator.outputs, given, strict=False)
+                instance.handles |= {at: key for at, key in kept if key is not None}
+        for at, place in written_tensors(instance.graph, operator):
+            key: Key = (instance.graph.index, place)
+            inputs[at], scope.current[key] = scope.current[key], f"{node.layer}:{at}"
+            outputs.append(scope.current[key])
+        return Step(tuple(inputs), tuple(outputs), node.layer, kind, bodies, {}, node)
 
-    def _agree(self, node: Node, body: Region, role: str) -> None:
+    def _agree(self, node: Node, body: Region, role: str, counts: tuple[int, int], states: int) -> None:
         """Complain when a body takes or leaves another number of values than its operator."""
-        taken = len(node.inputs) - (node.op_type == "IF")
-        left = 1 if role == "cond" else len(node.outputs)
-        if (len(body.inputs), len(body.outputs)) != (taken, left):
-            found = f"{len(body.inputs)} and {len(body.outputs)}"
+        taken = counts[0] - (node.op_type == "IF")
+        left = 1 if role == "cond" else counts[1]
+        if (len(body.inputs) - states, len(body.outputs)) != (taken, left):
+            found = f"{len(body.inputs) - states} and {len(body.outputs)}"
             raise FrontendError(message(node.op_type, f"a {role} of {taken} inputs, {left} outputs", found, node.leaf))
 
     def _called(self, node: Node, option: str) -> Subgraph:
@@ -241,6 +356,13 @@ class Builder:
         if not hasattr(options, option):
             raise FrontendError(message(node.op_type, f"options with {option}", "none", node.leaf))
         return self.model.subgraph(getattr(options, option)())
+
+
+_RESOURCE = "RESOURCE"
+
+
+def _is_handle(graph: Subgraph, at: int) -> bool:
+    return graph.tensors[at].type == _RESOURCE
 
 
 def _renaming(node: Node) -> Node:

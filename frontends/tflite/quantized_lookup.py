@@ -1,4 +1,7 @@
-"""Functions of one quantised number of 8 bits: a table of 256 results, computed at import as the kernels compute it."""
+"""Functions of one quantised number: a table of all results, computed at import as the kernels compute it.
+
+Of 8 bits there are 256; of 16 bits 65536, many of which the kernels interpolate between those of a table of their own.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,27 @@ from ..importing.converter import Converter
 from ..importing.terms import term
 from .context import Context
 from .fixed_point import away_from_zero, factor, out_scale, scale_of
+from .kernel_arithmetic import (
+    between,
+    high_product,
+    interpolated_table,
+    inverse_root,
+    precise,
+    rounded,
+    scaled,
+    shifted,
+    sigmoid,
+)
 
 Function = Callable[[Context, AnyArray], AnyArray]
 """float32 to float32."""
 
 
 def numbers_of(ctx: Context, index: int = 0) -> AnyArray:
-    """All numbers that input `index` may hold, int64; it has 8 bits."""
+    """All numbers that input `index` may hold, int64; it has 8 or 16 bits."""
     dtype = ctx.info(index).type.lower()
-    if dtype not in ("int8", "uint8"):
-        ctx.fail("quantised numbers of 8 bits", dtype)
+    if dtype not in ("int8", "uint8", "int16"):
+        ctx.fail("quantised numbers of 8 or 16 bits", dtype)
     low, high = map(int, limits(dtype))
     return np.arange(low, high + 1)
 
@@ -37,13 +51,13 @@ def looked_up(ctx: Context, results: AnyArray) -> SSAValue:
     return ctx.emit(TakeOp, ctx.constant(table, "table"), index.value, axis=0)
 
 
-def rounded(x: AnyArray) -> AnyArray:
-    """To the nearest integer, halves away from 0."""
-    return np.where(x < 0, -np.floor(np.abs(x) + 0.5), np.floor(np.abs(x) + 0.5))
-
-
 def quantized_function(ctx: Context, function: Function) -> SSAValue:
-    """Dequantised, computed as float32, quantised by a product with the inverse of the scale."""
+    """Dequantised, computed as float32, times the inverse of the scale; of 16 bits interpolated."""
+    if ctx.info(0).type == "INT16":
+        scales = np.float32(scale_of(ctx, 0)), np.float32(out_scale(ctx))
+        zeros = int(ctx.quantization(0).zero_point[0]), int(ctx.out_quantization().zero_point[0])
+        table = interpolated_table(lambda x: function(ctx, x), scales, zeros)
+        return looked_up(ctx, between(table, numbers_of(ctx)))
     scale, zero_point = np.float32(scale_of(ctx, 0)), ctx.quantization(0).zero_point[0]
     real = scale * (numbers_of(ctx) - zero_point).astype(np.float32)
     with np.errstate(all="ignore"):
@@ -55,13 +69,13 @@ def quantized_function(ctx: Context, function: Function) -> SSAValue:
 
 def _table(function: Callable[[AnyArray], AnyArray]) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
-        return quantized_function(ctx, lambda _, x: function(x))
+        return quantized_function(ctx, lambda _, x: precise(function, x))
 
     return Converter(convert)
 
 
 def _logistic(x: AnyArray) -> AnyArray:
-    return np.float32(1) / (np.float32(1) + np.exp(-x))
+    return np.float32(1) / (np.float32(1) + precise(np.exp, -x))
 
 
 def _gelu(ctx: Context, x: AnyArray) -> AnyArray:
@@ -72,34 +86,27 @@ def _gelu(ctx: Context, x: AnyArray) -> AnyArray:
     return 0.5 * wide * (1 + np.array([erf(value / 2**0.5) for value in wide.tolist()]))
 
 
+def _log(ctx: Context, x: AnyArray) -> AnyArray:
+    """What has no logarithm is the least number."""
+    info = ctx.out_quantization()
+    least = np.float32(float(limits(ctx.out().type.lower())[0]) - float(info.zero_point[0])) * info.scale[0]
+    return np.where(x > 0, precise(np.log, x), least)
+
+
+def _rsqrt(ctx: Context, x: AnyArray) -> AnyArray:
+    return np.where(x > 0, np.float32(1) / np.sqrt(x), np.float32((1 << 15) - 1) * ctx.out_quantization().scale[0])
+
+
 def gelu(ctx: Context) -> SSAValue:
     return quantized_function(ctx, _gelu)
-
-
-def high_product(a: AnyArray, b: int) -> AnyArray:
-    """The upper half of a product of int32, doubled, rounded upward."""
-    return (a.astype(np.int64) * b + (1 << 30)) >> 31
-
-
-def shifted(x: AnyArray, right: int) -> AnyArray:
-    """Divided by a power of two, halves away from 0."""
-    if right <= 0:
-        return x
-    return (x + (np.int64(1) << (right - 1)) - (x < 0)) >> right
-
-
-def scaled(x: AnyArray, real: float) -> AnyArray:
-    """Numbers times a factor, as `fixed_point.multiplied`."""
-    multiplier, shift = factor(real)
-    return shifted(high_product(x.astype(np.int64) << max(shift, 0), multiplier), max(-shift, 0))
 
 
 def leaky_relu(ctx: Context) -> SSAValue:
     """One factor for what is at least the zero point, another for the rest."""
     alpha = np.float32(ctx.option("Alpha", 0.0))
     steps = numbers_of(ctx) - ctx.quantization(0).zero_point[0]
-    plain = float(scale_of(ctx, 0)) / out_scale(ctx)
-    sloped = float(np.float64(scale_of(ctx, 0)) * np.float64(alpha)) / out_scale(ctx)
+    scale, out = np.float32(scale_of(ctx, 0)), np.float32(out_scale(ctx))
+    plain, sloped = float(scale / out), float(scale * alpha / out)
     found = np.where(steps >= 0, scaled(steps, plain), scaled(steps, sloped))
     return looked_up(ctx, found + ctx.out_quantization().zero_point[0])
 
@@ -108,7 +115,7 @@ def absolute(ctx: Context) -> SSAValue:
     """Rescaled where the scales differ."""
     steps = np.abs(numbers_of(ctx) - ctx.quantization(0).zero_point[0])
     if scale_of(ctx, 0) != out_scale(ctx):
-        steps = scaled(steps, scale_of(ctx, 0) / out_scale(ctx))
+        steps = scaled(steps, float(np.float32(scale_of(ctx, 0)) / np.float32(out_scale(ctx))))
     return looked_up(ctx, steps + ctx.out_quantization().zero_point[0])
 
 
@@ -163,6 +170,66 @@ def hard_swish(ctx: Context) -> SSAValue:
     return looked_up(ctx, found + ctx.out_quantization().zero_point[0])
 
 
+def _sigmoid_argument(ctx: Context) -> AnyArray:
+    """All numbers of 16 bits in steps of 1 / (3 * 4096), which the kernels compute with a factor of 15 bits."""
+    scale = float(scale_of(ctx, 0))
+    power = np.log2(scale)
+    if power == np.round(power) and int(power) + 12 in (0, 1):
+        return numbers_of(ctx) * (3 << (int(power) + 12))
+    multiplier, shift = scale * 4096 * 3, 0
+    while multiplier <= 32767 / 2 and shift <= 30:
+        multiplier, shift = 2 * multiplier, shift + 1
+    return (numbers_of(ctx) * int(multiplier) + ((1 << shift) >> 1)) >> shift
+
+
+def logistic(ctx: Context) -> SSAValue:
+    if ctx.info(0).type != "INT16":
+        return quantized_function(ctx, lambda _, x: _logistic(x))
+    x = _sigmoid_argument(ctx)
+    found = sigmoid(x, 9)
+    return looked_up(ctx, np.where(x >= 0, found + (1 << 9), (1 << 25) - found + (1 << 9) - 1) >> 10)
+
+
+def tanh(ctx: Context) -> SSAValue:
+    """Of 16 bits by twice the sigmoid of twice the number."""
+    if ctx.info(0).type != "INT16":
+        return quantized_function(ctx, lambda _, x: precise(np.tanh, x))
+    x = _sigmoid_argument(ctx)
+    found = sigmoid(x, 8) - (1 << 23)
+    return looked_up(ctx, (np.where(x >= 0, found, -found - 1) + (1 << 7)) >> 8)
+
+
+def square_root(ctx: Context) -> SSAValue:
+    """Dequantised, computed as float32, divided by the scale and cut off; what is below 0 counts as that."""
+    real = np.float32(scale_of(ctx, 0)) * (numbers_of(ctx) - ctx.quantization(0).zero_point[0]).astype(np.float32)
+    steps = np.floor(np.sqrt(np.maximum(real, 0)) / np.float32(out_scale(ctx))).astype(np.int64)
+    return looked_up(ctx, steps + ctx.out_quantization().zero_point[0])
+
+
+_BITS = 20
+"""Of the inverse of a square root before it is rescaled."""
+
+
+def rsqrt(ctx: Context) -> SSAValue:
+    """Of 8 bits by Newton's method in integers; what is not above 0 is the largest number."""
+    if ctx.info(0).type == "INT16":
+        return quantized_function(ctx, _rsqrt)
+    steps = (numbers_of(ctx) - ctx.quantization(0).zero_point[0]).astype(np.int64)
+    real = 1.0 / float(np.sqrt(np.float32(scale_of(ctx, 0))) * np.float32(out_scale(ctx)))
+    multiplier, shift = factor(real)
+    found: list[int] = []
+    for step in steps.tolist():
+        if step <= 0:
+            found.append(1 << 30)
+            continue
+        inverse, right = inverse_root(step)
+        wide = int(shifted(high_product(np.asarray(1 << max(_BITS - right, 0)), inverse), max(right - _BITS, 0)))
+        left = shift - _BITS
+        moved = shifted(high_product(np.asarray(wide << max(left, 0)), multiplier), max(-left, 0))
+        found.append(int(moved))
+    return looked_up(ctx, np.asarray(found) + ctx.out_quantization().zero_point[0])
+
+
 TABLE = {
     "ABS": Converter(absolute),
     "ELU": _table(lambda x: np.where(x < 0, np.expm1(x), x)),
@@ -170,11 +237,13 @@ TABLE = {
     "GELU": Converter(gelu),
     "HARD_SWISH": Converter(hard_swish),
     "LEAKY_RELU": Converter(leaky_relu),
-    "LOG": _table(np.log),
-    "LOGISTIC": _table(_logistic),
+    "LOG": Converter(lambda ctx: quantized_function(ctx, _log)),
+    "LOGISTIC": Converter(logistic),
     "RELU": relu(0.0, None),
     "RELU6": relu(0.0, 6.0),
     "RELU_0_TO_1": relu(0.0, 1.0),
     "RELU_N1_TO_1": relu(-1.0, 1.0),
-    "TANH": _table(np.tanh),
+    "RSQRT": Converter(rsqrt),
+    "SQRT": Converter(square_root),
+    "TANH": Converter(tanh),
 }

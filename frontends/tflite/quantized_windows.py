@@ -18,6 +18,7 @@ from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, term, where
 from .context import Context
 from .fixed_point import activation_range, centred, factor, out_scale, saturated, scale_of
+from .quantized_quotients import softmax_of_16_bits
 from .reductions import reduced
 from .windows import image_of, pool, pooling_window
 
@@ -44,6 +45,11 @@ def divided(total: Term, count: Term) -> Term:
 def average_pool_2d(ctx: Context) -> SSAValue:
     """Sums over each window, divided by how many of its elements are in the image."""
     found, image, channels = pooling_window(ctx), image_of(ctx), ctx.shape(0)[3]
+    if found.kernel == tuple(image) and not any(found.padding):
+        mean = divided(
+            term(ctx, 0).to("int32").sum(1, 2), Term(ctx, ctx.constant(np.array(np.prod(image), np.int32), "count"))
+        )
+        return ctx.emit(ew.CastOp, _activated(ctx, mean.value), dtype=ctx.out().type.lower())
     taps = ctx.constant(np.ones((*found.kernel, channels, 1), np.int32), "taps")
     total = ctx.emit(
         Conv2DOp,
@@ -97,7 +103,7 @@ def sum_(ctx: Context) -> SSAValue:
 def softmax(ctx: Context) -> SSAValue:
     """By a table of exponentials of how far a number is below the largest of its row."""
     if ctx.info(0).type == "INT16":
-        ctx.fail("numbers of 8 bits", "int16")
+        return softmax_of_16_bits(ctx)
     x = term(ctx, 0).to("int32")
     largest = x.apply(reduce.MaxOp, axis=[-1], keepdims=True)
     below = np.arange(256, dtype=np.float32)

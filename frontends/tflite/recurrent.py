@@ -1,28 +1,52 @@
-"""Recurrent layers of floats, written out step by step; their state begins as zeros at every call."""
+"""Recurrent layers of floats, written out step by step; their weights may have 8 bits.
+
+A layer gives its outputs, then what its states become.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
 from ...dialects.relay.rearrange import StackOp
-from ...dialects.relay.transform import SqueezeOp
+from ...dialects.relay.transform import ConcatenateOp, SqueezeOp
 from ..importing.converter import Converter
 from ..importing.products import dense
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, sigmoid, sqrt
 from .activations import fused
 from .context import Context
+from .hybrid import asymmetric, symmetric
 from .shaping import cut
 
 
-def _times(ctx: Context, x: SSAValue, index: int) -> Term:
-    """Rows times the weight (units, columns) in input `index`."""
-    return Term(ctx, dense(ctx, x, ctx.value(index), True))
+def times(ctx: Context, x: SSAValue, index: int) -> Term:
+    """Rows times the weight (units, columns) in input `index`; for one of 8 bits rows are quantised on the way."""
+    if not ctx.quantized(index):
+        return Term(ctx, dense(ctx, x, ctx.value(index), True))
+    none, one = ctx.number(0, "int32"), ctx.number(1, "float32")
+    if ctx.option("AsymmetricQuantizeInputs", False):
+        steps, scale, zero = asymmetric(Term(ctx, x))
+        parameters = (zero.to("int32").value, none, one, one)
+        total = ctx.emit(QnnDenseOp, steps.to("int8").value, ctx.value(index), *parameters)
+    else:
+        steps, scale = symmetric(Term(ctx, x))
+        total = ctx.emit(QnnDenseOp, steps.value, ctx.value(index), none, none, one, one)
+    return Term(ctx, total).to("float32") * (scale * float(ctx.quantization(index).scale[0]))
 
 
-def _steps(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
+def real(ctx: Context, index: int) -> Term:
+    """Input `index` as floats."""
+    found = Term(ctx, ctx.value(index))
+    if not ctx.quantized(index):
+        return found
+    return found.to("float32") * float(ctx.quantization(index).scale[0])
+
+
+def steps_of(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
     """The input of each step, and the axis of time."""
     shape = ctx.shape(index)
     if len(shape) != 3:
@@ -32,95 +56,191 @@ def _steps(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
     return [ctx.emit(SqueezeOp, cut(ctx, value, axis, at, at + 1), axis=(axis,)) for at in range(shape[axis])], axis
 
 
-def _cell(ctx: Context, x: SSAValue, weights: Sequence[int], h: SSAValue) -> SSAValue:
+def _cell(
+    ctx: Context, x: SSAValue, weights: Sequence[int], h: SSAValue, aux: tuple[SSAValue, int] | None = None
+) -> SSAValue:
     """The state after a step of a plain layer: inputs' weights, states' weights, bias."""
-    total = _times(ctx, x, weights[0]) + _times(ctx, h, weights[1]) + Term(ctx, ctx.value(weights[2]))
-    return fused(ctx, total.value)
+    total = times(ctx, x, weights[0]) + times(ctx, h, weights[1]) + Term(ctx, ctx.value(weights[2]))
+    return fused(ctx, (total if aux is None else total + times(ctx, *aux)).value)
 
 
-def rnn(ctx: Context) -> SSAValue:
-    return _cell(ctx, ctx.value(0), (1, 2, 3), ctx.value(4))
+def rnn(ctx: Context) -> tuple[SSAValue, ...]:
+    h = _cell(ctx, ctx.value(0), (1, 2, 3), ctx.value(4))
+    return h, h
 
 
-def sequence_rnn(ctx: Context) -> SSAValue:
-    steps, axis = _steps(ctx)
+def sequence_rnn(ctx: Context) -> tuple[SSAValue, ...]:
+    steps, axis = steps_of(ctx)
     h, states = ctx.value(4), list[SSAValue]()
     for x in steps:
         h = _cell(ctx, x, (1, 2, 3), h)
         states.append(h)
-    return ctx.emit(StackOp, states, axis=axis)
+    return ctx.emit(StackOp, states, axis=axis), h
 
 
-class _Lstm:
+@dataclass(frozen=True)
+class Places:
+    """Where the weights of an LSTM are among the inputs."""
+
+    inputs: int = 1
+    recurrent: int = 5
+    peepholes: int = 9
+    biases: int = 12
+    projection: int = 16
+    norms: int | None = 20
+    aux: int | None = None
+
+
+class Lstm:
     """An LSTM with everything that the operator may have: no input gate, peepholes, normalisation, projection."""
 
-    def __init__(self, ctx: Context):
-        self.ctx = ctx
-        self.coupled = not ctx.has(1)
+    def __init__(self, ctx: Context, places: Places):
+        self.ctx, self.places = ctx, places
+        self.coupled = not ctx.has(places.inputs)
         self.cell_clip, self.projection_clip = ctx.option("CellClip", 0.0), ctx.option("ProjClip", 0.0)
 
-    def gate(self, at: int, x: SSAValue, h: SSAValue, c: Term | None) -> Term:
+    def gate(self, at: int, x: SSAValue, h: SSAValue, c: Term | None, aux: SSAValue | None) -> Term:
         """What goes into gate `at`: input, forget, cell or output; `c` is the cell that peepholes look at."""
-        ctx = self.ctx
-        total = _times(ctx, x, 1 + at) + _times(ctx, h, 5 + at)
-        peephole = {0: 9, 1: 10, 3: 11}.get(at)
-        if c is not None and peephole is not None and ctx.has(peephole):
-            total = total + c * Term(ctx, ctx.value(peephole))
-        bias = Term(ctx, ctx.value(12 + at))
-        if ctx.has(20 + at):
+        ctx, places = self.ctx, self.places
+        total = times(ctx, x, places.inputs + at) + times(ctx, h, places.recurrent + at)
+        if aux is not None and places.aux is not None:
+            total = total + times(ctx, aux, places.aux + at)
+        peephole = {0: 0, 1: 1, 3: 2}.get(at)
+        if c is not None and peephole is not None and ctx.has(places.peepholes + peephole):
+            total = total + c * real(ctx, places.peepholes + peephole)
+        bias = Term(ctx, ctx.value(places.biases + at))
+        if places.norms is not None and ctx.has(places.norms + at):
             axis = len(total.shape) - 1
             centred = total - total.mean(axis)
-            total = centred / sqrt((centred * centred).mean(axis) + 1e-8) * Term(ctx, ctx.value(20 + at))
+            total = centred / sqrt((centred * centred).mean(axis) + 1e-8) * Term(ctx, ctx.value(places.norms + at))
         return total + bias
 
-    def step(self, x: SSAValue, h: SSAValue, c: Term) -> tuple[SSAValue, Term]:
+    def step(self, x: SSAValue, h: SSAValue, c: Term, aux: SSAValue | None = None) -> tuple[SSAValue, Term]:
         """The state and the cell after a step."""
-        ctx = self.ctx
-        forget = sigmoid(self.gate(1, x, h, c))
-        enter = -forget + 1.0 if self.coupled else sigmoid(self.gate(0, x, h, c))
-        new = Term(ctx, fused(ctx, self.gate(2, x, h, None).value))
+        ctx, projection = self.ctx, self.places.projection
+        forget = sigmoid(self.gate(1, x, h, c, aux))
+        enter = -forget + 1.0 if self.coupled else sigmoid(self.gate(0, x, h, c, aux))
+        new = Term(ctx, fused(ctx, self.gate(2, x, h, None, aux).value))
         c = forget * c + enter * new
         if self.cell_clip > 0:
             c = c.clip(-self.cell_clip, self.cell_clip)
-        leave = sigmoid(self.gate(3, x, h, c))
+        leave = sigmoid(self.gate(3, x, h, c, aux))
         out = leave * Term(ctx, fused(ctx, c.value))
-        if ctx.has(16):
-            out = _times(ctx, out.value, 16)
-            if ctx.has(17):
-                out = out + Term(ctx, ctx.value(17))
+        if ctx.has(projection):
+            out = times(ctx, out.value, projection)
+            if ctx.has(projection + 1):
+                out = out + Term(ctx, ctx.value(projection + 1))
             if self.projection_clip > 0:
                 out = out.clip(-self.projection_clip, self.projection_clip)
         return out.value, c
 
 
-def sequence_lstm(ctx: Context) -> SSAValue:
+def lstm(ctx: Context) -> tuple[SSAValue, ...]:
+    """One step; of the outputs the last is the state, those before it are scratch."""
+    if len(ctx.node.outputs) != 1:
+        ctx.fail("one output", f"{len(ctx.node.outputs)}, as of the basic kind")
+    out, c = Lstm(ctx, Places()).step(ctx.value(0), ctx.value(18), Term(ctx, ctx.value(19)))
+    return out, out, c.value
+
+
+def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.option("DiagonalRecurrentTensors", False):
         ctx.fail("whole recurrent weights", "diagonals of them")
-    steps, axis = _steps(ctx)
-    layer, h, c = _Lstm(ctx), ctx.value(18), Term(ctx, ctx.value(19))
+    steps, axis = steps_of(ctx)
+    layer, h, c = Lstm(ctx, Places()), ctx.value(18), Term(ctx, ctx.value(19))
     states: list[SSAValue] = []
     for x in steps:
         h, c = layer.step(x, h, c)
         states.append(h)
-    return ctx.emit(StackOp, states, axis=axis)
+    return ctx.emit(StackOp, states, axis=axis), h, c.value
 
 
-def svdf(ctx: Context) -> SSAValue:
-    """A filter over features, then one over time, of which all but the last element meet a state of zeros."""
-    rank, features = ctx.option("Rank", 1), ctx.shape(1)
-    memory = ctx.shape(2)[1]
-    if rank < 1 or features[0] % rank:
-        ctx.fail(f"a rank that divides {features[0]} filters", str(rank))
-    last = ctx.emit(SqueezeOp, cut(ctx, ctx.value(2), 1, memory - 1, memory), axis=(1,))
-    found = _times(ctx, ctx.value(0), 1) * Term(ctx, last)
-    batch = shape_of(ctx.value(0))[0]
-    total = found.reshape(batch, features[0] // rank, rank).sum(2).reshape(batch, features[0] // rank)
+Run = Callable[[SSAValue, SSAValue | None], SSAValue]
+"""One step of a direction: what it gives for an input and an auxiliary one."""
+
+
+def _both(ctx: Context, runs: Sequence[Run], aux: int, aux_weights: int) -> list[SSAValue]:
+    """Forward and backward over the steps. An auxiliary input without weights is what the second direction gets."""
+    steps, axis = steps_of(ctx)
+    beside: Sequence[SSAValue | None] = [None] * len(steps)
+    inputs = [steps, steps]
+    if ctx.has(aux):
+        given = steps_of(ctx, aux)[0]
+        if ctx.has(aux_weights):
+            beside = given
+        else:
+            inputs[1] = given
+    forward = [runs[0](x, extra) for x, extra in zip(inputs[0], beside, strict=True)]
+    backward = [runs[1](x, extra) for x, extra in zip(inputs[1][::-1], beside[::-1], strict=True)][::-1]
+    outputs = [ctx.emit(StackOp, part, axis=axis) for part in (forward, backward)]
+    return [ctx.emit(ConcatenateOp, outputs, axis=2)] if ctx.option("MergeOutputs", False) else outputs
+
+
+def bidirectional_rnn(ctx: Context) -> tuple[SSAValue, ...]:
+    states = [ctx.value(4), ctx.value(8)]
+
+    def run(at: int) -> Run:
+        def step(x: SSAValue, extra: SSAValue | None) -> SSAValue:
+            first = 1 + 4 * at
+            aux = None if extra is None else (extra, 10 + at)
+            states[at] = _cell(ctx, x, (first, first + 1, first + 2), states[at], aux)
+            return states[at]
+
+        return step
+
+    return *_both(ctx, (run(0), run(1)), 9, 10), *states
+
+
+_DIRECTIONS = (Places(norms=None, aux=40), Places(18, 22, 26, 29, 33, None, 44))
+
+
+def bidirectional_lstm(ctx: Context) -> tuple[SSAValue, ...]:
+    states = [ctx.value(35), ctx.value(37)]
+    cells = [Term(ctx, ctx.value(36)), Term(ctx, ctx.value(38))]
+    layers = [Lstm(ctx, places) for places in _DIRECTIONS]
+
+    def run(at: int) -> Run:
+        def step(x: SSAValue, extra: SSAValue | None) -> SSAValue:
+            states[at], cells[at] = layers[at].step(x, states[at], cells[at], extra)
+            return states[at]
+
+        return step
+
+    outputs = _both(ctx, (run(0), run(1)), 39, 41)
+    return *outputs, states[0], cells[0].value, states[1], cells[1].value
+
+
+def remembered(ctx: Context, new: Term, memory: int) -> Term:
+    """The state (batch, filters, memory) of an SVDF without its oldest entries, and with new ones (batch, filters)."""
+    batch, filters = new.shape
+    old = Term(ctx, ctx.value(4)).reshape(batch, filters, memory)
+    kept = cut(ctx, old.value, 2, 1, memory)
+    return Term(ctx, ctx.emit(ConcatenateOp, [kept, new.reshape(batch, filters, 1).value], axis=2))
+
+
+def svdf_shape(ctx: Context) -> tuple[int, int, int, int]:
+    """Batch, units, rank and memory."""
+    rank, features, memory = ctx.option("Rank", 1), ctx.shape(1), ctx.shape(2)
+    if rank < 1 or len(features) != 2 or len(memory) != 2 or features[0] % rank or memory[1] < 1:
+        ctx.fail("weights (units * rank, features) and (units * rank, memory)", f"{features}, {memory}, rank {rank}")
+    return shape_of(ctx.value(0))[0], features[0] // rank, rank, memory[1]
+
+
+def svdf(ctx: Context) -> tuple[SSAValue, ...]:
+    """A filter over features, then one over what the last steps gave."""
+    batch, units, rank, memory = svdf_shape(ctx)
+    state = remembered(ctx, times(ctx, ctx.value(0), 1), memory)
+    found = (state * real(ctx, 2).reshape(1, units * rank, memory)).sum(2)
+    total = found.reshape(batch, units, rank).sum(2).reshape(batch, units)
     if ctx.has(3):
         total = total + Term(ctx, ctx.value(3))
-    return fused(ctx, total.value)
+    return fused(ctx, total.value), state.reshape(*ctx.shape(4)).value
 
 
 TABLE = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": Converter(bidirectional_lstm),
+    "BIDIRECTIONAL_SEQUENCE_RNN": Converter(bidirectional_rnn),
+    "LSTM": Converter(lstm),
     "RNN": Converter(rnn),
     "SVDF": Converter(svdf),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Converter(sequence_lstm),

@@ -96,10 +96,11 @@ SCHEMA: Mapping[str, Sequence[Field]] = {
 }
 """Table -> its fields, by slot."""
 
-VECTORS: Mapping[int, Mapping[int, Vector]] = {
+VECTORS: Mapping[int, Mapping[int, Field]] = {
     3: {1: _INTS, 2: _INTS},  # ConcatEmbeddingsOptions
     17: {0: _INTS},  # ReshapeOptions
     30: {0: _INTS},  # SqueezeOptions
+    111: {0: String(), 1: String()},  # VarHandleOptions
     115: {0: _INTS},  # BucketizeOptions
 }
 """Number of options (`BuiltinOptions`) -> their fields that are no numbers."""

@@ -45,8 +45,19 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
 
 
 def _assembles(target: Target) -> bool:
-    """Whether there is an assembler: llvmlite has that of the host's architecture alone."""
-    return target.triple.partition("-")[0] == Target.native().triple.partition("-")[0]
+    """Whether there is an assembler: llvmlite has that of the host's architecture alone.
+
+    Other systems' text is not for it, either: what the code generator puts around every module of theirs, it would put
+    around the text once more.
+    """
+    return _family(target.triple) == _family(Target.native().triple)
+
+
+def _family(triple: str) -> tuple[str, str]:
+    """The architecture, and what decides the format of objects."""
+    formats = {"windows": "COFF", "apple": "Mach-O", "darwin": "Mach-O"}
+    machine, _, rest = triple.partition("-")
+    return machine, next((form for word, form in formats.items() if word in rest), "ELF")
 
 
 def assemble(assembly: str, target: Target) -> bytes:

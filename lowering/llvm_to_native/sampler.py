@@ -1,8 +1,8 @@
-"""A sampler of the program counter: a timer interrupts the calling thread, a native handler notes where it was.
+"""A sampler of the program counter: timers interrupt threads, a native handler notes where they were.
 
-The handler only writes to memory, so that it may run anywhere, within kernels, within Python, within a lock. Beside the
-program counter it notes a tag, a number that the sampled program sets: the kernel call that it is in. Only the thread
-that samples is interrupted. It takes part in every parallel loop, so where it is, there the time goes.
+The handler only writes to memory of the interrupted thread's own, so that it may run anywhere, within kernels, within
+Python, within a lock. Beside the program counter it notes a tag, a number that the sampled program sets: the kernel
+call that it is in. The thread that samples is interrupted, and those that are named: the workers of a pool.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import platform
 import signal
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -28,7 +31,7 @@ from .target import Target
 _COUNTER = {"x86_64": 168, "aarch64": 440}
 """Machine -> where the program counter is in a `ucontext_t` of Linux, in bytes."""
 _COUNT, _CAPACITY, _TAG, _LOST, _HEADER = 0, 1, 2, 3, 8
-"""Words of the sampler's memory; pairs of tag and program counter follow."""
+"""Words of a thread's memory; pairs of tag and program counter follow. _TAG is the address of the tag, of all."""
 _ROOM = 1 << 18
 _OUTSIDE = -1
 
@@ -57,7 +60,8 @@ note:
   br i1 %room, label %store, label %done
 store:
   %p.tag = getelementptr i64, ptr %memory, i64 $TAG
-  %tag = load i64, ptr %p.tag
+  %where = load ptr, ptr %p.tag
+  %tag = load i64, ptr %where
   %p.counter = getelementptr i8, ptr %context, i64 $COUNTER
   %counter = load i64, ptr %p.counter
   %twice = shl i64 %count, 1
@@ -119,9 +123,46 @@ def _handler() -> tuple[int, object]:
     return code["whence_sample"], code
 
 
+class _Thread:
+    """A thread that is sampled: the memory that the handler writes to, and a timer."""
+
+    def __init__(self, tag: npt.NDArray[np.int64]):
+        self.memory = aligned_empty((_HEADER + 2 * _ROOM,), np.int64)
+        self.memory[:_HEADER] = 0
+        self.memory[_CAPACITY] = _ROOM
+        self.memory[_TAG] = address(tag)
+        self.timer = ctypes.c_void_p()
+        """The first of a process may be 0."""
+        self.running = False
+
+    def start(self, libc: Any, number: int, period: float) -> bool:
+        """Interrupt the thread of this number from now on; whether the system lets us."""
+        event = _Event(address(self.memory), signal.SIGPROF, _TO_THREAD, number)
+        if libc.timer_create(_MONOTONIC, ctypes.byref(event), ctypes.byref(self.timer)):
+            return False
+        self.running = True
+        seconds, nanoseconds = divmod(round(period * 1e9), 10**9)
+        interval = (ctypes.c_long * 4)(seconds, nanoseconds, seconds, nanoseconds)
+        libc.timer_settime(self.timer, 0, interval, None)
+        return True
+
+    def stop(self, libc: Any) -> None:
+        """Interrupt the thread no more."""
+        if self.running:
+            libc.timer_delete(self.timer)
+            self.running = False
+
+    @property
+    def samples(self) -> npt.NDArray[np.int64]:
+        """Tag and program counter of each sample, shape (samples, 2): a copy."""
+        count = int(self.memory[_COUNT])
+        return np.array(self.memory[_HEADER : _HEADER + 2 * count]).reshape(count, 2)
+
+
 class Sampler:
     """Samples the thread that enters it, every `period` seconds, while it is inside.
 
+    threads: the numbers, as the system has them, of further threads that are sampled.
     Raises PipelineError on systems other than Linux on x86-64 and aarch64, and where another sampler runs.
     """
 
@@ -131,19 +172,17 @@ class Sampler:
 
     _running = threading.Lock()
 
-    def __init__(self, period: float = 2.5e-4):
+    def __init__(self, period: float = 2.5e-4, threads: Sequence[int] = ()):
         if not can_sample():
             found = f"{sys.platform} on {platform.machine()}"
             raise PipelineError(expectation("sampler", "Linux on x86-64 or aarch64", found))
         if not 2e-5 <= period <= 10:
             raise PipelineError(expectation("sampler", "a period from 2e-5 to 10 seconds", str(period)))
         self.period = period
-        self._memory = aligned_empty((_HEADER + 2 * _ROOM,), np.int64)
-        self._memory[:_HEADER] = 0
-        self._memory[_CAPACITY] = _ROOM
-        self._memory[_TAG] = _OUTSIDE
-        self.tag = self._memory[_TAG : _TAG + 1]
-        self._timer = ctypes.c_void_p()
+        self.tag = np.array([_OUTSIDE], np.int64)
+        self._numbers = tuple(threads)
+        self._own = _Thread(self.tag)
+        self._others = [_Thread(self.tag) for _ in threads]
         self._before = _Action()
         self._mask: set[Any] = set()
 
@@ -153,41 +192,64 @@ class Sampler:
         libc = ctypes.CDLL(None, use_errno=True)
         action = _Action(handler=_handler()[0], flags=_SIGINFO | _RESTART)
         libc.sigaction(signal.SIGPROF, ctypes.byref(action), ctypes.byref(self._before))
-        event = _Event(address(self._memory), signal.SIGPROF, _TO_THREAD, threading.get_native_id())
-        if libc.timer_create(_MONOTONIC, ctypes.byref(event), ctypes.byref(self._timer)):
-            libc.sigaction(signal.SIGPROF, ctypes.byref(self._before), None)
-            Sampler._running.release()
-            raise PipelineError(expectation("sampler", "a timer of the system", f"error {ctypes.get_errno()}"))
         self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
-        self._set(libc, self.period)
+        pairs = zip([*self._others, self._own], [*self._numbers, threading.get_native_id()], strict=True)
+        if not all([thread.start(libc, number, self.period) for thread, number in pairs]):
+            error = ctypes.get_errno()
+            self.__exit__(None, None, None)
+            raise PipelineError(expectation("sampler", "timers of the system", f"error {error}"))
         return self
-
-    def _set(self, libc: Any, period: float) -> None:
-        seconds, nanoseconds = divmod(round(period * 1e9), 10**9)
-        interval = (ctypes.c_long * 4)(seconds, nanoseconds, seconds, nanoseconds)
-        libc.timer_settime(self._timer, 0, interval, None)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None):
         libc = ctypes.CDLL(None, use_errno=True)
-        # A signal on its way is delivered before these calls return: the handler is still there.
-        self._set(libc, 0)
-        libc.timer_delete(self._timer)
+        for thread in (self._own, *self._others):
+            thread.stop(libc)
+        # A signal on its way to this thread is delivered before these calls return; others may be asleep meanwhile.
+        _settle(self._numbers)
         libc.sigaction(signal.SIGPROF, ctypes.byref(self._before), None)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        _kept[:] = [self._own, *self._others]
         Sampler._running.release()
 
     @property
     def full(self) -> bool:
         """Whether there is room for no further sample."""
-        return int(self._memory[_COUNT]) >= _ROOM
+        return int(self._own.memory[_COUNT]) >= _ROOM
 
     @property
     def lost(self) -> int:
         """How many samples were not taken, as the thread could not be interrupted in time."""
-        return int(self._memory[_LOST])
+        return int(self._own.memory[_LOST])
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:
-        """Tag and program counter of each sample, shape (samples, 2): a copy."""
-        count = int(self._memory[_COUNT])
-        return np.array(self._memory[_HEADER : _HEADER + 2 * count]).reshape(count, 2)
+        """Tag and program counter of each sample of the thread that entered, shape (samples, 2): a copy."""
+        return self._own.samples
+
+    @property
+    def others(self) -> npt.NDArray[np.int64]:
+        """As `samples`, of all further threads."""
+        return np.concatenate([np.empty((0, 2), np.int64), *(thread.samples for thread in self._others)])
+
+
+_kept: list[_Thread] = []
+"""The memory of the last sampler: a handler that another thread is just running may still write to it."""
+_PATIENCE = 0.2
+"""Seconds."""
+
+
+def _settle(threads: Sequence[int]) -> None:
+    """Wait until no sampling signal is on its way to any of these threads: without the handler it would be fatal."""
+    bit, end = 1 << (signal.SIGPROF - 1), time.monotonic() + _PATIENCE
+    for number in threads:
+        while _pending(number) & bit and time.monotonic() < end:
+            time.sleep(1e-4)
+
+
+def _pending(number: int) -> int:
+    """The signals on their way to a thread of this process, a bit each; 0 for one that has ended."""
+    try:
+        text = Path(f"/proc/self/task/{number}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1], 16) for line in text.splitlines() if line.startswith("SigPnd:")), 0)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -79,7 +85,7 @@ class Target:
         if wrong:
             raise PipelineError(message("target", "features that begin with + or -", ", ".join(wrong)))
         target = Target(values["mtriple"], values["mcpu"], values["mattr"])
-        target.machine()
+        _check_names(target)
         return target
 
     @property
@@ -108,12 +114,61 @@ class Target:
 
 @cache
 def _machine(target: Target) -> Any:
+    return _made(target)
+
+
+def _made(target: Target) -> Any:
     llvm = binding()
     try:
         found = llvm.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise PipelineError(message("target", "a triple that this LLVM knows", f"{target.triple} ({error})")) from error
     return found.create_target_machine(cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small")
+
+
+_lock = threading.Lock()
+_I386 = frozenset(
+    "i386 i486 i586 i686 pentium pentium-mmx pentiumpro pentium2 pentium3 pentium3m pentium-m pentium4 pentium4m "
+    "lakemont yonah prescott winchip-c6 winchip2 c3 c3-2 geode k6 k6-2 k6-3 athlon athlon-tbird athlon-4 athlon-xp "
+    "athlon-mp".split()
+)
+"""Processors without 64-bit code: LLVM ends the process that asks for some."""
+
+
+def _check_names(target: Target) -> None:
+    """Raise PipelineError for a processor or features that LLVM does not know; it only says so on stderr."""
+    words = target.features.split(",")
+    if target.triple.startswith("x86_64"):
+        if target.cpu in _I386:
+            raise PipelineError(message("target", "a processor with 64-bit code as -mcpu", target.cpu))
+        if lacking := [word for word in words if word in ("-64bit", "-sse", "-sse2")]:
+            raise PipelineError(message("target", "the features that all x86-64 has", ", ".join(lacking)))
+    for line in _said(lambda: _made(target)):
+        if (found := _UNKNOWN.match(line)) is not None:
+            option = {"processor": "-mcpu", "feature": "-mattr"}[found[2]]
+            raise PipelineError(message("target", f"a {found[2]} that this LLVM knows as {option}", found[1]))
+
+
+_UNKNOWN = re.compile(r"'(.*)' is not a recognized (processor|feature) for this target")
+
+
+def _said(action: Callable[[], object]) -> list[str]:
+    """The lines that `action` writes on stderr in native code; what else is written meanwhile goes on to it."""
+    with _lock, tempfile.TemporaryFile() as taken:
+        sys.stderr.flush()
+        kept = os.dup(2)
+        os.dup2(taken.fileno(), 2)
+        try:
+            action()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        taken.seek(0)
+        lines = taken.read().decode(errors="replace").splitlines()
+    for line in lines:
+        if not _UNKNOWN.match(line):
+            print(line, file=sys.stderr)
+    return lines
 
 
 def _split(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from functools import cache
 from threading import Lock
 
 from ...runtime.program import PARALLEL_FOR
-from ...runtime.threads import WORKER_SYMBOLS, PoolCode, ThreadPool
+from ...runtime.threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
 from ..cache import KernelCache
 from ..fingerprint import native_key
 from .compile import compile_text
@@ -38,7 +38,7 @@ def pool_object(target: Target) -> bytes:
 def _linked() -> PoolCode:
     target = Target.native()
     workers = WORKER_SYMBOLS if has_workers(*system_of(target)) else ()
-    return PoolCode.of(link([pool_object(target)], (PARALLEL_FOR, *workers)))
+    return PoolCode.of(link([pool_object(target)], (PARALLEL_FOR, *MEMORY_SYMBOLS, *workers)))
 
 
 def pool_code() -> PoolCode:

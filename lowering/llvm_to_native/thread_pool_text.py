@@ -32,7 +32,7 @@ def has_workers(system: str = sys.platform, machine: str = platform.machine()) -
 def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> str:
     """The module for a system, exporting `whence_parallel_for` and what `runtime/threads.py` needs."""
     if not has_workers(system, machine):
-        return _SERIAL
+        return _SERIAL + _MEMORY
     futex, hint, relax = _MACHINES[machine]
     names = {name: str(value) for name, value in vars(Layout).items() if name.isupper()}
     names |= {"FUTEX": str(futex), "HINT": hint, "RELAX": f"call void {relax}"}
@@ -40,8 +40,18 @@ def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> 
     text = _POOL
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(f"${name}", names[name])
-    return text
+    return text + _MEMORY
 
+
+_MEMORY = """
+@whence_refused = global [2 x i64] zeroinitializer, align 64
+define void @whence_alloc_refused(i64 %bytes) {
+  store atomic i64 %bytes, ptr getelementptr (i8, ptr @whence_refused, i64 8) monotonic, align 8
+  atomicrmw add ptr @whence_refused, i64 1 seq_cst
+  ret void
+}
+"""
+"""Beside the pool, as all kernels of a program know it: what memory they did not get."""
 
 _SERIAL = """
 define void @whence_parallel_for(ptr %pool, ptr %body, ptr %ctx, i64 %n) {

@@ -8,6 +8,7 @@ from math import prod
 from ... import te
 from ...dialects.relay import cumulative as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import same, same_shape, size_min
 from ...te import Expr, Tensor
 from . import cumulative_scripts as scripts
 from .stages import ROWS_APART, compute, dtype_of, label, shape, wide
@@ -35,13 +36,13 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
 
         start = te.const(neutral, number)
         with te.tag_scope(ROWS_APART):
-            if inner == 1:
+            if same(inner, 1):
                 made = scripts.along_rows(x, outer, extent, first, step, number, start, combine, chosen)
             else:
-                late = int(sig.get("exclusive"))
-                made = scripts.across_rows(x, outer, extent, inner, first, step, number, late, begin, combine)
+                late, begins = int(sig.get("exclusive")), size_min(extent, 1)
+                made = scripts.across_rows(x, outer, extent, inner, begins, first, step, number, late, begin, combine)
         result = shape_of(op.results[0])
-        if result == shape(made) and number == dtype_of(op):
+        if same_shape(result, shape(made)) and number == dtype_of(op):
             return made
 
         def element(*i: Expr) -> Expr:

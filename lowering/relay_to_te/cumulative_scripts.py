@@ -33,18 +33,29 @@ def along_rows(
 
 @te.hybrid.script
 def across_rows(
-    x: Any, outer: Any, extent: Any, inner: Any, first: Any, step: Any, dtype: Any, late: Any, begin: Any, combine: Any
+    x: Any,
+    outer: Any,
+    extent: Any,
+    inner: Any,
+    begins: Any,
+    first: Any,
+    step: Any,
+    dtype: Any,
+    late: Any,
+    begin: Any,
+    combine: Any,
 ) -> Any:
     """Along the middle axis of a view (outer, extent, inner), for vectors of the last one.
 
     What is written is that of the step before, combined with the element of `late` steps before, 0 or 1; at first
-    `begin(element)`.
+    `begin(element)`. `begins` is 1, or 0 where the axis has no elements.
     """
     y = output_tensor((outer, extent, inner), dtype)
     data = view(x, (outer, extent, inner))
     for row in range(outer):
-        for k in vectorize(inner):
-            y[row, first, k] = begin(data[row, first, k])
+        for _ in range(begins):
+            for k in vectorize(inner):
+                y[row, first, k] = begin(data[row, first, k])
         for i in range(1, extent):
             for k in vectorize(inner):
                 y[row, first + step * i, k] = combine(

@@ -82,6 +82,7 @@ UNARY: dict[type[Operator], _Unary] = {
     relay.IsNanOp: te.isnan,
     relay.LogOp: te.log,
     relay.Log10Op: te.log10,
+    relay.Log1pOp: te.log1p,
     relay.Log2Op: te.log2,
     relay.LogicalNotOp: te.logical_not,
     relay.NegativeOp: operator.neg,

@@ -25,10 +25,10 @@ def fixed_point_multiply_per_axis(op: Operator, x: Tensor, multiplier: Tensor, s
     nearest = rounding == "TONEAREST"
 
     def element(*i: Expr) -> Expr:
-        factor, at = (broadcast(number, i).astype("int64") for number in (multiplier, shift))
+        factor, at = (broadcast(number, i) for number in (multiplier, shift))
         if rounding == "DOUBLE":
             return _multiplied_twice_rounded(x(*i), factor, at)
-        return _multiplied(x(*i), factor, at, nearest)
+        return _multiplied(x(*i), factor.astype("int64"), at.astype("int64"), nearest)
 
     return compute(shape(x), element, label(op))
 
@@ -45,15 +45,19 @@ def _multiplied(x: Expr, multiplier: Expr, shift: Expr, nearest: bool) -> Expr:
 
 
 def _multiplied_twice_rounded(x: Expr, multiplier: Expr, shift: Expr) -> Expr:
-    """The same, rounded after the product, upward, and again after the shift to the right, halves away from 0."""
-    zero, one = te.const(0, "int64"), te.const(1, "int64")
-    left = te.shift_left(x.astype("int64"), te.maximum(shift, zero)).astype("int32")
-    high = te.shift_right(left.astype("int64") * multiplier + (1 << 30), te.const(31, "int64"))
+    """The same, rounded after the product, upward, and again after the shift to the right, halves away from 0.
+
+    Only the product takes 64 bits, of which no shift needs the sign.
+    """
+    zero = te.const(0, "int32")
+    left = te.shift_left(x, te.maximum(shift, zero))
+    product = left.astype("int64") * multiplier.astype("int64") + (1 << 30)
+    high = te.shift_right(product, te.const(31, "int64")).astype("int32")
     right = te.maximum(zero - shift, zero)
-    half = te.shift_left(one, te.maximum(right - 1, zero))
-    half = te.select(high < 0, half - 1, half)
-    moved = te.shift_right(high + half, right)
-    return te.select(right > 0, moved, high).astype("int32")
+    mask = te.shift_left(te.const(1, "int32"), right) - 1
+    half = te.shift_right(mask, te.const(1, "int32"))
+    most = te.select(high < 0, half + 1, half)
+    return te.shift_right(high, right) + (te.bitwise_and(high, mask) > most).astype("int32")
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def _scaled_tanh(x: Expr, a: float, b: float) -> Expr:
 
 def _softplus(x: Expr) -> Expr:
     # e to what is no positive number, so that it stays finite.
-    return te.maximum(x, 0.0) + te.log(te.exp(te.abs(x) * -1.0) + 1.0)
+    return te.maximum(x, 0.0) + te.log1p(te.exp(te.abs(x) * -1.0))
 
 
 def _softsign(x: Expr) -> Expr:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ... import te
 from ...dialects.relay import resize as relay
 from ...dialects.relay.interpolation import Resizing
 from ...dialects.relay.operator import Operator
+from ...dialects.sizes import same
 from ...support.dtypes import is_float
 from ...te import Expr, Tensor
 from .constants import table
@@ -38,6 +41,8 @@ def _as(value: Expr, dtype: str) -> Expr:
 
 def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: float, name: str) -> Tensor:
     """One axis resized, in numbers of `dtype`."""
+    if how.open:
+        return _along_open(data, axis, how, dtype, name)
     indices, factors = how.table()
     taps = len(indices)
     times = how.size // how.extent
@@ -67,6 +72,98 @@ def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: fl
     k = te.reduce_axis((0, taps), name="k")
     total = compute(extents, lambda *i: te.sum(term(k, *i), axis=k), name, tag="comm_reduce")
     return total if beyond is None else compute(extents, lambda *i: inside(total(*i), *i), name)
+
+
+def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, name: str) -> Tensor:
+    """One axis of an extent or to one that a call knows: it makes the tables."""
+    extent, size = how.extent, how.size
+    if dtype == data.dtype and (times := _times(how)):
+        return _repeated(data, axis, times, name)
+    taps = 1 if how.method == "nearest_neighbor" else 2 if how.method == "linear" else 4
+    first = 1 - taps // 2 if taps > 1 else 0
+
+    def near(tap: Expr, i: Expr) -> Expr:
+        left, ratio = _left(how, i)
+        place = left + (_right(how, ratio) if taps == 1 else (tap + first).astype("float64"))
+        last = te.const(extent - 1, "int32")
+        return te.maximum(te.minimum(place.astype("int32"), last), te.const(0, "int32"))
+
+    def weight(tap: Expr, i: Expr) -> Expr:
+        _, ratio = _left(how, i)
+        return _weight(how, te.abs((tap + first).astype("float64") - ratio)).astype(dtype)
+
+    places = compute((taps, size), near, f"{name}_places", keep=True)
+    weights = compute((taps, size), weight, f"{name}_weights", keep=True) if taps > 1 else None
+
+    def term(tap: int, *i: Expr) -> Expr:
+        value = te.if_then_else(te.const(extent, "int32") > 0, data(*i[:axis], places(tap, i[axis]), *i[axis + 1 :]), 0)
+        return value.astype(dtype) if weights is None else value.astype(dtype) * weights(tap, i[axis])
+
+    def element(*i: Expr) -> Expr:
+        total = term(0, *i)
+        for tap in range(1, taps):
+            total = total + term(tap, *i)
+        return total
+
+    return compute((*shape(data)[:axis], size, *shape(data)[axis + 1 :]), element, name, keep=True)
+
+
+def _times(how: Resizing) -> int:
+    """How often an axis repeats each element, whatever its extent is; else 0."""
+    if how.method != "nearest_neighbor" or how.scale is None or not how.scale.is_integer():
+        return 0
+    times, few = int(how.scale), 3
+    if not same(how.extent * times, how.size):
+        return 0
+    indices, _ = replace(how, extent=few, size=few * times).table()
+    return times if np.array_equal(indices, np.arange(few).repeat(times)[None]) else 0
+
+
+def _left(how: Resizing, i: Expr) -> tuple[Expr, Expr]:
+    """The left one of the pair of elements that a coordinate lies on or between, and how far from it (float64)."""
+    x = i.astype("float64")
+    extent, size = te.const(how.extent, "float64"), te.const(how.size, "float64")
+    scale = size / extent if how.scale is None else te.const(how.scale, "float64")
+    length = size if how.scale is None else scale * extent
+    match how.mode:
+        case "align_corners":
+            at = te.select(length.equal(1.0), 0.0, x * (extent - 1.0) / (length - 1.0))
+        case "asymmetric":
+            at = x / scale
+        case "tf_half_pixel_for_nn":
+            at = (x + 0.5) / scale
+        case "half_pixel_symmetric":
+            at = extent / 2.0 * (1.0 - size / length) + (x + 0.5) / scale - 0.5
+        case "pytorch_half_pixel":
+            at = te.select(length.equal(1.0), 0.0, (x + 0.5) / scale - 0.5)
+        case _:
+            at = (x + 0.5) / scale - 0.5
+    left = te.ceil(at) - 1.0
+    return left, at - left
+
+
+def _right(how: Resizing, ratio: Expr) -> Expr:
+    """1 where the right one of the pair is the nearest, else 0."""
+    match how.rounds:
+        case "floor":
+            right = ratio >= 1.0
+        case "ceil":
+            right = ratio > 0.0
+        case "round_prefer_floor":
+            right = ratio > 0.5
+        case _:
+            right = ratio >= 0.5
+    return te.select(right, te.const(1.0, "float64"), te.const(0.0, "float64"))
+
+
+def _weight(how: Resizing, distance: Expr) -> Expr:
+    """The weight at a distance from the coordinate."""
+    if how.method == "linear":
+        return te.maximum(1.0 - distance, 0.0)
+    a, d = how.alpha, distance
+    near = ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0
+    far = ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a
+    return te.select(d <= 1.0, near, te.select(d < 2.0, far, te.const(0.0, "float64")))
 
 
 def _repeated(data: Tensor, axis: int, times: int, name: str) -> Tensor:

@@ -14,6 +14,7 @@ from ...dialects.kernel_sizes import at_least, number_of, whole_of
 from ...dialects.size_terms import Atom
 from ...dialects.sizes import Size, SizeExpr
 from ...provenance.diagnostics import fail
+from ...runtime.program import ALLOC_REFUSED
 from .builder import LLVMBuilder
 from .types import PTR, VOID
 
@@ -57,6 +58,28 @@ class Lowering(LLVMBuilder):
         for pointer in reversed(self.frame.heap):
             self.extern("free", (PTR,), VOID)
             self.call("free", (pointer,))
+
+    def check_taken(self) -> None:
+        """Have the current function, which is built, return where it gets no memory, when it has said so."""
+        pointers = list(self.frame.heap)
+        for number, pointer in enumerate(pointers):
+            call = pointer.owner
+            assert isinstance(call, llvm.CallOp)
+            holding, following = call.parent_block(), call.next_op
+            assert holding is not None
+            assert following is not None
+            rest, refused = holding.split_before(following), self.new_block()
+            self.location, self.line = call.location, self.lines.get(call)
+            self.start(refused)
+            self.extern(ALLOC_REFUSED, (i64,), VOID)
+            self.call(ALLOC_REFUSED, (call.args[1],))
+            for taken in reversed(pointers[:number]):
+                self.extern("free", (PTR,), VOID)
+                self.call("free", (taken,))
+            self.emit(llvm.ReturnOp, ())
+            self.block = holding
+            null = self.value(llvm.ZeroOp, (), PTR)
+            self.branch_if(self.icmp("eq", pointer, null), refused, rest)
 
     def take(self, nbytes: Size) -> SSAValue:
         """Memory for the rest of the function, 64-byte aligned; taken once, at its top."""

@@ -241,6 +241,7 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
         _loop(ctx, op, begin, end)
         ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())
+        ctx.check_taken()
     ctx.pool = pool
 
 

@@ -80,6 +80,7 @@ def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering
         ctx.place(func)
         ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())
+        ctx.check_taken()
     if ctx.workspace:
         kernel.attributes[WORKSPACE] = IntegerAttr(ctx.workspace, i64)
     return ctx

@@ -35,11 +35,11 @@ def _mask(ctx: Lowering, op: Operation) -> None:
         ends = linear_bounds(form, indices.ranges)
         low, high = hull(ends)
         reach = abs(step) * count
-        fits = _SMALL[0] <= low - reach and high + reach <= _SMALL[1]
+        fits = _SMALL[0] < low - reach and high + reach <= _SMALL[1]
         first = indices.value(form)
         if not fits and not (isinstance(ends[0], int) and isinstance(ends[1], int)):
-            # Beyond what the lanes take off all numbers are alike.
-            first = ctx.extreme("smin", ctx.extreme("smax", first, ctx.index(-reach)), ctx.index(reach))
+            # Beyond what the lanes take off all numbers are alike, but for their sign where it is nothing.
+            first = ctx.extreme("smin", ctx.extreme("smax", first, ctx.index(-reach - 1)), ctx.index(reach))
             fits = True
         scalar: Attribute = i32 if fits else i64
         if fits:

@@ -18,7 +18,7 @@ from ...dialects.relay import qnn, qnn_elementwise
 from ...dialects.relay.attributes import Value, to_python
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp
+from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, TakeOp
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import GREATEST, Array, is_float, limits
 from .constant_operands import constant_value, erase_unused
@@ -149,6 +149,30 @@ class Requantize(RewritePattern):
 
 
 @dataclass
+class OfOneByte(RewritePattern):
+    """What a function makes of each of the 256 numbers of its dtype is a table."""
+
+    module: ModuleOp
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, qnn_elementwise.Unary) or isinstance(op, qnn_elementwise.SoftmaxOp):
+            return
+        dtype = dtype_name(element_of(op.x))
+        parameters = [constant_value(value, self.module) for value in op.operands[1:]]
+        known = [value for value in parameters if value is not None and value.size == 1]
+        if dtype not in ("int8", "uint8") or len(known) < len(parameters):
+            return
+        work, (low, high) = Arithmetic(self.module), map(int, limits(dtype))
+        numbers = np.arange(low, high + 1).astype(dtype)
+        with np.errstate(all="ignore"):
+            table = op.evaluate(op.signature, numbers, *(value.reshape(()) for value in known))
+        index = work.cast(op.x, "int32")
+        if low:
+            index = work.add(ew.SubtractOp, index, work.constant(np.array(low, np.int32), "least"))
+        work.instead(op, work.add(TakeOp, work.constant(table, "table"), index, axis=0), rewriter)
+
+
+@dataclass
 class OfReals(RewritePattern):
     """An operator on quantised tensors is one on real numbers between dequantisation and quantisation."""
 
@@ -202,6 +226,8 @@ def same_number(one: SSAValue, other: SSAValue, module: ModuleOp) -> bool:
 class QnnCanonicalizePass(ModulePass):
     """Writes quantised operators as arithmetic that fuses, as TVM's qnn.Canonicalize; halves go to even.
 
+    A function of one number of 8 bits is a table, as far as its scales and zero points are known.
+
     Before: any relay module.
     After: of the operators on quantised tensors there are the products (`qnn.conv2d`, `qnn.dense`,
     `qnn.batch_matmul`), which make int32 of bytes, and `qnn.avg_pool2d`.
@@ -220,5 +246,5 @@ class QnnCanonicalizePass(ModulePass):
     name = "relay-qnn-canonicalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: Sequence[RewritePattern] = [Quantize(op), Dequantize(op), Requantize(op), OfReals(op)]
+        patterns: Sequence[RewritePattern] = [Quantize(op), Dequantize(op), Requantize(op), OfOneByte(op), OfReals(op)]
         rewrite(op, patterns, recursive=False)

@@ -61,18 +61,20 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: loop.bounds}):
         # A guard that would leave nothing free of it, or of which only a call knows that, stays where it is.
         start, stop = _common((begin, end), (first, last))
-        if start is not None and stop is not None and _leaves(start, stop):
+        if start is not None and stop is not None and _leaves(start, stop) and _keeps(loop, start, stop):
             begin, end = start, stop
     if same(begin, 0) and same(end, extent):
         return [loop]
     last = pieces(loop, ranges) if same(begin, 0) and not loop.is_known else None
     if parallel:
         if same(begin, 0):
-            _branch(loop, end, last)
+            _branch(loop, end, None if last is None else last[1])
         return [loop]
     cuts: list[Size] = [0, *([] if same(begin, 0) else [begin]), *([] if same(end, extent) else [end]), extent]
-    parts = [(a, subrange(loop, a, b, ranges)) for a, b in pairwise(cuts if last is None else cuts[:-1])]
-    parts += [(end, piece) for piece in last or ()]
+    if last is not None:
+        cuts = [0] if same(last[0], 0) else [0, end]
+    parts = [(a, subrange(loop, a, b, ranges)) for a, b in pairwise(cuts)]
+    parts += [(end, piece) for piece in last[1]] if last is not None else []
     assert loop.parent is not None
     loops = [part for _, part in parts]
     loop.parent.insert_ops_before(loops, loop)
@@ -95,6 +97,11 @@ def _leaves(start: Size, stop: Size) -> bool:
     if isinstance(start, int) and isinstance(stop, int):
         return start < stop
     return proves(start, "<=", stop)
+
+
+def _keeps(loop: ForOp, start: Size, stop: Size) -> bool:
+    """Whether an unrolled loop stays one of known passes, each of which may have registers of its own."""
+    return loop.kind.data != "unrolled" or not loop.is_known or (isinstance(start, int) and isinstance(stop, int))
 
 
 def _branch(loop: ForOp, end: Size, last: Sequence[ForOp] | None) -> None:

@@ -36,13 +36,14 @@ class ExpandIntrin(RewritePattern):
         rewriter.replace(op, floats.ops, [result])
 
 
-def run(func: PrimFuncOp, *, vnni: bool = False) -> None:
+def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0) -> None:
     """Expand the functions of one kernel, in place.
 
     vnni: the machine multiplies bytes and adds four products at once.
+    pmaddwd: the most sums, each of two products of int16, that it makes at once.
     """
-    if vnni:
-        lower_dots.run(func)
+    if vnni or pmaddwd:
+        lower_dots.run(func, vnni, pmaddwd)
     if any(type(op) in FORMULAS for op in func.walk()):
         rewrite(func.body, [ExpandIntrin()], recursive=False)
 
@@ -54,7 +55,8 @@ class TirLowerIntrinPass(ModulePass):
     Before: any kernels. After: none of these ops is left on f32, f16 or bf16, or on vectors of them: each stands as
     arithmetic, comparisons and roots, which have vector forms everywhere. Half precision is computed in f32. Ops of f64
     stay; LLVM calls the C library for them.
-    With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`.
+    With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
+    as `pmaddwd` says is one of that name.
     Locations: all ops of a function are located at it.
 
     ```mlir
@@ -72,7 +74,8 @@ class TirLowerIntrinPass(ModulePass):
 
     name = "tir-lower-intrin"
     vnni: bool = False
+    pmaddwd: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func, vnni=self.vnni)
+            run(func, vnni=self.vnni, pmaddwd=self.pmaddwd)

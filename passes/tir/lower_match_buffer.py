@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import flatten, linear
-from ...dialects.kernel_sizes import affine_map, known
-from ...dialects.sizes import Size
+from ...dialects.kernel_sizes import affine_map, known, lifted
+from ...dialects.sizes import Size, same_shape
 from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
+from ...dialects.tir.buffer import strides_attribute
 from ...dialects.tir.index_maps import LEADING, Reader, Touch, Writer
 from ...dialects.tir.lanes import lanes
 from ...provenance.diagnostics import fail
@@ -22,27 +23,27 @@ from .rewriting.constants import stride_attribute
 from .rewriting.ops import drop
 
 
-def _unflatten(position: AffineExpr, shape: tuple[int, ...]) -> list[AffineExpr]:
+def _unflatten(position: AffineExpr, shape: Sequence[Size]) -> list[AffineExpr]:
     """The point of a row-major position, innermost dim last."""
     point: list[AffineExpr] = []
     for extent in reversed(shape[1:]):
-        point.append(position % extent)
-        position = position // extent
+        point.append(position % lifted(extent))
+        position = position // lifted(extent)
     return [position, *reversed(point)] if shape else []
 
 
 def _point(view: DeclBufferOp, start: list[AffineExpr], inside: list[AffineExpr]) -> list[AffineExpr]:
     """The element of the source that element `inside` of the view is."""
     source = buffer_of(view.buffer)
-    if (strides := view.strides) is None:
+    if (strides := view.steps) is None:
         skipped: list[AffineExpr] = [AffineConstantExpr(0)] * (len(start) - len(inside))
         return [first + offset for first, offset in zip(start, skipped + inside, strict=True)]
     flat = flatten(start, source.strides)
     for expr, stride in zip(inside, strides, strict=True):
-        flat = flat + expr * stride.data
+        flat = flat + expr * lifted(stride)
     # As a sum, so that a division finds whole multiples in it.
     dims = max((dim + 1 for dim in flat.used_dims()), default=0)
-    return _unflatten(linear(flat, (UNBOUNDED,) * dims).expr, _numbers(source.get_shape()))
+    return _unflatten(linear(flat, (UNBOUNDED,) * dims).expr, source.get_shape())
 
 
 def _shifted(expr: AffineExpr, by: int, dims: int) -> AffineExpr:
@@ -79,21 +80,21 @@ def _through(op: Touch | DeclBufferOp, view: DeclBufferOp) -> None:
 def _stride(op: Reader | Writer, view: DeclBufferOp) -> None:
     """Lanes that move along the last dim of the view move by its stride in the source."""
     value = op.result if isinstance(op, Reader) else op.value
-    if view.strides is not None and len(view.strides) and lanes(value.type):
-        op.properties["stride"] = stride_attribute(op.step * view.strides.data[-1].data)
+    if view.steps and lanes(value.type):
+        op.properties["stride"] = stride_attribute(op.step * known(view.steps[-1]))
 
 
 def _strides(op: DeclBufferOp, view: DeclBufferOp) -> None:
     """A view of a view has gaps of its own, or else those of the dims that it shares."""
-    if view.strides is not None and op.strides is None:
+    if view.steps is not None and op.strides is None:
         rank = len(op.result.type.shape)
-        op.properties["strides"] = ArrayAttr([IntAttr(s.data) for s in view.strides.data[-rank:]] if rank else [])
-    elif view.strides is None and op.strides is not None and view.result.type.strides != _tail(view):
+        op.properties["strides"] = strides_attribute(view.steps[-rank:] if rank else ())
+    elif view.strides is None and op.strides is not None and not same_shape(view.result.type.strides, _tail(view)):
         fail(op, "strides over a whole buffer", "strides over a part of one")
 
 
-def _tail(view: DeclBufferOp) -> tuple[int, ...]:
-    strides = _numbers(buffer_of(view.buffer).strides)
+def _tail(view: DeclBufferOp) -> tuple[Size, ...]:
+    strides = buffer_of(view.buffer).strides
     return strides[len(strides) - len(view.result.type.shape) :]
 
 
@@ -101,11 +102,6 @@ def run(func: PrimFuncOp) -> None:
     """Resolve the views of one kernel, in place; a view of a view comes after its source, so in order."""
     for view in [op for op in func.walk() if isinstance(op, DeclBufferOp)]:
         _resolve(view)
-
-
-def _numbers(sizes: Sequence[Size]) -> tuple[int, ...]:
-    """Sizes that must be known; raises UndecidedSize where they are not."""
-    return tuple(map(known, sizes))
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
         (
             Step("tir-common-subexpr-elimination", _unless("disable_cse_tir", common_subexpr_elimination.run)),
             # Last, so that no other pass walks over what it writes.
-            Step("tir-lower-intrin", partial(lower_intrin.run, vnni=machine.vnni)),
+            Step("tir-lower-intrin", partial(lower_intrin.run, vnni=machine.vnni, pmaddwd=machine.pmaddwd)),
         ),
     )
 

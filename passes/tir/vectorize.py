@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -15,7 +16,7 @@ from xdsl.passes import ModulePass
 from ...dialects.affine import below, hull, substitute
 from ...dialects.kernel_sizes import at_least
 from ...dialects.sizes import ceil_div, proves, same
-from ...dialects.tir import UNBOUNDED, ForOp, IfOp, PrimFuncOp, StoreOp, buffer_of, element_bytes, prim_funcs
+from ...dialects.tir import UNBOUNDED, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, element_bytes, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, simplify_maps, view
 from ...provenance.span import fuse
 from ...support.machine import WIDEST, Machine
@@ -26,6 +27,8 @@ from .rewriting.ops import inline_before, record
 from .rewriting.vectorized_body import Copies, VectorizedBody
 
 _SERIAL = StringAttr("serial")
+_UNROLLED = 256
+"""Ops of all lanes together that may be run without a loop where they do not become vectors."""
 
 
 def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
@@ -33,7 +36,7 @@ def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
 
     Says whether loops of one iteration are left.
     """
-    _block(func.block, {}, {}, machine.vector_bytes)
+    _block(func.block, {}, {}, machine)
     return any(isinstance(op, ForOp) and same(op.trip_count, 1) for op in func.walk())
 
 
@@ -41,20 +44,20 @@ def serialize(func: PrimFuncOp) -> None:
     """Let the vectorized loops of one kernel run one lane after the other, in place."""
     for op in func.walk():
         if isinstance(op, ForOp) and op.kind.data == "vectorized":
-            _leave(op, "vectors are off")
+            op.properties["kind"] = _SERIAL
+            record("Serialize", op, "vectors are off", gone=False)
 
 
-def _block(block: Block, ranges: Ranges, copies: Copies, register: int) -> None:
-    """register: the bytes of a vector."""
+def _block(block: Block, ranges: Ranges, copies: Copies, machine: Machine) -> None:
     for op in list(block.ops):
         for inner, known in blocks_of(op, ranges):
-            _block(inner, known, copies, register)
+            _block(inner, known, copies, machine)
         if not isinstance(op, ForOp):
             continue
         if op.kind.data == "vectorized":
-            _loop(op, ranges, copies, register)
+            _loop(op, ranges, copies, machine)
         elif HINT in op.attributes:
-            _reduction(op, ranges, copies, register)
+            _reduction(op, ranges, copies, machine.vector_bytes)
 
 
 def _reduction(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> None:
@@ -65,7 +68,12 @@ def _reduction(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> No
 
 
 def _leave(loop: ForOp, reason: str) -> None:
-    loop.properties["kind"] = _SERIAL
+    """Run the lanes of a loop one after the other; without jumps where each looks something up and little else."""
+    inside = list(loop.walk())
+    looks_up = any(isinstance(op, arith.IndexCastOp) for op in inside)
+    short = loop.is_known and cast(int, loop.trip_count) * len(inside) <= _UNROLLED
+    plain = not any(isinstance(op, ForOp | IfOp) for op in inside if op is not loop)
+    loop.properties["kind"] = StringAttr("unrolled") if looks_up and short and plain else _SERIAL
     record("Serialize", loop, reason, gone=False)
 
 
@@ -85,12 +93,13 @@ def _shrink(loop: ForOp, ranges: Ranges) -> None:
         ranges[loop.var] = (0, used - 1)
 
 
-def _loop(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> None:
+def _loop(loop: ForOp, ranges: Ranges, copies: Copies, machine: Machine) -> None:
+    register = machine.vector_bytes
     _shrink(loop, ranges)
     parts = [loop]
     try:
         if not loop.is_known or not is_width(cast(int, loop.trip_count), register):
-            parts = _strip_mined(loop, ranges, register)
+            parts = _strip_mined(loop, ranges, machine)
         plans = [(one, Lanes(one, ranges, _width(one, register))) for one in _innermost(parts, ranges)]
     except Obstacle as obstacle:
         for one in parts:
@@ -126,9 +135,12 @@ def _width(loop: ForOp, register: int) -> int:
     return min(register, 1 << (most - 1).bit_length())
 
 
-def _strip_mined(loop: ForOp, ranges: Ranges, register: int) -> list[ForOp]:
-    """A loop of any extent as a loop around one of as many lanes as a register holds, and one of fewer passes."""
-    extent = loop.trip_count
+def _strip_mined(loop: ForOp, ranges: Ranges, machine: Machine) -> list[ForOp]:
+    """A loop of any extent as a loop around one of as many lanes as a register holds, and one of fewer passes.
+
+    A machine without masks of lanes has none for bytes: fewer passes are then as many vectors as their number has bits.
+    """
+    extent, register = loop.trip_count, machine.vector_bytes
     many = not below(extent, 2)
     stores = (op for op in loop.walk() if isinstance(op, StoreOp))
     sizes = [element_bytes(buffer_of(op.buffer).element_type) for op in stores]
@@ -145,10 +157,24 @@ def _strip_mined(loop: ForOp, ranges: Ranges, register: int) -> list[ForOp]:
             full.erase()
         else:
             found.append(full)
-    if not proves(extent, "<=", whole):
-        rest = subrange(loop, whole, extent, ranges)
-        found.append(rest if rest.is_known else _if_any(rest, width))
+    if proves(extent, "<=", whole):
+        return found
+    if isinstance(extent, int) and not machine.mask_registers and _has_bytes(loop):
+        begin = cast(int, whole)
+        while width := width // 2:
+            if extent & width:
+                found.append(subrange(loop, begin, begin + width, ranges))
+                begin += width
+        return found
+    rest = subrange(loop, whole, extent, ranges)
+    found.append(rest if rest.is_known else _if_any(rest, width))
     return found
+
+
+def _has_bytes(loop: ForOp) -> bool:
+    """Whether it loads or stores elements of fewer than 4 bytes."""
+    accesses = (op for op in loop.walk() if isinstance(op, LoadOp | StoreOp))
+    return any(element_bytes(buffer_of(op.buffer).element_type) < 4 for op in accesses)
 
 
 def _if_any(rest: ForOp, width: int) -> ForOp:
@@ -242,7 +268,8 @@ class TirVectorizePass(ModulePass):
     Before: any kernels. After: no loop is `vectorized`. A loop whose lanes do not depend on each other is replaced by
     its body, where what differs by lane is a vector; a load, store or index moves by `stride` from lane to lane. A loop
     has 2, 4, 8, .. lanes, at most one for each byte of a vector; one of another extent goes on in steps of as many
-    lanes as a vector holds, and lanes that are too many in the last step do nothing.
+    lanes as a vector holds, and lanes that are too many in the last step do nothing. (A machine that has no masks for
+    elements of fewer than 4 bytes takes several vectors for that step, each of half as many lanes as one before.)
 
     A loop with the attribute `pragma_vector_reduction` that ends in `out = combine(out, term)`, of one element, becomes
     vectors of its terms, which are combined lane by lane, and one `vector.reduction` of the last into the element; of
@@ -251,7 +278,8 @@ class TirVectorizePass(ModulePass):
     Where a guard or branch differs by lane, its loads and stores are masked (`tir.mask`). What cannot be - a call, a
     division by what may be 0, a store of one element - has vectors where all lanes take the branch, and a serial loop
     where not. A loop whose index divides the lane or depends on data of the lane, whose lanes meet in one element, or
-    that calls a function per lane is `serial` (the ledger says why). Of nested ones the innermost wins.
+    that calls a function per lane is `serial`, or `unrolled` where few lanes look something up at an index that is
+    data (the ledger says why). Of nested ones the innermost wins.
     Locations: ops keep theirs; a value that is copied to all lanes has the locations of the ops that asked for it, a
     mask that of the branch or access it is for; a `vector.reduction` has the location of what it combines by.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ...support.files import replacing
 from ..graph import Graph
 from ..params import save_param_dict
 
@@ -45,12 +46,10 @@ class DumpFolder:
             raise FrontendError(f"{root}: expected a folder to write dumps to, got: {error.strerror}") from error
 
     def write(self, name: str, data: str | bytes | bytearray) -> Path:
-        """Write a file; raises FrontendError when that fails."""
+        """Write a file, whole or not at all; raises PipelineError when that fails."""
         path = self.path / name
-        try:
-            path.write_bytes(data.encode() if isinstance(data, str) else data)
-        except OSError as error:
-            raise FrontendError(f"{path}: expected to write a dump, got: {error.strerror}") from error
+        with replacing(path) as stream:
+            stream.write(data.encode() if isinstance(data, str) else data)
         return path
 
     def remove(self) -> None:

@@ -214,8 +214,11 @@ class GraphModuleDebug(GraphModule):
         self._tensors = kept
         return rows
 
-    def debug_get_output(self, node: str | int, out: Tensor | None = None) -> NDArray:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The first output of a node of a name or number, or the value of a layer.
+    def debug_get_output(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, node: str | int, out: Tensor | None = None, *, as_stored: bool = False
+    ) -> NDArray:
+        """The first output of a node of a name or number, as its kernel stores it; or the value of a layer, in the
+        layout that the model has it in, unless it is wanted `as_stored`.
 
         From the last `run`, else of a run up to there. Raises FrontendError for an unknown name, and for a layer
         that has no tensor, as a kernel computes it together with others.
@@ -226,6 +229,8 @@ class GraphModuleDebug(GraphModule):
             array = np.array(self.module.entries[self.module.graph.rows[place]])
         else:
             array = self._tensors[place][0]
+        if not as_stored:
+            array = self.stepper.shown(node, array)
         return view(array) if out is None else view(out).copyfrom(array)
 
     def first_bad(self, **inputs: object) -> Finding | None:

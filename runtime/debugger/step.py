@@ -13,6 +13,7 @@ from ...support.errors import FrontendError, expectation
 from ...support.names import shown
 from ..factory import Origin
 from ..graph_executor import GraphExecutor
+from ..layouts import layout_view
 from ..tensors import Tensor
 
 Bad: TypeAlias = Literal["NaN", "Inf"]
@@ -45,6 +46,11 @@ class Finding:
     """How many elements are not finite."""
     index: tuple[int, ...]
     """The first of them."""
+
+    def data(self) -> dict[str, object]:
+        """For programs: everything but the tensors."""
+        about = {"node": self.stop.node, "place": self.stop.place, "layers": self.stop.layers}
+        return {**about, "output": self.output, "kind": self.kind, "count": self.count, "index": self.index}
 
     def __str__(self) -> str:
         place = f" at {list(self.index)}" if self.index else ""
@@ -109,6 +115,19 @@ class Stepper:
         got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
         raise FrontendError(expectation("debugger", expected, got))
 
+    def layouts(self, name: str | int) -> tuple[str, str]:
+        """The layout in which the value of a layer is stored, and that of the model; empty where they are one, and for
+        a node, whose tensors are as its kernel stores them.
+        """
+        node = self.executor.graph.nodes[self.value_of(name)].name
+        origin = self.origins.get(node, Origin())
+        return (origin.stored, origin.plain) if name == origin.result != node else ("", "")
+
+    def shown(self, name: str | int, array: Tensor) -> Tensor:
+        """What a name stands for gave: of a layer in the model's layout, of a node as its kernel stores it."""
+        stored, plain = self.layouts(name)
+        return np.ascontiguousarray(layout_view(array, stored, plain)) if stored else array
+
     def break_at(self, name: str | int) -> None:
         """Stop after the node of a name or number, or after every node that serves a layer."""
         self.breaks.update(self.places(name))
@@ -121,11 +140,15 @@ class Stepper:
     def inject(self, name: str | int, value: Array, output: int = 0) -> None:
         """Put a tensor in the place of what a node makes, in this run and later ones, until `clear`.
 
-        It has to have the shape and dtype of the node's output; raises
-        FrontendError where it has not.
+        It has to have the dtype and shape of the node's output, or of the layer's in the model; raises FrontendError
+        where it has not.
         """
         place = self.value_of(name)
         graph = self.executor.graph
+        stored, plain = self.layouts(name)
+        entry = graph.entries[graph.rows[place]]
+        if stored and not output and np.shape(value) == layout_view(np.empty(entry.shape, bool), stored, plain).shape:
+            value = np.ascontiguousarray(layout_view(np.asarray(value), plain, stored))
         if not 0 <= output < graph.nodes[place].outputs:
             raise FrontendError(
                 expectation(
@@ -150,10 +173,11 @@ class Stepper:
         for number, value in zip(self.executor.graph.entries_of(place), self._injected.get(place, ()), strict=False):
             if value is not None:
                 np.copyto(self.executor.entries[number], value)
-        outputs = tuple(np.array(array) for array in self._outputs(place))
+        outputs = tuple(np.array(array) for array in self.outputs(place))
         return Stop(place, self.executor.graph.nodes[place].name, self.layers(place), outputs)
 
-    def _outputs(self, place: int) -> list[Tensor]:
+    def outputs(self, place: int) -> list[Tensor]:
+        """The tensors of a node, which a run overwrites."""
         return [self.executor.entries[number] for number in self.executor.graph.entries_of(place)]
 
     def resume(self, visit: Callable[[Stop], object] | None = None) -> Stop | None:
@@ -173,7 +197,7 @@ class Stepper:
         graph = self.executor.graph
         if self._next == 0:
             for place in graph.arguments:
-                stop = Stop(place, graph.nodes[place].name, self.layers(place), tuple(self._outputs(place)))
+                stop = Stop(place, graph.nodes[place].name, self.layers(place), tuple(self.outputs(place)))
                 if (found := not_finite(stop)) is not None:
                     return found
         while (stop := self.step()) is not None:

@@ -37,16 +37,20 @@ if TYPE_CHECKING:
 
     from whence.dynamic import DynamicExecutable
     from whence.frontends.importing.importer import Model
+    from whence.frontends.tflite.variables import State
 
 
 def load(
-    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None = None
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
+    shapes: InputShapes | None = None,
+    signature: str | None = None,
 ) -> ModuleOp:
-    """The relay module of a model.
+    """The relay module of a model. What a model keeps from call to call has its initial value in it.
 
     source: an ONNX or TFLite file or model (or the bytes of one), an .mlir or .relay file with its .params beside it, a
     module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open.
+    signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
 
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
     are none, or given with a module, whose shapes are fixed.
@@ -54,6 +58,7 @@ def load(
     given = input_shapes_of(shapes) if shapes is not None else {}
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
+    _check_signature(source, signature)
     if isinstance(source, HoldsModule):
         source = source.module
     if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix in MODULES):
@@ -68,7 +73,7 @@ def load(
     if _is_tflite(source):
         from whence.frontends.tflite import from_tflite
 
-        return from_tflite(source, shapes=given)
+        return from_tflite(source, shapes=given, signature=signature)
     from whence.frontends.onnx import from_onnx
 
     return from_onnx(source, shapes=given)
@@ -88,6 +93,7 @@ def compile(
     desired_layouts: str | Mapping[str, Sequence[str]] = "",
     tier: Tier = "auto",
     specialize: Specialize | None = None,
+    signature: str | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -110,6 +116,7 @@ def compile(
     option `tir.usmp.enable`, in one block by whatever does best.
     desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
     as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
+    signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -141,7 +148,7 @@ def compile(
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
-            found, model = _open(source, given, tier)
+            found, model = _open(source, given, tier, signature)
         if found is not None:
             from whence.virtual_machine import VirtualExecutable, needs_machine
 
@@ -150,7 +157,14 @@ def compile(
             if needs_machine(found):
                 return VirtualExecutable(found, made, threads)
             if not is_sized(found):
-                return Executable(made(found, ledger), threads)
+                states = _states(model)
+                if not states:
+                    return Executable(made(found, ledger), threads)
+                from whence.stateful import StatefulExecutable
+
+                kept = StatefulExecutable(made(found, ledger), threads)
+                kept.keep(states)
+                return kept
             try:
                 return SizedExecutable(made(found, ledger), made, threads, tier=tier, specialize=specialize)
             except (VerifyException, ScheduleError) as error:
@@ -165,14 +179,34 @@ def _dynamic(
 ) -> DynamicExecutable:
     shapes: Mapping[str, tuple[Size, ...]] = given_shapes(given).shapes if given is not None else {}
     fixed = {name: numbers for name, shape in shapes.items() if (numbers := numbers_in(shape)) is not None}
+    if states := _states(model):
+        from whence.stateful import StatefulDynamicExecutable
+
+        kept = StatefulDynamicExecutable(model, fixed, made, threads)
+        kept.keep(states)
+        return kept
     return DynamicExecutable(model, fixed, made, threads)
 
 
+def _states(model: Model | None) -> tuple[State, ...]:
+    """What a model keeps from call to call."""
+    return tuple(getattr(model, "states", ()))
+
+
+def _check_signature(source: object, signature: str | None) -> None:
+    if signature is not None and not _is_tflite(source):
+        raise PipelineError(f"signature: expected a TFLite model, which has signatures, got {signature!r} for another")
+
+
 def _open(
-    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto, shapes: InputShapes | None, tier: Tier
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
+    shapes: InputShapes | None,
+    tier: Tier,
+    signature: str | None,
 ) -> tuple[ModuleOp | None, Model | None]:
-    """The relay module of a model, and the model itself when it leaves open what only a call decides."""
+    """The relay module of a model, and the model itself when it leaves open, or keeps, what only a call decides."""
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
+    _check_signature(path, signature)
     if isinstance(path, HoldsModule):
         path = path.module
     if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
@@ -183,7 +217,7 @@ def _open(
     if _is_tflite(path):
         from whence.frontends.tflite.graph import open_model as open_tflite
 
-        model = open_tflite(path)
+        model = open_tflite(path, signature, keep=True)
     else:
         from whence.frontends.onnx.graph import open_model
 
@@ -191,7 +225,7 @@ def _open(
     given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
     if given.numbers is not None:
         try:
-            return import_model(model, given.numbers), None
+            return import_model(model, given.numbers), model if _states(model) else None
         except Undecided:
             pass
     if tier == "static":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whence.frontends.importing.importer import Model, import_stretch, node_of
+from whence.frontends.importing.importer import Model, import_stretch, import_symbolic, node_of
+from whence.frontends.importing.tensor import Undecided
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.flow import Region, Step, Stretch, Value, plain
@@ -32,6 +33,7 @@ class DynamicExecutable(InterpretedExecutable):
     ):
         super().__init__(build, threads, limit)
         self._source = source
+        self._shapes = shapes
         self._inputs = source.open_inputs(shapes)
         self._interpreter = Interpreter(source.region, self._specialise, limit)
 
@@ -47,6 +49,15 @@ class DynamicExecutable(InterpretedExecutable):
     def outputs(self) -> tuple[OpenSpec, ...]:
         """Name, shape and dtype of each output, as far as the model says."""
         return self._source.open_outputs()
+
+    @property
+    def decided(self) -> str:
+        """What only a call decides, and its layer: the first of it."""
+        try:
+            import_symbolic(self._source, self._shapes, {})
+        except Undecided as undecided:
+            return str(undecided)
+        return "sizes of " + ", ".join(map(str, self.inputs))
 
     @property
     def layers(self) -> tuple[str, ...]:

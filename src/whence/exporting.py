@@ -59,7 +59,7 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
 
     nodes, what = plan.graph.nodes, "get_node_schedule"
     given: Any = index
-    if not isinstance(given, int) or not 0 <= index < len(nodes):
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= index < len(nodes):
         raise PipelineError(expectation(what, f"the number of a node, 0 to {len(nodes) - 1}", repr(index)))
     node, expected = nodes[index], "a node that calls a kernel"
     if node.is_argument:

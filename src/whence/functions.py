@@ -33,8 +33,9 @@ from whence.provenance.diagnostics import message
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import BoundErrors
 from whence.runtime.library import GraphFunction, Library
+from whence.runtime.memory import RefusedMemory
 from whence.runtime.packed import PackedFunctions
-from whence.runtime.program import PARALLEL_FOR
+from whence.runtime.program import REFUSED, Code
 from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
@@ -84,14 +85,16 @@ class Function:
         self._packed = PackedFunctions(map(packed_call, calls))
         self._sites = sites_of(func)
         self._bounds, self._assertions = BoundErrors(), FailedAssertions()
+        pool = pool_code()
         imports = {
-            PARALLEL_FOR: pool_code().parallel_for,
+            **pool.imports,
             CALLBACK: self._bounds.address,
             ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
         }
         check_symbols(func, imports)
         self._code = link([native.object], [symbol], imports)
+        self._memory = RefusedMemory(Code({REFUSED: pool.refused}))
         kinds = [*[ctypes.c_void_p] * len(arguments), *[ctypes.c_int64] * len(self.sizes), *[ctypes.c_void_p] * 2]
         self._call: Any = ctypes.CFUNCTYPE(None, *kinds)(self._code[symbol])
         self._workspace = aligned_empty((low.workspace,), np.uint8)
@@ -164,7 +167,9 @@ class Function:
         return f"Function({self.name}({', '.join([*arguments, *sizes])}), {outputs} outputs)"
 
     def _run(self, addresses: Sequence[int]) -> None:
+        refusals = self._memory.count
         self._call(*addresses, *self._values, self._scratch, self._pool.handle or None)
+        self._memory.check(refusals)
         self._after(self.name)
 
     def _in_place(self, arrays: Sequence[Array]) -> Any:

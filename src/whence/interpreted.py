@@ -53,6 +53,11 @@ class InterpretedExecutable(Executable):
         """Name, shape and dtype of each input; an extent that is open is None or a name."""
 
     @property
+    @abstractmethod
+    def decided(self) -> str:
+        """What only a call decides, and its layer: the first of it."""
+
+    @property
     def artifact(self) -> Artifact:
         """Of what the last call ran, the stretch with most kernels; raises PipelineError before the first call."""
         return self.part().artifact

@@ -7,6 +7,7 @@ from whence.explorer.layers import functions, owners, snapshot
 from whence.explorer.results import results
 from whence.explorer.samples import Samples
 from whence.explorer.times import shares
+from whence.explorer.value_layouts import call_layouts
 from whence.planning.artifact import Artifact
 from whence.planning.graph import GraphPlan
 from whence.provenance.span import layer_names
@@ -15,7 +16,7 @@ from whence.runtime.factory import Origin
 
 def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:
     """Node -> the layers behind it: of a call with the part of its time that each is worth, by samples or estimated."""
-    owner, made = owners(artifact), results(artifact)
+    owner, made, known = owners(artifact), results(artifact), call_layouts(artifact)
     found: dict[str, Origin] = {}
     for name, place in plan.calls.items():
         sampled = samples.shares(place, owner) if samples is not None else None
@@ -26,7 +27,8 @@ def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None)
             names[key] = names.get(key, 0.0) + share
         gives = owner.get(made[place]) if place in made else None
         result = gives.name if gives is not None else ""
-        found[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None)
+        layouts = known.get(place, ("", ""))
+        found[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None, *layouts)
     graph = plan.graph
     calls = [op for op in functions(snapshot(artifact, "fused"))["main"].block.ops if isinstance(op, CallOp)]
     for node in graph.nodes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 
+from whence.executable import Executable
 from whence.lowering.cache import decode
 from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.target import Target
@@ -31,6 +32,9 @@ from whence.runtime.saved_program import restored
 from whence.support.errors import FrontendError, expectation
 from whence.textio import context
 
+if TYPE_CHECKING:
+    from whence.relay.build_module import GraphExecutorFactoryModule
+
 
 def read_artifact(path: str | PathLike[str]) -> Artifact:
     """The artifact in an exported file. Its plan has no offsets, and parameters may be missing.
@@ -38,6 +42,19 @@ def read_artifact(path: str | PathLike[str]) -> Artifact:
     Raises FrontendError when the file is damaged, none that `export_library` wrote, or by another version.
     """
     return artifact_of(read_package(path), str(path))
+
+
+def read_library(path: str | PathLike[str]) -> GraphExecutorFactoryModule:
+    """What `relay.build` gave and was exported to a file: `get_node_schedule`, debug modules, every question.
+
+    Errors as `read_artifact`.
+    """
+    from whence.explorer.layers import snapshot
+    from whence.relay.build_module import GraphExecutorFactoryModule
+
+    package = read_package(path)
+    artifact = artifact_of(package, str(path))
+    return GraphExecutorFactoryModule(Executable(artifact), snapshot(artifact, "relay"), str(package.head["name"]))
 
 
 def artifact_of(package: Package, name: str) -> Artifact:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay import DYNAMIC, LANGUAGE
@@ -22,6 +22,7 @@ from whence.explorer.where import Where
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.planning.language import translate
 from whence.planning.stretches import Operators
+from whence.provenance.diagnostics import describe
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.span import layer_names, leaf_name, leaves
 from whence.runtime.flow import Closure, Stretch
@@ -39,6 +40,11 @@ _STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, Yi
 
 def needs_machine(module: ModuleOp) -> bool:
     """Whether a module has more than tensor operators of known shapes, and calls of primitive functions."""
+    return _first_step(module) is not None
+
+
+def _first_step(module: ModuleOp) -> Operation | None:
+    """The first op that only the machine runs."""
     primitive = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None}
     for op in module.walk():
         if isinstance(op, TypeDataOp):
@@ -46,10 +52,10 @@ def needs_machine(module: ModuleOp) -> bool:
         if isinstance(op, (*LANGUAGE, *DYNAMIC)) or (
             isinstance(op, CallOp) and op.callee.string_value() not in primitive
         ):
-            return True
+            return op
         if isinstance(op, FuncOp) and any(map(is_open, op.function_type.inputs)):
-            return True
-    return False
+            return op
+    return None
 
 
 class VirtualExecutable(InterpretedExecutable):
@@ -87,6 +93,13 @@ class VirtualExecutable(InterpretedExecutable):
         """Name, shape and dtype of each output, or the kind of value that it is."""
         types = self._main.function_type.outputs.data
         return self._specs([f"output{k}" for k in range(len(types))], types)
+
+    @property
+    def decided(self) -> str:
+        """What only a call decides, and its layer."""
+        op = _first_step(self._module)
+        assert op is not None
+        return f"{op.name} ({describe(op.location)})"
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -234,7 +234,7 @@ class _Body:
         tensor = PlaceholderOp(name, [shape], [source.dtype]).output(0)
         made = tir.BufferType.of(extents, type_.element_type, type_.scope.data)
         start = affine_map(0, tuple(AffineConstantExpr(0) for _ in type_.get_shape()))
-        view = tir.DeclBufferOp.make(buffer, start, [], made, list(map(known, made.strides)))
+        view = tir.DeclBufferOp.make(buffer, start, [], made, made.strides)
         view.result.name_hint = name
         self.buffers[tensor] = self.builder.add(view).result
         self.values[name] = tensor

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx.parser
 import pytest
 
 from whence.cli import answers
@@ -139,15 +140,25 @@ def test_graph_formats(whence: Tool, exported: Path, tmp_path: Path):
     explorer = json.loads(whence("graph", exported, "--format", "model-explorer").out)
     (main,) = explorer["graphs"]
     assert [node["id"] for node in main["nodes"]] == [node["name"] for node in graph["nodes"]]
-    edges = [(edge["sourceNodeId"], node["id"]) for node in main["nodes"] for edge in node["incomingEdges"]]
+    edges = [
+        (edge["sourceNodeId"], edge["sourceNodeOutputId"], node["id"], edge["targetNodeInputId"])
+        for node in main["nodes"]
+        for edge in node["incomingEdges"]
+    ]
     names = [node["name"] for node in graph["nodes"]]
-    assert edges == [(names[source], node["name"]) for node in graph["nodes"] for source, *_ in node["inputs"]]
+    assert edges == [
+        (names[source], str(output), node["name"], str(place))
+        for node in graph["nodes"]
+        for place, (source, output, *_) in enumerate(node["inputs"])
+    ]
     assert whence("graph", exported, "-o", tmp_path / "g.dot").code == 0
     assert whence("graph", exported, "-o", tmp_path / "g.svg").code == 0
     dot, svg = (tmp_path / "g.dot").read_text(), ElementTree.parse(tmp_path / "g.svg").getroot()
     assert re.search(r'n0 -> n\d+ \[label="float32\[2, 32\]"\]', dot)
     titles = [title.text or "" for title in svg.iter(f"{_SVG}title")]
     assert any("dense, act" in title or "act, dense" in title for title in titles)
+    assert len(titles) == 2  # without parameters
+    assert whence("graph", exported, "--params", "--format", "svg").out.count("<title>") == len(graph["nodes"])
     assert "expected a file in .json, .dot or .svg" in whence("graph", exported, "-o", "g.png").err
 
 
@@ -167,8 +178,7 @@ def test_memory_as_text_json_and_picture(whence: Tool, exported: Path, tmp_path:
 def test_help_has_examples(whence: Tool, command: str):
     done = whence(command, "--help")
     assert done.code == 0
-    if command != "tir":
-        assert re.search(rf"^examples:\n  whence {command} ", done.out, re.MULTILINE)
+    assert re.search(rf"^examples:\n  whence {command} ", done.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -207,3 +217,56 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
     assert not answers.colours(terminal)
+
+
+def test_loops_and_completions_for_programs(whence: Tool, exported: Path):
+    (call,) = json.loads(whence("tir", exported, "--json").out)
+    assert sorted(call["layers"]) == ["act", "dense"]
+    loops = json.loads(whence("tir", exported, "--kernel", 0, "--json").out)
+    assert loops["call"] == call["call"]
+    assert loops["lines"][0]["text"].startswith("tir.prim_func @")
+    assert "--json" in json.loads(whence("completion", "bash", "--json").out)["commands"]["tir"]
+
+
+def test_switches_come_too_late_for_an_exported_file(whence: Tool, exported: Path):
+    for words in (("-O", 1), ("--target", "native"), ("--disabled-pass", "FuseOps"), ("--print-pass-times",)):
+        for command in ("run", "bench", "debug", "why"):
+            done = whence(command, exported, *words)
+            assert done.code == 1
+            assert "expected a model that is yet to be compiled" in done.err
+    assert "bisect: expected a model that is yet to be compiled" in whence("bisect", exported).err
+
+
+_OPEN = """<ir_version: 8, opset_import: ["": 17]>
+net (float[N, 4] x) => (float[N, 4] y) { [act] y = Relu (x) }"""
+_BRANCHES = """<ir_version: 8, opset_import: ["": 17]>
+net (float[4] x, bool c) => (float[4] y) {
+    [act] a = Relu (x)
+    [choice] y = If (c) <
+        then_branch = left () => (float[4] l) { l = Neg (a) }, else_branch = right () => (float[4] r) { r = Abs (a) }>
+}"""
+
+
+def test_what_a_call_decides_is_told_with_its_layer(whence: Tool, tmp_path: Path):
+    path = tmp_path / "branches.onnx"
+    path.write_bytes(onnx.parser.parse_model(_BRANCHES).SerializeToString())
+    for command in ("compile", "debug", "profile", "graph", "memory"):
+        done = whence(command, path)
+        assert (done.code, done.out) == (1, "")
+        assert f"error: {command}: expected a model that is one native call (whence run, and the virtual" in done.err
+        assert "(layer 'choice', branches.onnx node 1)" in done.err
+    assert whence("run", path).code == 0
+
+
+def test_a_model_of_any_sizes_is_shipped(whence: Tool, tmp_path: Path):
+    (path := tmp_path / "open.onnx").write_bytes(onnx.parser.parse_model(_OPEN).SerializeToString())
+    assert whence("compile", path, "-o", tmp_path / "open.tar").code == 0
+    x = np.random.default_rng(0).standard_normal((3, 4), np.float32)
+    np.testing.assert_array_equal(load_module(tmp_path / "open.tar").run({"x": x})["y"], np.maximum(x, 0))
+    assert "expected a model of fixed shapes (--input-shapes fixes them)" in whence("memory", path).err
+
+
+def test_an_input_that_is_called_like_a_parameter_is_drawn(whence: Tool, tmp_path: Path):
+    text = _OPEN.replace("N, 4", "2, 4").replace(" x)", " p0)").replace("(x)", "(p0)")
+    (path := tmp_path / "net.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    assert '[label="p0' in whence("graph", path, "--format", "dot").out

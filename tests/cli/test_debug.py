@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from whence.lowering.llvm_to_native.sampler import can_sample
+from whence.runtime.params import save_param_dict_to_file
 
 
 class Done(NamedTuple):
@@ -136,3 +137,26 @@ def test_profile(whence: Tool, tiny: Path, tmp_path: Path):
     assert text.splitlines()[3].split()[:3] == ["line", "time", "layers"]
     assert "ret" in whence("profile", tiny, "--seconds", 0.05, "--kernel", name, "--asm").out
     assert "--asm: expected --kernel" in whence("profile", tiny, "--asm").err
+
+
+def test_debug_answers_programs(whence: Tool, tiny: Path, tmp_path: Path):
+    (told,) = json.loads(whence("debug", tiny, "--watch", "act", "--json").out)
+    assert (told["name"], told["shape"], told["dtype"]) == ("act", [2, 16], "float32")
+    (given,) = json.loads(whence("debug", tiny, "--watch", "x", "--fill-mode", "ones", "--json").out)
+    assert (given["least"], given["mean"]) == (1, 1)
+    assert json.loads(whence("debug", tiny, "--nan", "--json").out) == {"found": None}
+    np.savez(tmp_path / "x.npz", x=np.full((2, 32), np.inf, np.float32))
+    found = json.loads(whence("debug", tiny, "--nan", "--json", "-i", tmp_path / "x.npz").out)["found"]
+    assert (found["kind"], found["count"], found["index"]) == ("Inf", 64, [0, 0])
+    times = json.loads(whence("debug", tiny, "--layers", "--json", "--number", 1).out)["microseconds"]
+    assert set(times) == {"dense", "act"}
+
+
+def test_a_params_file_is_a_reference(whence: Tool, tiny: Path, tmp_path: Path, weights: Weights):
+    x = np.ones((2, 32), np.float32)
+    y = np.maximum(x @ weights["w"].T + weights["b"], 0)
+    save_param_dict_to_file({"y": y}, tmp_path / "y.params")
+    given = ("debug", tiny, "--fill-mode", "ones", "--compare", tmp_path / "y.params")
+    assert "no departure in 1 tensor" in whence(*given).out
+    save_param_dict_to_file({"y": y + 1}, tmp_path / "y.params")
+    assert "first departure: layer act" in whence(*given).out

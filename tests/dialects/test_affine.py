@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,8 @@ from whence.dialects.affine import (
     spell,
     substitute,
 )
+from whence.dialects.kernel_sizes import kernel_size, lifted
+from whence.dialects.sizes import Size, common_divisor, evaluate, product, same
 
 DIMS = 3
 D = [AffineExpr.dimension(i) for i in range(DIMS)]
@@ -201,3 +204,45 @@ def test_malformed_says_what_is_wrong() -> None:
         simplify(binary(AffineBinaryOpKind.Mod, AffineConstantExpr(-2)), [(0, 3)])
     with pytest.raises(ValueError, match="expected a factor or divisor that is a number or a size"):
         simplify(binary(AffineBinaryOpKind.Mul, B), [(0, 3), (0, 3)])
+
+
+BATCH, LENGTH = kernel_size(0), kernel_size(1)
+
+
+def _strides(shape: Sequence[Size]) -> list[Size]:
+    return [product(shape[i + 1 :]) for i in range(len(shape))]
+
+
+def _apart(position: AffineExpr, shape: Sequence[Size]) -> list[AffineExpr]:
+    places = [position // lifted(stride) for stride in _strides(shape)]
+    return [place % lifted(extent) if i else place for i, (place, extent) in enumerate(zip(places, shape, strict=True))]
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [
+        ((BATCH * LENGTH, 12), ("d0 * s1 + d1", "d2")),
+        ((BATCH, LENGTH * 4, 3), ("d0", "d1 * 4 + d2 floordiv 3", "d2 mod 3")),
+        ((BATCH * LENGTH, 2, 6), ("d0 * s1 + d1", "d2 floordiv 6", "d2 mod 6")),
+        ((BATCH, LENGTH * 12), ("d0", "d1 * 12 + d2")),
+    ],
+)
+def test_an_index_is_taken_apart_by_what_sizes_have_in_common(shape: tuple[Size, ...], wanted: tuple[str, ...]):
+    source: tuple[Size, ...] = (BATCH, LENGTH, 12)
+    ranges = tuple((0, extent - 1) for extent in source)
+    there = [simplify(expr, ranges) for expr in _apart(flatten(D, _strides(source)), shape)]
+    assert tuple(spell(expr, ("d0", "d1", "d2")) for expr in there) == wanted
+    back = [simplify(expr, ranges) for expr in _apart(flatten(there, _strides(shape)), source)]
+    assert back == D
+    for b, s in ((1, 1), (1, 5), (3, 2)):
+        numbers = [evaluate(extent, {"s0": b, "s1": s}) for extent in shape]
+        for point in itertools.product(range(b), range(s), range(12)):
+            flat = (point[0] * s + point[1]) * 12 + point[2]
+            assert tuple(expr.eval(point, (b, s)) for expr in there) == np.unravel_index(flat, numbers)
+
+
+def test_common_divisors_of_sizes():
+    assert str(common_divisor(BATCH * LENGTH * 12, BATCH * 8)) == "4*s0"
+    assert str(common_divisor((BATCH + LENGTH) * 6, BATCH + LENGTH)) == "s0 + s1"
+    assert same(common_divisor(BATCH * 12, 8), 4)
+    assert same(common_divisor(BATCH + 1, LENGTH), 1)

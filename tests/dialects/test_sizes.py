@@ -173,6 +173,14 @@ def test_what_only_numbers_can_do_is_undecided(name: str):
         abs(cast(int, SEQ))
 
 
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "lt"])
+def test_no_product_of_a_size_and_a_scale(name: str):
+    operation: Callable[[object, object], object] = getattr(operator, name)
+    for operands in ((SEQ, 1.5), (1.5, SEQ)):
+        with pytest.raises(UndecidedSize, match="expected a number, got the size seq"):
+            operation(*operands)
+
+
 def test_symbols_and_substitution():
     size = BATCH * (SEQ // 2 + size_min(PAST, 3))
     assert symbols_of(size) == ("batch", "past", "seq")

@@ -31,8 +31,9 @@ from whence.provenance.span import layer_location, leaves
 
 Array = NDArray[Any]
 
-# Of the nine that the onnx package ships, inception_v1, vgg19 and zfnet512 have nothing that the others have not.
-NAMES = ("bvlc_alexnet", "densenet121", "inception_v2", "resnet50", "shufflenet", "squeezenet")
+# Of the nine that the onnx package ships, inception_v1, vgg19 and zfnet512 have nothing that the others have not, and
+# README runs resnet50, which tells its largest error.
+NAMES = ("bvlc_alexnet", "densenet121", "inception_v2", "shufflenet", "squeezenet")
 
 
 def kernels(exe: whence.Executable) -> list[Kernel]:
@@ -122,7 +123,7 @@ def check_numbers(exe: whence.Executable, x: Array, wanted: Array) -> None:
 def test_network(name: str, zoo: Any, onnxruntime: Callable[..., list[Array]]):
     """Compiled and audited at level 3, a network with random weights gives onnxruntime's numbers, all of it located.
 
-    At level 0, of which a third network says nothing more, two of them do so, too.
+    At level 0 one of them does so, too: operators by themselves do in tests/lowering.
     """
     model = zoo.random(name)
     key, x = zoo.input(name)
@@ -132,7 +133,7 @@ def test_network(name: str, zoo: Any, onnxruntime: Callable[..., list[Array]]):
     assert exe.memory.workspace_bytes == exe.memory.peak_bytes
     check_located_everywhere(exe)
     check_explained(exe, model)
-    if name in ("bvlc_alexnet", "squeezenet"):
+    if name == "squeezenet":
         check_numbers(whence.compile(model, opt_level=0, threads=1), x, wanted)
     del exe
     gc.collect()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from random_programs import RECIPES, check, random_program
 
-SEEDS = range(100)
+SEEDS = range(60)
 CHUNKS = 5
 
 

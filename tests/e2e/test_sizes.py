@@ -12,6 +12,7 @@ import onnx
 import onnx.parser
 import pytest
 from numpy.typing import NDArray
+from onnx.reference import ReferenceEvaluator
 
 import whence
 from whence import sized
@@ -154,6 +155,41 @@ def test_what_takes_some_sizes_only_is_specialised():
     agree(cast(whence.Executable, executable), model, {"x": floats(1, 7, 10)})
     with pytest.raises(FrontendError, match="one program is for all sizes, got: "):
         whence.compile(model, tier="symbolic")
+
+
+@pytest.mark.parametrize("scales", ["1.0, 1.0, 1.0", "1.0, 1.0, 1.5"])
+def test_images_whose_batch_stays(scales: str):
+    model = parsed(
+        "graph (float[n, 3, 5] x) => (float[n, c, w] y)"
+        f"<float[0] r = {{}}, float[3] s = {{{scales}}}> {{ y = Resize (x, r, s) }}"
+    )
+    for n in (1, 2, 9):
+        agree(compiled(model), model, {"x": floats(n, 3, 5)})
+
+
+@pytest.mark.parametrize("given", ["scales", "sizes"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        'mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"',
+        'mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "ceil"',
+        'mode = "linear"',
+        'mode = "linear", coordinate_transformation_mode = "align_corners"',
+        'mode = "cubic", coordinate_transformation_mode = "half_pixel_symmetric"',
+    ],
+)
+def test_images_of_any_size(how: str, given: str):
+    asked = "r, s" if given == "scales" else "r, r, wanted"
+    model = parsed(
+        "graph (float[n, 2, a, b] x, float[n, 2, c, d] like) => (float[n, 2, p, q] y)"
+        "<float[0] r = {}, float[4] s = {1.0, 1.0, 2.0, 0.7}>"
+        f"{{ wanted = Shape (like) y = Resize <{how}> (x, {asked}) }}"
+    )
+    executable, reference = compiled(model), cast(Any, ReferenceEvaluator(model))
+    for n, a, b, c, d in ((1, 4, 5, 8, 3), (2, 1, 17, 13, 2)):
+        inputs = {"x": floats(n, 2, a, b), "like": floats(n, 2, c, d)}
+        (expected,) = reference.run(None, inputs)
+        np.testing.assert_allclose(executable.run(inputs)["y"], expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -105,11 +105,11 @@ def test_annotated_code_has_all_samples(network: Executable):
     dense, tanh = lines_of_one(network, "nn.dense_0")[0], lines_of_one(network, "tanh_0")[0]
     samples = made(network, {dense: 25, tanh: 75})
     name = network.kernels[0]
-    text = annotated_tir(samples, name).splitlines()
+    text = str(annotated_tir(samples, name)).splitlines()
     rows = {line.split()[0]: line for line in text[4:]}
     assert "25.0 %  nn.dense_0" in rows[str(dense)]
     assert "75.0 %  tanh_0" in rows[str(tanh)]
-    assembly = annotated_assembly(samples, name)
+    assembly = str(annotated_assembly(samples, name))
     assert assembly.count("25.0 %") == assembly.count("75.0 %") == 1
     assert hot_lines(samples)[0][:3] == (0, tanh, 75)
     assert "75.0 %" in hot_table(samples).splitlines()[2]

@@ -94,6 +94,15 @@ def test_activations(op: str, attributes: dict[str, Any]):
     check_node(op, x, opset=opset, **attributes)
 
 
+@pytest.mark.parametrize("op", ["Softplus", "Mish"])
+def test_softplus_where_exp_is_nothing_beside_1(op: str):
+    x = np.linspace(-80, -10, 16, dtype=np.float32)
+    model, inputs = one_node(op, [x], opset=18)
+    (found,) = evaluate_module(from_onnx(model), list(inputs.values()))
+    exact = np.exp(x.astype(np.float64)) * (x if op == "Mish" else 1)
+    np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=1e-4)
+
+
 @pytest.mark.parametrize("slope", [(3, 1, 1), (1,), (5,), (1, 3, 1, 1), (4, 5), (3, 4, 5), (2, 3, 4, 5)])
 def test_prelu(slope: tuple[int, ...]):
     check_node("PRelu", random((2, 3, 4, 5)), random(slope), opset=16)

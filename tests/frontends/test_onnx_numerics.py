@@ -48,9 +48,9 @@ def reference(model: onnx.ModelProto, inputs: dict[str, AnyArray]) -> list[AnyAr
     return cast(list[AnyArray], session.run(None, inputs))
 
 
-@pytest.mark.parametrize("name", ["bvlc_alexnet", "shufflenet"])
-def test_networks(name: str):
-    path = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" / f"light_{name}.onnx"
+def test_network():
+    """The smallest one; tests/e2e compiles others."""
+    path = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" / "light_shufflenet.onnx"
     model = onnx.ModelProto.FromString(path.read_bytes())
     constants = {tensor.name for tensor in model.graph.initializer}
     data = [value for value in model.graph.input if value.name not in constants]

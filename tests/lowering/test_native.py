@@ -210,12 +210,18 @@ def test_key_tells_targets_apart():
         ("native -mcpu=x", r'expected "native"'),
         ("llvm -O3", r"expected -mtriple=, -mcpu= or -mattr=, got '-O3'"),
         ("llvm -mattr=avx2", r"expected features that begin with \+ or -, got avx2"),
+        ("llvm -mcpu=nosuch", r"expected a processor that this LLVM knows as -mcpu, got nosuch"),
+        ("llvm -mattr=+avx2,+nosuch", r"expected a feature that this LLVM knows as -mattr, got \+nosuch"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=i686", r"expected a processor with 64-bit code as -mcpu, got i686"),
+        ("llvm -mtriple=x86_64-linux-gnu -mattr=-sse2", r"expected the features that all x86-64 has, got -sse2"),
         ("llvm -mtriple=nonsense", r"expected a triple that this LLVM knows, got nonsense"),
     ],
 )
-def test_bad_targets(text: str, message: str):
-    with pytest.raises(PipelineError, match=message):
-        Target.parse(text)
+def test_bad_targets(text: str, message: str, capfd: pytest.CaptureFixture[str]):
+    for _ in range(2):
+        with pytest.raises(PipelineError, match=message):
+            Target.parse(text)
+    assert capfd.readouterr().err == ""
 
 
 def test_bad_text_is_a_pipeline_error():

@@ -80,7 +80,7 @@ _ROUNDING = (ew.CeilOp, ew.FloorOp, ew.RoundOp, ew.TruncOp)
 _FLOAT_ONLY = (
     *(ew.AcosOp, ew.AcoshOp, ew.AsinOp, ew.AsinhOp, ew.AtanOp, ew.AtanhOp, ew.CosOp, ew.CoshOp, ew.ErfOp, ew.ExpOp),
     *(ew.LogOp, ew.Log10Op, ew.Log2Op, ew.RsqrtOp, ew.SigmoidOp, ew.SinOp, ew.SinhOp, ew.SqrtOp, ew.TanOp, ew.TanhOp),
-    ew.LeakyReluOp,
+    *(ew.LeakyReluOp, ew.Log1pOp),
 )
 _NUMBERS = (ew.AbsOp, ew.CopyOp, ew.NegativeOp, ew.ReluOp, ew.SignOp, ew.ZerosLikeOp, ew.OnesLikeOp)
 _PREDICATES = (ew.IsFiniteOp, ew.IsInfOp, ew.IsNanOp)
@@ -90,8 +90,7 @@ SPECIAL = np.array([-INF, -1000, -90.5, -1.5, -0.5, -0.0, 0, 0.5, 1.5, 2.5, 90.5
 for k, unary in enumerate((*_ROUNDING, *_FLOAT_ONLY, *_NUMBERS, *_PREDICATES)):
     for dtype in ("float32", "float64", FLOATS[2 + k % 2]) if unary in _FLOAT_ONLY else IN_TURN[k % 2]:
         case(unary, f"3x5x7 {dtype}")
-    for given in (("scalar", "3x300x16"), ("32", "1x13x1"))[k % 2]:
-        case(unary, given)
+    case(unary, ("scalar", "32", "3x300x16", "1x13x1")[k % 4])
     case(unary, SPECIAL)
 for dtype in (*INTEGERS, "bool"):
     case(ew.BitwiseNotOp, f"3x5x7 {dtype}")
@@ -101,8 +100,9 @@ for dtype in NUMBERS:
     case(ew.ClipOp, f"5x16 {dtype}", a_min=-1.5, a_max=100.5)
 case(ew.ClipOp, SPECIAL, a_min=0.0, a_max=6.0)
 for source, target in product(EVERY, EVERY):
-    # Of integers to integers every other pair: wider, narrower and as wide, of each sign to each.
-    if source in INTEGERS and target in INTEGERS and (INTEGERS.index(source) + INTEGERS.index(target)) % 2:
+    # Of numbers to integers, and of integers, every other pair: wider, narrower and as wide, of each sign to each.
+    pair = NUMBERS.index(source) + NUMBERS.index(target) if "bool" not in (source, target) else 0
+    if (source in INTEGERS or target in INTEGERS) and pair % 2:
         continue
     # Floats of a size that every type can hold.
     positive = np.abs(random((5, 7), source)) if source in FLOATS else random((5, 7), source)
@@ -115,8 +115,7 @@ _PAIRS = (("16x32", "scalar"), ("1", "13"), ("1x64x7x7", "64x1x1"), ("3x128x16",
 for k, binary in enumerate((*_BINARY, ew.PowerOp, ew.EqualOp, ew.LessOp, ew.GreaterOp)):
     for dtype in IN_TURN[k % 2]:
         case(binary, f"3x1x7 {dtype}", f"5x7 {dtype}")
-    for left, right in _PAIRS[k % 2 :: 2]:
-        case(binary, left, right)
+    case(binary, *_PAIRS[k % 4])
     case(binary, "5x16", np.float32(1.5), constants=1)
     case(binary, SPECIAL, SPECIAL[::-1].copy())
 for binary in (ew.AddOp, ew.MultiplyOp, ew.MaximumOp, ew.MinimumOp, ew.EqualOp, ew.LessOp):
@@ -184,11 +183,15 @@ for mode in ("constant", "edge", "reflect"):
 for k, reduction in enumerate((tr.SumOp, tr.MeanOp, tr.MaxOp, tr.MinOp)):
     for dtype in IN_TURN[k % 2]:
         case(reduction, f"3x5x7 {dtype}", axis=(1,))
+    # In turn: of what is reduced no operator decides.
     for axis, keep, exclude in islice(
-        product(((-1,), (0, 2), (0, 1, 2), ()), (False, True), (False, True)), k % 2, None, 2
+        product(((-1,), (0, 2), (0, 1, 2), ()), (False, True), (False, True)), (0, 3, 2, 1)[k], None, 4
     ):
         case(reduction, "3x5x16", axis=axis, keepdims=keep, exclude=exclude)
-    for given, axis in (("scalar", None), ("64x1000", (1,)), ("1000x64", (0,)), ("7x3x5x5", (2, 3)), ("1x1", None)):
+    for given, axis in (
+        *(("scalar", None), ("64x1000", (1,)), ("1000x64", (0,)), ("7x3x5x5", (2, 3))),
+        *(("1x1", None), ("1000x64", (0,)), ("64x1000", (1,)), ("7x3x5x5", (2, 3))),
+    )[k % 2 :: 2]:
         case(reduction, given, axis=axis)
     case(reduction, SPECIAL.reshape(7, 2), axis=(0,))
 for dtype in ("float16", "bfloat16"):

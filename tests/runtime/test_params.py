@@ -23,7 +23,7 @@ from whence.runtime.params import (
     write_params,
 )
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, PipelineError
 
 X = {"x": np.array([1.0, 2.0], np.float32)}
 
@@ -220,5 +220,5 @@ def test_any_damage_of_tvms_bytes_is_told_or_is_in_an_element():
             assert [sum(array.size for array in found.values()), len(found)] == [14, 2]
     elements, names, unread = 12 * 4 + 2, 2, 4 + 4 + 8
     assert told >= len(whole) - elements - names - 2 * unread - 8
-    with pytest.raises(FrontendError, match="expected to write a params file"):
+    with pytest.raises(PipelineError, match="cannot be written"):
         save_param_dict_to_file({}, "/nowhere/p.params")

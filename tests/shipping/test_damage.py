@@ -16,6 +16,7 @@ from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.restoring import read_artifact
 from whence.runtime import load_module
 from whence.runtime.sealed import open_sealed, seal
+from whence.support import files as files_module
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 
 Array = NDArray[Any]
@@ -103,9 +104,11 @@ def test_a_compiler_that_fails_is_told(
     assert list(tmp_path.iterdir()) == [before]
 
 
-@pytest.mark.parametrize("moment", ["os.replace", "os.chmod", "whence.planning.export.seal"])
+@pytest.mark.parametrize("nameless", [True, False])
+@pytest.mark.parametrize("moment", ["os.replace", "os.fchmod", "whence.planning.export.seal"])
 def test_killed_while_exporting(
     moment: str,
+    nameless: bool,
     lib: GraphExecutorFactoryModule,
     files: dict[str, Path],
     tmp_path: Path,
@@ -113,6 +116,9 @@ def test_killed_while_exporting(
 ):
     path = tmp_path / "net.tar"
     path.write_bytes(files["tar"].read_bytes())
+
+    if not nameless:  # as on a file system that has no files without names
+        monkeypatch.setattr(files_module, "_ANONYMOUS", 0)
 
     def die(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -127,6 +133,16 @@ def test_killed_while_exporting(
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
     assert path.read_bytes() == files["tar"].read_bytes()
+    # A file without a name goes with its writer; the next one takes another away, but not that of one who writes.
+    left = [one for one in tmp_path.iterdir() if one != path]
+    assert len(left) == (not nameless or moment == "os.replace")
+    assert all(one.name.startswith(".net.tar.") for one in left)
+    with files_module.replacing(path) as stream:
+        stream.write(b"new")
+        with files_module.replacing(path) as other:
+            other.write(b"newer")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_who_has_loaded_a_file_keeps_what_he_loaded(

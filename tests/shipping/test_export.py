@@ -21,7 +21,7 @@ from whence.explorer.layers import layers_of
 from whence.explorer.overview import overview
 from whence.explorer.why import why
 from whence.relay.build_module import GraphExecutorFactoryModule
-from whence.restoring import read_artifact
+from whence.restoring import read_artifact, read_library
 from whence.runtime import load_module, save_param_dict
 from whence.support.errors import PipelineError
 
@@ -198,6 +198,41 @@ def test_code_for_other_machines_is_exported_and_not_loaded(target: str, complai
     assert len(read_artifact(path).calls) == 1
 
 
+def test_code_for_another_machine_is_linked_by_a_compiler_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    x = relay.var("x", shape=(4,), dtype="float32")
+    with whence.PassContext(opt_level=0):
+        mod = relay.IRModule.from_expr(relay.Function([x], relay.nn.relu(x)))
+        lib = relay.build(mod, "llvm -mtriple=aarch64-unknown-linux-gnu")
+        windows = relay.build(mod, "llvm -mtriple=x86_64-pc-windows-msvc")
+    with pytest.raises(
+        PipelineError, match=r"links a \.so file for aarch64 \(CC names it, or aarch64-linux-gnu-gcc is"
+    ):
+        lib.export_library(tmp_path / "net.so")
+    (cross := tmp_path / "aarch64-linux-gnu-gcc").write_text("#!/bin/sh\necho 'ld: cannot find crt1.o' >&2; exit 1\n")
+    cross.chmod(0o755)
+    with pytest.raises(PipelineError, match=r"aarch64-linux-gnu-gcc: ld: cannot find crt1\.o$"):
+        lib.export_library(tmp_path / "net.so")
+    with pytest.raises(PipelineError, match="expected ELF objects for x86_64 or aarch64, got code for x86_64-pc-win"):
+        windows.export_library(tmp_path / "net.tar")
+    assert list(tmp_path.iterdir()) == [cross]
+
+
+def test_a_file_gives_what_was_built(lib: Lib, files: dict[str, Path], image: Array):
+    again = read_library(files["tar"])
+    node = next(number for number, one in enumerate(lib.graph.nodes) if not one.is_argument)
+    found, expected = again.build_module.get_node_schedule(node), lib.get_node_schedule(node)
+    assert [str(one) for one in found.primitive_record] == [str(one) for one in expected.primitive_record]
+    module = again["default"](whence.cpu())
+    module.run(x=image)
+    np.testing.assert_array_equal(module.get_output(0), lib.executable(image)[0])
+    with pytest.raises(PipelineError, match=r"expected what whence\.restoring\.read_library gives"):
+        load_module(files["tar"]).get_node_schedule(node)
+    with pytest.raises(PipelineError, match=r"expected the number of a node, 0 to .*, got True"):
+        lib.get_node_schedule(True)
+
+
 def test_the_snippet_of_the_explorers_proposal(model: onnx.ModelProto, tmp_path: Path):
     """As it is printed there, but for the frontend."""
     tvm = whence
@@ -237,13 +272,6 @@ def test_what_a_call_decides_is_not_exported(text: str, complaint: str, tmp_path
     choice = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 13]> ' + text)
     with pytest.raises(PipelineError, match=f"expected a model of {complaint}"):
         whence.compile(choice).export_library(tmp_path / "x.tar")
-
-
-def test_a_library_has_fixed_shapes(tmp_path: Path):
-    text = '<ir_version: 8, opset_import: ["": 13]> net (float[N] x) => (float[N] y) { y = Relu (x) }'
-    with pytest.raises(PipelineError, match=r"fixed shapes .*, or a .tar, got one that takes any sizes .*'x'"):
-        whence.compile(onnx.parser.parse_model(text)).export_library(tmp_path / "x.so")
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_needs_this_process_is_not_exported(model: onnx.ModelProto, tmp_path: Path):

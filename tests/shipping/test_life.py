@@ -93,7 +93,7 @@ def test_a_fork_goes_on(files: dict[str, Path], image: Array):
 
 
 _BUSY = """
-import sys, threading
+import signal, sys, threading
 import numpy as np
 from whence import relay
 from whence.runtime import load_module
@@ -105,9 +105,12 @@ def forever(module):
 for module in modules:
     threading.Thread(target=forever, args=(module,), daemon=True).start()
 modules[0](x)
-print("running", flush=True)
 if sys.argv[1] == "wait":
+    # Where tests run in the background, interrupts are ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    print("running", flush=True)
     forever(modules[0])
+print("running")
 """
 
 
@@ -123,7 +126,10 @@ def test_an_interrupt_ends_a_process_that_runs_models(files: dict[str, Path]):
         assert process.stdout is not None
         assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == -signal.SIGINT
     assert errors.strip().endswith("KeyboardInterrupt")
 

@@ -1,23 +1,18 @@
 """Random te graphs over two open sizes, under random schedules, compiled once and run at several sizes against numpy.
 
-    python tests/support/random_open_sizes.py [--cases 1000] [--seed 0]
-
-What a primitive refuses, or cannot do for all sizes, leaves the schedule as it was. Stops at the first difference with
-the seed and the schedule, and exit code 1.
+What a primitive refuses, or cannot do for all sizes, leaves the schedule as it was.
 """
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
-import argparse
-import sys
 import warnings
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from fenced_pages import Pages
 from numpy.typing import NDArray
 from random_graphs import Dice
 from random_primitives import draw
@@ -26,6 +21,7 @@ import whence
 from whence import te
 from whence.dialects.sizes import UndecidedSize
 from whence.open_functions import OpenFunction
+from whence.support.context import PassContext
 from whence.support.errors import ScheduleError
 from whence.te.schedule.schedule import Schedule
 
@@ -126,11 +122,14 @@ def _scheduled(dice: Dice, schedule: Schedule) -> Schedule:
     return schedule
 
 
-def check(seed: int) -> bool:
-    """One case; False where a size decides the code. Raises AssertionError where a result is not numpy's."""
+def check(seed: int, level: int = 3, pages: Pages | None = None) -> bool:
+    """One case at an opt level; False where a size decides the code.
+
+    pages: where all buffers lie. Raises AssertionError where a result is not numpy's.
+    """
     dice = Dice(seed)
     graph = _Graph(dice)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), PassContext(opt_level=level):
         # TVM warns, too, of what these two change besides.
         warnings.filterwarnings("ignore", "create_group|bind")
         schedule = _scheduled(dice, te.create_schedule([graph.result.tensor], inputs=graph.inputs))
@@ -142,26 +141,12 @@ def check(seed: int) -> bool:
         arrays = [rng.standard_normal(shape).astype("float32") for shape in shapes]
         expected = graph.result.array(arrays)
         tolerance = 2e-5 * max(1.0, float(np.abs(expected).max(initial=1.0)))
-        what = f"seed {seed}, {rows} x {columns}\n{schedule.func}\n{schedule.sequence}"
-        np.testing.assert_allclose(function(*arrays), expected, rtol=1e-4, atol=tolerance, err_msg=what)
+        what = f"{rows} x {columns}\n{schedule.func}\n{schedule.sequence}"
+        if pages is None:
+            found = function(*arrays)
+        else:
+            with pages.everywhere():
+                found = function(*map(pages.copy, arrays))
+            pages.check()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=tolerance, err_msg=what)
     return function.symbolic is not None
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first case; the others follow")
-    arguments = parser.parse_args()
-    begin, open_ = perf_counter(), 0
-    for seed in range(arguments.seed, arguments.seed + arguments.cases):
-        try:
-            open_ += check(seed)
-        except Exception as error:
-            print(f"seed {seed}: {error!r}", file=sys.stderr)
-            return 1
-    print(f"{arguments.cases} cases, {open_} of them with one code; {perf_counter() - begin:.0f} s")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -13,11 +13,9 @@ import argparse
 import os
 import sys
 import time
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,14 +24,11 @@ from random_onnx import Program, Redraw, Value, is_float
 from random_onnx_elementwise import RECIPES as ELEMENTWISE
 from random_onnx_layout import RECIPES as LAYOUT
 from random_onnx_nets import RECIPES as NETS
+from seed_workers import Difference, run
 
 RECIPES = {**ELEMENTWISE, **LAYOUT, **NETS}
 _LENGTHS = (1, 1, 1, 2, 2, 3, 4, 5, 7, 9)
 _MOST = 12
-
-
-class Difference(AssertionError):
-    """What a compiled program should not have given."""
 
 
 def random_program(seed: int, only: str = "") -> Program:
@@ -93,65 +88,8 @@ def levels_of(seed: int) -> tuple[int, ...]:
     return (3, 0) if seed % 3 == 0 else (3,)
 
 
-def _work(pipe: Connection, only: str) -> None:
-    """Run the seeds that come, and tell how each ended."""
-    warnings.simplefilter("ignore")
-    while (seed := pipe.recv()) is not None:
-        try:
-            pipe.send((check(seed, levels_of(seed), only), ""))
-        except Exception as error:
-            text = str(error) if isinstance(error, Difference) else f"seed {seed}: drawing fails with {error!r}"
-            pipe.send((set[str](), text))
-
-
-class _Worker:
-    """A process, and the seed that it runs now."""
-
-    def __init__(self, only: str) -> None:
-        self.pipe, theirs = get_context("spawn").Pipe()
-        self.process: Any = get_context("spawn").Process(target=_work, args=(theirs, only), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.seed: int | None = None
-        self.since = 0.0
-
-    def give(self, seed: int | None) -> None:
-        self.seed, self.since = seed, time.monotonic()
-        self.pipe.send(seed)
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.join()
-
-
-def run(seeds: Sequence[int], jobs: int, limit: float, only: str = "") -> Iterator[tuple[int, set[str], str]]:
-    """How each case ended: its operators, and what is wrong."""
-    left = iter(seeds)
-    workers = [_Worker(only) for _ in range(jobs)]
-    for worker in workers:
-        worker.give(next(left, None))
-    while any(worker.seed is not None for worker in workers):
-        ready = wait([worker.pipe for worker in workers if worker.seed is not None], timeout=1)
-        for at, worker in enumerate(workers):
-            if (seed := worker.seed) is None:
-                continue
-            text, operators = None, set[str]()
-            if worker.pipe in ready:
-                try:
-                    operators, text = worker.pipe.recv()
-                except EOFError:
-                    worker.end()
-                    text = f"seed {seed}: crash: the process ended with {worker.process.exitcode}"
-                    workers[at] = worker = _Worker(only)
-            elif time.monotonic() - worker.since > limit:
-                worker.end()
-                text = f"seed {seed}: time-out: longer than {limit:g} s"
-                workers[at] = worker = _Worker(only)
-            if text is not None:
-                worker.give(next(left, None))
-                yield seed, operators, text
-    for worker in workers:
-        worker.process.join()
+def _operators(seed: int, only: str) -> set[str]:
+    return check(seed, levels_of(seed), only)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -166,7 +104,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     operators, wrong, begin = Counter[str](), 0, time.monotonic()
     seeds = range(options.seed, options.seed + options.cases)
-    for count, (_, used, text) in enumerate(run(seeds, options.jobs, options.limit, options.only), 1):
+    case = partial(_operators, only=options.only)
+    for count, (_, used, text) in enumerate(run(seeds, case, options.jobs, options.limit), 1):
         operators.update(used)
         if text:
             wrong += 1

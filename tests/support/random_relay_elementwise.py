@@ -38,6 +38,7 @@ _SMOOTH: dict[str, tuple[float, float, Callable[[float], float]]] = {
     "log": (0.5, 8.0, math.log),
     "log10": (0.5, 8.0, math.log10),
     "log2": (0.5, 8.0, math.log2),
+    "log1p": (-0.5, 8.0, math.log1p),
     "rsqrt": (0.5, 8.0, lambda x: x**-0.5),
     "sigmoid": (-8.0, 8.0, lambda x: 1 / (1 + math.exp(-x))),
     "sinh": (-2.0, 2.0, math.sinh),

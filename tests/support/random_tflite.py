@@ -19,6 +19,7 @@ from random_tflite_float import FLOAT
 from random_tflite_more import MORE
 from random_tflite_moves import MOVES
 from random_tflite_quantized import HYBRID, QUANTIZED
+from random_tflite_recurrent import RECURRENT
 from tflite_builder import Array, litert, random_inputs
 
 from whence.frontends.tflite import from_tflite
@@ -31,6 +32,7 @@ CASES: dict[str, Make] = {
     **FLOAT,
     **MOVES,
     **MORE,
+    **RECURRENT,
     **{f"{name} quantized": make for name, make in QUANTIZED.items()},
     **{f"{name} hybrid": make for name, make in HYBRID.items()},
 }

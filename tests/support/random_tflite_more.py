@@ -1,4 +1,4 @@
-"""Random models of recurrent operators, scatters and what else is seldom."""
+"""Random models of scatters and what else is seldom."""
 
 from __future__ import annotations
 
@@ -6,60 +6,8 @@ from typing import Any
 
 import numpy as np
 from flatbuffers import flexbuffers
-from random_tflite_parts import Make, Rng, normal, one, pick, sizes
+from random_tflite_parts import Make, Rng, one, pick, sizes
 from tflite_builder import Net
-
-
-def rnn(rng: Rng) -> bytes:
-    batch, time, features, units = sizes(rng, 4, 4)
-    net = Net()
-    major = bool(rng.integers(2))
-    x = net.input("x", [time, batch, features] if major else [batch, time, features])
-    weights = [net.const(f"c{k}", normal(rng, s)) for k, s in enumerate([(units, features), (units, units), (units,)])]
-    state = net.tensor("state", [batch, units], variable=True)
-    y = net.tensor("y", ())
-    fields: dict[str, Any] = {"timeMajor": major, "fusedActivationFunction": pick(rng, 0, 1, 4)}
-    net.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, *weights, state], [y], "SequenceRNNOptions", **fields)
-    return net.build([y])
-
-
-def lstm(rng: Rng) -> bytes:
-    batch, time, features, units = sizes(rng, 4, 4)
-    net = Net()
-    major, coupled, peepholes, projected = (bool(rng.integers(2)) for _ in range(4))
-    outputs = int(rng.integers(1, 4)) if projected else units
-    count = 0
-
-    def const(*shape: int) -> int:
-        nonlocal count
-        count += 1
-        return net.const(f"c{count}", normal(rng, shape) * np.float32(0.5))
-
-    x = net.input("x", [time, batch, features] if major else [batch, time, features])
-    inputs = [x, -1 if coupled else const(units, features), *[const(units, features) for _ in range(3)]]
-    inputs += [-1 if coupled else const(units, outputs), *[const(units, outputs) for _ in range(3)]]
-    inputs += [-1 if coupled or not peepholes else const(units), *[const(units) if peepholes else -1 for _ in range(2)]]
-    inputs += [-1 if coupled else const(units), *[const(units) for _ in range(3)]]
-    inputs += [const(outputs, units), const(outputs)] if projected else [-1, -1]
-    inputs += [net.tensor("h", [batch, outputs], variable=True), net.tensor("c", [batch, units], variable=True)]
-    y = net.tensor("y", ())
-    fields: dict[str, Any] = {"timeMajor": major, "fusedActivationFunction": 4, "cellClip": pick(rng, 0.0, 0.5)}
-    net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], "UnidirectionalSequenceLSTMOptions", **fields)
-    return net.build([y])
-
-
-def svdf(rng: Rng) -> bytes:
-    batch, features, units, rank, memory = sizes(rng, 5, 4)
-    net = Net()
-    x = net.input("x", [batch, features])
-    weights = [
-        net.const(f"c{k}", normal(rng, s)) for k, s in enumerate([(units * rank, features), (units * rank, memory)])
-    ]
-    bias = net.const("bias", normal(rng, units))
-    state = net.tensor("state", [batch, memory * units * rank], variable=True)
-    y = net.tensor("y", ())
-    net.op("SVDF", [x, *weights, bias, state], [y], "SVDFOptions", rank=rank, fusedActivationFunction=pick(rng, 0, 1))
-    return net.build([y])
 
 
 def scatter_nd(rng: Rng) -> bytes:
@@ -189,9 +137,6 @@ MORE: dict[str, Make] = {
     "SCATTER_ND": scatter_nd,
     "SEGMENT_SUM": segment_sum,
     "SPARSE_TO_DENSE": sparse_to_dense,
-    "SVDF": svdf,
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
-    "UNIDIRECTIONAL_SEQUENCE_RNN": rnn,
     "UNSORTED_SEGMENT_MAX": unsorted("UNSORTED_SEGMENT_MAX", "UnsortedSegmentMaxOptions"),
     "UNSORTED_SEGMENT_MIN": unsorted("UNSORTED_SEGMENT_MIN", "UnsortedSegmentMinOptions"),
     "UNSORTED_SEGMENT_PROD": unsorted("UNSORTED_SEGMENT_PROD", "UnsortedSegmentProdOptions"),

@@ -384,9 +384,52 @@ def log_softmax(rng: Rng) -> bytes:
     return one.end("LOG_SOFTMAX", dtype, q, "LogSoftmaxOptions", 2)
 
 
+def softmax_of_16_bits(rng: Rng) -> bytes:
+    one = One(rng)
+    one.input(sizes(rng, int(rng.integers(1, 4)), 12), "int16", Quant(float(rng.uniform(1e-5, 2e-3)), 0))
+    return one.end("SOFTMAX", "int16", Quant(1 / 32768, 0), "SoftmaxOptions", 3, beta=pick(rng, 1.0, 0.5))
+
+
+def l2_normalization(rng: Rng) -> bytes:
+    dtype = pick(rng, "int8", "uint8")
+    one = One(rng)
+    one.input(sizes(rng, int(rng.integers(1, 4)), 40), dtype)
+    return one.end("L2_NORMALIZATION", dtype, Quant(1 / 128, 0 if dtype == "int8" else 128), "L2NormOptions")
+
+
+def division(rng: Rng) -> bytes:
+    """Divisors are far from 0, and results are in small steps: else the kernel shifts by more bits than there are."""
+    a, b = broadcasting(rng)
+    one = One(rng)
+    one.input(a, "uint8")
+    one.const(rng.integers(40, 200, b).astype(np.uint8), Quant(0.05, pick(rng, 0, 10, 220)))
+    q = Quant(0.003, int(rng.integers(256)))
+    return one.end("DIV", "uint8", q, "DivOptions", fusedActivationFunction=pick(rng, 0, 1, 3))
+
+
+def root(op: str, dtypes: Sequence[str]) -> Make:
+    """Of what is above 0."""
+
+    def make(rng: Rng) -> bytes:
+        dtype = pick(rng, *dtypes)
+        net, shape = Net(), sizes(rng, 3, 8)
+        low = 0 if dtype == "int16" else -100
+        x = net.input("x", shape, dtype, Quant(quant(rng, dtype).scale, low))
+        least = net.const("least", np.asarray(low + 1, dtype), Quant(quant(rng, dtype).scale, low))
+        net.tensors[least].quantization = net.tensors[x].quantization
+        positive = net.tensor("positive", shape, dtype)
+        net.tensors[positive].quantization = net.tensors[x].quantization
+        net.op("MAXIMUM", [x, least], [positive], "MaximumMinimumOptions", 3)
+        y = net.tensor("y", shape, dtype, result(rng, dtype))
+        net.op(op, [positive], [y], version=2)
+        return net.build([y])
+
+    return make
+
+
 HYBRID: dict[str, Make] = {name: hybrid(name) for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")}
 QUANTIZED: dict[str, Make] = {
-    "ABS": unary("ABS", "AbsOptions", dtypes=("int8",)),
+    "ABS": unary("ABS", "AbsOptions", dtypes=("int8", "int16")),
     "ADD": arithmetic("ADD", "AddOptions"),
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
     "BATCH_MATMUL": batch_matmul,
@@ -396,17 +439,21 @@ QUANTIZED: dict[str, Make] = {
     "DEQUANTIZE": dequantize,
     "ELU": unary("ELU", dtypes=("int8",), version=1),
     "EQUAL": compared("EQUAL", "EqualOptions"),
-    "EXP": unary("EXP", "ExpOptions", dtypes=("int8",)),
+    "DIV": division,
+    "EXP": unary("EXP", "ExpOptions", dtypes=("int8", "int16")),
     "FULLY_CONNECTED": fully_connected,
-    "GELU": unary("GELU", "GeluOptions"),
+    "GELU": unary("GELU", "GeluOptions", dtypes=("int8", "uint8", "int16")),
     "GREATER": compared("GREATER", "GreaterOptions"),
     "GREATER_EQUAL": compared("GREATER_EQUAL", "GreaterEqualOptions"),
     "HARD_SWISH": unary("HARD_SWISH", "HardSwishOptions", version=1),
-    "LEAKY_RELU": unary("LEAKY_RELU", "LeakyReluOptions", alpha=0.2),
+    "L2_NORMALIZATION": l2_normalization,
+    "LEAKY_RELU": unary("LEAKY_RELU", "LeakyReluOptions", dtypes=("int8", "uint8", "int16"), alpha=0.2),
     "LESS": compared("LESS", "LessOptions"),
     "LESS_EQUAL": compared("LESS_EQUAL", "LessEqualOptions"),
     "LOG_SOFTMAX": log_softmax,
+    "LOG": unary("LOG", dtypes=("int8", "int16")),
     "LOGISTIC": unary("LOGISTIC", q=Quant(1 / 256, -128)),
+    "LOGISTIC 16 bits": unary("LOGISTIC", q=Quant(1 / 32768, 0), dtypes=("int16",)),
     "MAXIMUM": alike("MAXIMUM", "MaximumMinimumOptions"),
     "MAX_POOL_2D": pool("MAX_POOL_2D"),
     "MEAN": reduction("MEAN"),
@@ -418,8 +465,8 @@ QUANTIZED: dict[str, Make] = {
     "QUANTIZE": quantize,
     "REDUCE_MAX": reduction("REDUCE_MAX"),
     "REDUCE_MIN": reduction("REDUCE_MIN"),
-    "RELU": unary("RELU"),
-    "RELU6": unary("RELU6"),
+    "RELU": unary("RELU", dtypes=("int8", "uint8", "int16")),
+    "RELU6": unary("RELU6", dtypes=("int8", "uint8", "int16")),
     "RELU_N1_TO_1": unary("RELU_N1_TO_1", version=1),
     "RESHAPE": moved("RESHAPE"),
     "RESIZE_BILINEAR": resize,
@@ -427,7 +474,11 @@ QUANTIZED: dict[str, Make] = {
     "SQUARED_DIFFERENCE": arithmetic("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", ("int8",)),
     "SUB": arithmetic("SUB", "SubOptions"),
     "SUM": reduction("SUM"),
+    "RSQRT": root("RSQRT", ("int8", "int16")),
+    "SOFTMAX 16 bits": softmax_of_16_bits,
+    "SQRT": root("SQRT", ("int8", "int16")),
     "TANH": unary("TANH", q=Quant(1 / 128, 0)),
+    "TANH 16 bits": unary("TANH", q=Quant(1 / 32768, 0), dtypes=("int16",)),
     "TRANSPOSE": moved("TRANSPOSE"),
     "TRANSPOSE_CONV": transpose_conv,
 }

@@ -6,6 +6,7 @@ from math import prod
 
 from ....dialects import te
 from ....dialects.kernel_sizes import known, nominal
+from ....dialects.sizes import same
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
@@ -81,6 +82,9 @@ def _registers(work: Scheduling, host: Stage, inner: Stage, outer: IterVar, pixe
     inner.reorder(*inner.reduce_axes, n, *rows, columns, channels, lanes)
     inner.unroll(channels)
     inner.unroll(columns)
+    if not same(lanes.extent % work.lanes(inner), 0):
+        # Pixels lie whole vectors apart, so that each has registers of its own.
+        inner.storage_align(columns, work.lanes(inner), 0)
     work.vectorize(inner, lanes, unroll=True)
 
 

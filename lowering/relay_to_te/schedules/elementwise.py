@@ -9,6 +9,7 @@ from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.kernel_sizes import same_shape
 from ....dialects.sizes import Size, product, same
+from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
@@ -29,14 +30,14 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
         _tile(work, stage, column)
         return
     guarded = work.guarded(stage)
-    last = stage.fuse(*_row(work, stage, axes)) if flat(stage) and not guarded else axes[-1]
+    last = stage.fuse(*_row(work, stage, axes)) if flat(work, stage) and not guarded else axes[-1]
     if guarded and not below(last.extent, 2):
         # What lies between two places where a guard stops to hold gets vectors of its own.
         vector = last
         stage.vectorize(last)
         stage.pragma(last, PARTITION_HINT, 1)
     else:
-        vector = work.vectorize(stage, last)
+        vector = _vectors(work, stage, last)
     outer = [axis for axis in stage.leaf if axis is not vector]
     if outer and guarded:
         stage.pragma(outer[-1], PARTITION_HINT, 1)
@@ -44,6 +45,16 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
         enough = next((i for i in range(1, len(outer)) if passes(outer[:i]) >= _ROWS), len(outer))
         outer = outer[:enough]
     work.parallel(stage, outer)
+
+
+def _vectors(work: Scheduling, stage: Stage, axis: IterVar) -> IterVar | None:
+    """Vectors of an axis; bytes, which are computed in vectors of int32 or float32, are stored two of these at once."""
+    lanes = 2 * work.lanes(stage)
+    if element_bytes(stage.compute.result.type.element_type) > 1 or not same(axis.extent % lanes, 0):
+        return work.vectorize(stage, axis)
+    _, inner = stage.split(axis, lanes)
+    stage.vectorize(inner)
+    return inner
 
 
 def schedule_repeated(work: Scheduling, stage: Stage) -> None:
@@ -66,15 +77,31 @@ def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
     return axes[first:]
 
 
-def flat(stage: Stage) -> bool:
-    """Whether every read is of the same shape at the same point, or of one element."""
-    compute = stage.compute
-    identity = tuple(AffineDimExpr(i) for i in range(len(compute.shape)))
-    for read in compute.reads:
-        alike = same_shape(shape_of(read), compute.shape) and list(read.indices) == list(compute.axes)
-        if read.indices and not (alike and read.map.data.results == identity):
+def flat(work: Scheduling, stage: Stage) -> bool:
+    """Whether every read, those of inlined stages too, is of the same shape at the same point, or of one element."""
+    pending, seen = [stage], {stage}
+    while pending:
+        compute = pending.pop().compute
+        if any(isinstance(op, te.IndexOp) for op in compute.block.ops):
             return False
-    return not any(isinstance(op, te.IndexOp) for op in compute.block.ops)
+        for read in compute.reads:
+            if read.indices and not (same_shape(shape_of(read), compute.shape) and _same_point(read, compute)):
+                return False
+            made = work.schedule[read.tensor.owner] if isinstance(read.tensor.owner, te.ComputeOp) else None
+            if made is not None and made.inlined and made not in seen:
+                seen.add(made)
+                pending.append(made)
+    return True
+
+
+def _same_point(read: te.ReadOp, compute: te.ComputeOp) -> bool:
+    """Whether each index of a read is the axis of the same place, or that has one pass."""
+    for expr, axis, extent in zip(read.map.data.results, compute.axes, compute.shape, strict=True):
+        if below(extent, 2):
+            continue
+        if not isinstance(expr, AffineDimExpr) or read.indices[expr.position] is not axis:
+            return False
+    return True
 
 
 def _side(work: Scheduling) -> int:

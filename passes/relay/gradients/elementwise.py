@@ -49,6 +49,7 @@ UNARY: dict[type[Operator], Derivative] = {
     e.LogOp: lambda s, g: s.div(g, s.x),
     e.Log2Op: lambda s, g: s.div(g, s.mul(s.x, log(2))),
     e.Log10Op: lambda s, g: s.div(g, s.mul(s.x, log(10))),
+    e.Log1pOp: lambda s, g: s.div(g, s.plus(s.x, 1.0)),
     e.SqrtOp: lambda s, g: s.div(s.mul(g, 0.5), s.y),
     e.RsqrtOp: lambda s, g: s.div(s.mul(s.mul(g, -0.5), s.y), s.x),
     e.TanhOp: lambda s, g: s.mul(g, s.sub(1.0, s.mul(s.y, s.y))),

@@ -1,7 +1,8 @@
-"""What is left of a tiled loop of open size, in smaller tiles: each has registers of its own.
+"""A loop of open size over tiles that are unrolled, as tiles whose rows past the end repeat the last row.
 
-A tile of 6 rows leaves up to 5 of n rows. As a loop of so many passes they would keep their sums in memory; as tiles of
-2 rows and of 1 they are unrolled as the whole tiles are.
+A tile of 6 rows leaves up to 5 of n rows. As a loop of so many passes they would keep their sums in memory; as one more
+tile, or one of 3 rows, they are unrolled as the whole tiles are. Of these, rows past the end compute, and store, what
+the last row does: nothing is read or written that is not there, and no branch is needed.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.traits import Pure
 
 from ....dialects.affine import FAR, Linear, linear
-from ....dialects.kernel_sizes import size_attribute
-from ....dialects.sizes import Size, same
-from ....dialects.tir import ForOp, IfOp, LoadOp
+from ....dialects.kernel_sizes import affine_map, lifted, size_attribute
+from ....dialects.sizes import Size, ceil_div, same
+from ....dialects.tir import ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ....dialects.tir.index_maps import Access, Ranges, simplify_maps, update, view
 
 _SERIAL = StringAttr("serial")
+_POINTERS = 8
+"""Rows of which each may have a pointer in a register; those of whole tiles lie apart by what is known."""
 
 
 class _Tile(NamedTuple):
@@ -32,8 +37,8 @@ class _Tile(NamedTuple):
     """Those over the rows of a tile."""
 
 
-def pieces(loop: ForOp, ranges: Ranges) -> list[ForOp] | None:
-    """Loops over smaller tiles that do what `loop` does of its last tile, if that is not whole; new ones.
+def pieces(loop: ForOp, ranges: Ranges) -> tuple[Size, list[ForOp]] | None:
+    """How many passes of `loop` are to be done as they are, and new loops that do the rest of what it does.
 
     None where the loop is not one over tiles that are unrolled.
     """
@@ -42,18 +47,24 @@ def pieces(loop: ForOp, ranges: Ranges) -> list[ForOp] | None:
     tile = _tile(loop, inside)
     if tile is None:
         return None
-    start = tile.rows // tile.height * tile.height
-    rest = tile.rows - start
+    height, rows = tile.height, tile.rows
+    half = (height + 1) // 2
+    whole = rows // height
+    if height > _POINTERS or loop.kind.data == "parallel":
+        plan = [(half, whole * height, ceil_div(rows - whole * height, half))]
+    else:
+        # A last tile that is more than half full is done as the whole ones are.
+        tiles, whole = (rows + height - half - 1) // height, 0
+        plan = [(height, 0, tiles), (half, tiles * height, ceil_div(rows, height) - tiles)]
     found: list[ForOp] = []
-    for height in dict.fromkeys((1 << (tile.height - 1).bit_length() // 2, 1)):
-        piece = _piece(loop, tile, height, start, rest // height, inside)
-        if piece is None:
-            for one in found:
-                one.erase()
+    for one, start, count in plan:
+        piece = _Piece(loop, tile, one, start, count, inside)
+        found.append(piece.loop)
+        if not piece.fill():
+            for made in found:
+                made.erase()
             return None
-        found.append(piece)
-        start, rest = start + rest // height * height, rest % height
-    return found
+    return whole, found
 
 
 def _tile(loop: ForOp, ranges: Ranges) -> _Tile | None:
@@ -88,37 +99,118 @@ def _guards(loop: ForOp, ranges: Ranges) -> Iterator[tuple[Linear, int, tuple[SS
                     yield form, position, seen.values
 
 
-def _piece(loop: ForOp, tile: _Tile, height: int, start: Size, count: Size, ranges: Ranges) -> ForOp | None:
-    """A copy of a loop for `count` tiles of `height` rows, from row `start` on; None where an index is of no tile."""
-    copy = loop.clone()
-    copy.properties["kind"], copy.properties["extent"] = _SERIAL, size_attribute(count)
-    known: Ranges = {**ranges, copy.var: copy.bounds}
-    for old, op in zip(loop.walk(), copy.walk(), strict=True):
-        if isinstance(op, ForOp) and op is not copy:
-            if old in tile.loops:
-                op.properties["extent"] = size_attribute(height)
-            known[op.var] = op.bounds
-        elif copy.var in op.operands:
-            if not isinstance(op, Access) or not _moved(op, copy, tile.height, height, start, known):
-                copy.erase()
-                return None
-    return copy
+class _Piece:
+    """A copy of a loop over tiles, for `count` tiles of some height from row `start` on."""
 
+    def __init__(self, loop: ForOp, tile: _Tile, height: int, start: Size, count: Size, ranges: Ranges):
+        self.tile, self.height, self.start, self.old = tile, height, start, loop
+        self.loop = loop.clone()
+        self.loop.properties["kind"], self.loop.properties["extent"] = _SERIAL, size_attribute(count)
+        self.ranges: Ranges = {**ranges, self.loop.var: self.loop.bounds}
+        self.rows: set[SSAValue] = set()
+        """The variables of the loops over the rows of a tile."""
+        self.nearest: dict[SSAValue, SSAValue] = {}
+        """For such a variable, the row that it is of the tensor, or the last one."""
+        self.read = {op.buffer for op in self.loop.walk() if isinstance(op, LoadOp)}
 
-def _moved(op: Access, loop: ForOp, old: int, new: int, start: Size, ranges: Ranges) -> bool:
-    """Let an access begin at row `start + new * loop` in place of `old * loop`, without guards of that."""
-    # What the variable was: more than it is now, so that no index is resolved by it.
-    seen = view(op, {**ranges, loop.var: (0, FAR)})
-    position = seen.values.index(loop.var)
-    exprs: list[AffineExpr] = []
-    for expr in seen.map:
-        form = linear(expr, seen.ranges)
-        step = form.coefficient(position)
-        if step is None or not same(step // old * old, step):
+    def fill(self) -> bool:
+        """Let the copy do what it is for; whether all its indices are those of tiles."""
+        computing = set[Operation]()
+        for old, op in zip(self.old.walk(), self.loop.walk(), strict=True):
+            if isinstance(op, ForOp) and op is not self.loop:
+                if old in self.tile.loops:
+                    op.properties["extent"] = size_attribute(self.height)
+                    self.rows.add(op.var)
+                self.ranges[op.var] = op.bounds
+        for op in list(self.loop.walk()):
+            if op in computing:
+                continue
+            if isinstance(op, IfOp) and self._computes(op):
+                inside = list(op.walk())
+                computing.update(inside)
+                if not all(self._moved(one, clamped=True) for one in inside):
+                    return False
+            elif not self._moved(op, clamped=False):
+                return False
+        return True
+
+    def _computes(self, branch: IfOp) -> bool:
+        """Whether a branch may compute a row again: each row is for elements of its own, and what it is stays."""
+        if branch.orelse is not None or self.loop.var not in branch.operands:
             return False
-        times = step // old
-        exprs.append(form.plus(Linear(((AffineDimExpr(position), times * new - step),), times * start)).expr)
-    guard = tuple(e for e in seen.guard if same(linear(e, seen.ranges).coefficient(position) or 0, 0))
-    now = tuple(ranges[v] if v is loop.var else r for v, r in zip(seen.values, seen.ranges, strict=True))
-    update(op, seen.values, simplify_maps(tuple(exprs), guard, now))
-    return True
+        for op in branch.block.walk():
+            if isinstance(op, StoreOp):
+                local = buffer_of(op.buffer).scope.data == "local"
+                if self.rows.isdisjoint(op.indices) or local is (self.loop.var in op.indices):
+                    return False
+                if not local and op.buffer in self.read:
+                    return False
+            elif not isinstance(op, LoadOp | ForOp) and not op.has_trait(Pure):
+                return False
+        return True
+
+    def _moved(self, op: Operation, *, clamped: bool) -> bool:
+        """Let an access begin at row `start + height * loop`; False where what it uses of the loop is no row.
+
+        clamped: past the end it is at the last row, and needs no guard of that.
+        """
+        var = self.loop.var
+        if op is self.loop or var not in op.operands:
+            return True
+        if not isinstance(op, Access):
+            return False
+        # What the variable was: more than it is now, so that no index is resolved by it.
+        seen = view(op, {**self.ranges, var: (0, FAR)})
+        position = seen.values.index(var)
+        row = next((i for i, value in enumerate(seen.values) if value in self.rows), None)
+        if clamped and row is None:
+            return False
+        values = seen.values
+        if clamped and row is not None and seen.map:
+            values = (*values, self._nearest(values[row]))
+        exprs: list[AffineExpr] = []
+        guard: list[AffineExpr] = []
+        for found, parts in ((exprs, seen.map), (guard, seen.guard)):
+            for expr in parts:
+                form = linear(expr, seen.ranges)
+                step = form.coefficient(position)
+                if step is None or not same(step // self.tile.height * self.tile.height, step):
+                    return False
+                times = step // self.tile.height
+                if same(times, 0):
+                    found.append(expr)
+                elif not clamped:
+                    moved = ((AffineDimExpr(position), times * self.height - step),)
+                    found.append(form.plus(Linear(moved, times * self.start)).expr)
+                elif found is exprs:
+                    assert row is not None
+                    if not same(form.coefficient(row) or 0, times):
+                        return False
+                    moved = (
+                        (AffineDimExpr(position), -step),
+                        (AffineDimExpr(row), -times),
+                        (AffineDimExpr(len(values) - 1), times),
+                    )
+                    found.append(form.plus(Linear(moved, 0)).expr)
+        now = tuple(self.ranges[v] if v is var else r for v, r in zip(seen.values, seen.ranges, strict=True))
+        if len(values) > len(now):
+            now = (*now, (0, self.tile.rows - 1))
+        update(op, values, simplify_maps(tuple(exprs), tuple(guard), now))
+        return True
+
+    def _nearest(self, row: SSAValue) -> SSAValue:
+        """The row of the tensor that `row` of a tile is, or its last one; computed where the loop over rows begins."""
+        if row not in self.nearest:
+            loop = row.owner.parent_op()
+            assert isinstance(loop, ForOp)
+            place = AffineDimExpr(0) * self.height + AffineDimExpr(1) + lifted(self.start)
+            at = IndexOp.make(affine_map(2, (place,)), [self.loop.var, row])
+            last = IndexOp.make(affine_map(0, (lifted(self.tile.rows - 1),)), [])
+            least = arith.MinSIOp(at.result, last.result)
+            first = loop.block.first_op
+            assert first is not None
+            for op in (at, last, least):
+                op.location = loop.location
+                loop.block.insert_op_before(op, first)
+            self.nearest[row] = least.result
+        return self.nearest[row]

@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from whence.runtime.params import load_params
 from whence.runtime.tensors import TensorSpec
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
@@ -48,13 +49,15 @@ def random_inputs(specs: Sequence[TensorSpec], seed: int) -> dict[str, Array]:
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """The arrays of an .npz file by name; that of an .npy or .pb (an ONNX tensor) file under its name or "".
+    """The arrays of an .npz or .params file by name; that of an .npy or .pb (an ONNX tensor) file under its name or "".
 
     Raises FrontendError when the file is none of those.
     """
     try:
         if path.suffix == ".pb":
             return _read_tensor(path)
+        if path.suffix == ".params":
+            return dict(load_params(path))
         with open(path, "rb") as file:
             # Pickled objects are refused: files may come from anywhere.
             loaded = np.load(file, allow_pickle=False)
@@ -64,7 +67,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
     except OSError as error:
         raise FrontendError(f"{path}: expected a readable file, got: {error.strerror or error}") from error
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise FrontendError(f"{path}: expected plain arrays in .npz, .npy or .pb, got none") from error
+        raise FrontendError(f"{path}: expected plain arrays in .npz, .npy, .params or .pb, got none") from error
 
 
 def _read_tensor(path: Path) -> dict[str, Array]:

@@ -6,17 +6,9 @@ import argparse
 import time
 
 from whence.cli.answers import answer
-from whence.cli.common import EXPORTED, Subparsers, add_model, compile_model
+from whence.cli.common import EXPORTED, add_model, check_uncompiled, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
-from whence.cli.options import (
-    add_json,
-    add_passes,
-    add_threads,
-    add_timing,
-    check_threads,
-    command,
-    pass_context,
-)
+from whence.cli.options import Subparsers, add_json, add_threads, add_timing, command
 from whence.models import model_path
 
 
@@ -26,7 +18,6 @@ def add(commands: Subparsers) -> None:
     examples = ("light_resnet50", "resnet.tar --threads 1 --repeat 20 --number 5", "model.onnx -i x.npz --json")
     parser = command(commands, "bench", "measure a model", about, examples)
     add_model(parser)
-    add_passes(parser)
     add_inputs(parser)
     add_threads(parser)
     add_timing(parser, repeat=10, number=1)
@@ -42,16 +33,14 @@ def _bench(args: argparse.Namespace) -> int:
     from whence.runtime.timing import Timing
 
     check_inputs(args)
-    check_threads(args)
     timing = Timing(args.number, args.repeat, args.min_repeat_ms)
-    timing.check()
     path, start = model_path(args.model), time.perf_counter()
     if path.suffix in EXPORTED:
         # As where it is shipped to: without the compiler.
+        check_uncompiled(args, path)
         compiled = load_module(path, threads=args.threads)
     else:
-        with pass_context(args):
-            compiled = compile_model(args, args.threads)[0]
+        compiled, _ = compile_model(args, args.threads)
     took = time.perf_counter() - start
     inputs = inputs_of(args, compiled.inputs)
     arrays = [inputs[spec.name] for spec in compiled.inputs]

@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.common import Progress, Subparsers, add_model
+from whence.cli.answers import answer
+from whence.cli.common import EXPORTED, Progress, add_model
 from whence.cli.inputs import add_inputs, inputs_of, references_of
+from whence.cli.options import TARGET, Subparsers, add_json, amount, command, opt_level, pass_context
+from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from whence.bisection import Bisection
-
-_EPILOG = """\
-examples:
-  whence bisect model.onnx --seed 0
-  whence bisect model.onnx --input in.npz --ref out.npz --rtol 1e-4
-"""
 
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "Run the model after each pass, and name the pass, pattern and layer where the result first departs from a "
     about += "reference. Exit code 1 when one departs."
-    parser = commands.add_parser(
-        "bisect", help="which pass makes results wrong", description=about, prog="whence bisect"
-    )
-    parser.epilog, parser.formatter_class = _EPILOG, argparse.RawDescriptionHelpFormatter
+    examples = ("model.onnx --seed 0", "model.onnx --input in.npz --ref out.npz --rtol 1e-4")
+    parser = command(commands, "bisect", "which pass makes results wrong", about, examples)
     add_model(parser)
     add_inputs(parser)
     about = ".npz with the expected outputs by name (default: onnxruntime computes them)"
     parser.add_argument("--ref", type=Path, metavar="FILE", help=about)
     about = "what is no departure, as a part of an output's largest number (default 1e-3)"
-    parser.add_argument("--rtol", type=float, default=1e-3, metavar="X", help=about)
-    parser.add_argument("--atol", type=float, default=1e-6, metavar="X", help="and absolutely (default 1e-6)")
+    parser.add_argument("--rtol", type=amount, default=1e-3, metavar="X", help=about)
+    parser.add_argument("--atol", type=amount, default=1e-6, metavar="X", help="and absolutely (default 1e-6)")
     about = "run operators in numpy instead of native code"
     parser.add_argument("--numpy", action="store_true", help=about)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_json(parser)
     parser.set_defaults(command=_bisect)
 
 
@@ -48,26 +42,29 @@ def _bisect(args: argparse.Namespace) -> int:
     from whence.models import model_path
 
     path = model_path(args.model)
+    if path.suffix in EXPORTED:
+        raise PipelineError(f"bisect: expected a model that is yet to be compiled, got {path}")
     module = whence.load(path, args.input_shapes)
     inputs, outputs = signature(module)
     given = inputs_of(args, inputs)
     expected, _ = references_of(args.ref, path, given, outputs)
     progress = Progress()
-    try:
-        found = bisect(
-            module,
-            given,
-            expected,
-            opt_level=args.opt_level,
-            target=Target.parse(args.target),
-            rtol=args.rtol,
-            atol=args.atol,
-            engine="numpy" if args.numpy else None,
-            progress=progress,
-        )
-    finally:
-        progress.end()
-    print(json.dumps(_data(found), ensure_ascii=False) if args.json else found)
+    with pass_context(args):
+        try:
+            found = bisect(
+                module,
+                given,
+                expected,
+                opt_level=opt_level(args),
+                target=Target.parse(args.target or TARGET),
+                rtol=args.rtol,
+                atol=args.atol,
+                engine="numpy" if args.numpy else None,
+                progress=progress,
+            )
+        finally:
+            progress.end()
+    answer(args, lambda: _data(found), lambda: str(found))
     return 1 if found.found else 0
 
 

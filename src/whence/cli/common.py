@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING
 
+from whence.cli.answers import answer
+from whence.cli.options import OPT_LEVEL, TARGET, add_passes, opt_level, pass_context
 from whence.models import model_path
 from whence.support.errors import PipelineError
 
@@ -18,22 +20,10 @@ if TYPE_CHECKING:
     from whence.explorer.times import Times
     from whence.planning.artifact import Artifact
     from whence.planning.usmp import PoolInfo
+    from whence.support.context import Option
 
 
 _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that raises PipelineError instead of printing its usage and exiting with 2."""
-
-    def error(self, message: str) -> NoReturn:
-        raise PipelineError(f"{message} ({self.prog} --help explains)")
-
-
-class Subparsers(Protocol):
-    """What a subcommand adds itself to."""
-
-    def add_parser(self, name: str, *, help: str, description: str, prog: str) -> Parser: ...
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -41,17 +31,17 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     about = "an .onnx, .tflite, .mlir or .relay file, one that `whence compile` wrote (.tar, .so, .o), "
     about += "or the name of a shipped model such as light_resnet50"
     parser.add_argument("model", help=about)
-    parser.add_argument(
-        "-O", "--opt-level", type=int, default=3, choices=range(5), metavar="L", help="0 to 4 (default 3)"
-    )
+    about = f"0 to 4 (default {OPT_LEVEL})"
+    parser.add_argument("-O", "--opt-level", type=int, choices=range(5), metavar="L", help=about)
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
-    about = 'what code is made for: "native" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
-    parser.add_argument("--target", default="native", help=about)
+    about = f'what code is made for: "{TARGET}" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
+    parser.add_argument("--target", help=about)
     about = "bring operators to this data layout first"
     parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
     about = f"which operators --desired-layout is for (default {' '.join(_LAYOUT_OPS)})"
     parser.add_argument("--desired-layout-ops", nargs="+", metavar="OP", help=about)
+    add_passes(parser)
 
 
 def _desired_layouts(args: argparse.Namespace) -> str:
@@ -70,14 +60,25 @@ def add_call(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--call", metavar="NAME", help="the one call to answer for, of several that share the kernel")
 
 
+def check_kernel(args: argparse.Namespace, *options: str) -> None:
+    """Raise PipelineError for options that say more of a kernel where there is none."""
+    for name in ("call", *options):
+        if getattr(args, name) and args.kernel is None:
+            raise PipelineError(f"--{name}: expected --kernel beside it, got none")
+
+
 def add_times(parser: argparse.ArgumentParser) -> None:
     """Whether kernels are measured."""
     about = "run the model on a ramp, and tell what kernels take, and layers by their work"
     parser.add_argument("--times", action="store_true", help=about)
 
 
-def print_calls(artifact: Artifact, times: Times | None = None) -> None:
-    """A line per kernel call, with what it took if that was measured."""
+def print_calls(args: argparse.Namespace, artifact: Artifact, times: Times | None = None) -> None:
+    """A line per kernel call, with what it took if that was measured; data where --json asks for it."""
+    answer(args, lambda: _calls_data(artifact, times), lambda: _calls_text(artifact, times))
+
+
+def _calls_text(artifact: Artifact, times: Times | None) -> str:
     from whence.explorer.layers import op_types
     from whence.explorer.report import percent, some, table
     from whence.provenance.span import layer_names, leaves
@@ -92,11 +93,10 @@ def print_calls(artifact: Artifact, times: Times | None = None) -> None:
             row = (f"{1e3 * taken:.3f}", percent(taken / times.total), *row)
         rows.append(row)
     header = ("kernel", "call", "types", "layers")
-    print(table(rows, header if times is None else ("ms", "share", *header), indent=""))
+    return table(rows, header if times is None else ("ms", "share", *header), indent="")
 
 
-def calls_data(artifact: Artifact, times: Times | None = None) -> list[dict[str, object]]:
-    """What `print_calls` tells, for programs."""
+def _calls_data(artifact: Artifact, times: Times | None) -> list[dict[str, object]]:
     from whence.provenance.span import layer_names
 
     rows: list[dict[str, object]] = []
@@ -140,11 +140,13 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workspace-pool", action="append", default=[], metavar="NAME[:BYTES]", help=about)
 
 
-def memory_options(args: argparse.Namespace) -> tuple[dict[str, bool | int | str], list[PoolInfo]]:
-    """Options of PassContext, and pools, that `add_memory`'s arguments stand for."""
+def memory_options(args: argparse.Namespace) -> tuple[dict[str, Option], list[PoolInfo]]:
+    """Options of PassContext, and pools, that `add_memory`'s arguments stand for; none for commands without them."""
+    if not hasattr(args, "usmp"):
+        return {}, []
     from whence.planning.usmp import PoolInfo
 
-    config: dict[str, bool | int | str] = {}
+    config: dict[str, Option] = {}
     if args.usmp is not None:
         config = {"tir.usmp.enable": True, "tir.usmp.algorithm": args.usmp}
     pools: list[PoolInfo] = []
@@ -156,49 +158,60 @@ def memory_options(args: argparse.Namespace) -> tuple[dict[str, bool | int | str
     return config, pools
 
 
+EXPORTED = (".tar", ".so", ".o")
+"""The files that hold a compiled model."""
+_BEFORE = (
+    *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
+    *("usmp", "workspace_pool", "no_fuse"),
+)
+"""The options that shape a compilation."""
+
+
 def compile_model(
-    args: argparse.Namespace, threads: int | None = None, pools: Sequence[PoolInfo] = ()
+    args: argparse.Namespace, threads: int | None = None, config: Mapping[str, Option] | None = None
 ) -> tuple[Executable, float]:
     """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
 
+    config: options of the PassContext beside those that the arguments name.
     Errors as `whence.models.model_path` and `whence.compile`.
     """
     import whence
 
-    progress = Progress()
-    start = time.perf_counter()
-    path = model_path(args.model)
+    path, start = model_path(args.model), time.perf_counter()
     if path.suffix in EXPORTED:
         return _exported(args, path, threads), time.perf_counter() - start
-    try:
-        compiled = whence.compile(
-            path,
-            target=args.target,
-            opt_level=args.opt_level,
-            threads=threads,
-            input_shapes=args.input_shapes,
-            progress=progress,
-            workspace_memory_pools=pools,
-            desired_layouts=_desired_layouts(args),
-        )
-    finally:
-        progress.end()
+    planning, pools = memory_options(args)
+    progress = Progress()
+    with pass_context(args, {**planning, **(config or {})}):
+        try:
+            compiled = whence.compile(
+                path,
+                target=args.target or TARGET,
+                opt_level=opt_level(args),
+                threads=threads,
+                input_shapes=args.input_shapes,
+                progress=progress,
+                workspace_memory_pools=pools,
+                desired_layouts=_desired_layouts(args),
+            )
+        finally:
+            progress.end()
     return compiled, time.perf_counter() - start
 
 
-EXPORTED = (".tar", ".so", ".o")
-"""The files that hold a compiled model."""
+def check_uncompiled(args: argparse.Namespace, path: Path) -> None:
+    """Raise PipelineError for options that come too late for a compiled model."""
+    if late := [name for name in _BEFORE if getattr(args, name, None) not in (None, False, [])]:
+        option = f"--{late[0].replace('_', '-')}"
+        raise PipelineError(f"{option}: expected a model that is yet to be compiled, got {path}")
 
 
 def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Executable:
-    """A compiled model out of a file. Raises PipelineError for options that come too late."""
+    """A compiled model out of a file; errors as `check_uncompiled` and `read_artifact`."""
     from whence.executable import Executable
     from whence.restoring import read_artifact
 
-    for name in ("input_shapes", "desired_layout", "disabled_pass", "pass_config", "usmp", "workspace_pool"):
-        if getattr(args, name, None):
-            option = name.replace("_", "-")
-            raise PipelineError(f"--{option}: expected a model that is yet to be compiled, got {path}")
+    check_uncompiled(args, path)
     return Executable(read_artifact(path), threads)
 
 

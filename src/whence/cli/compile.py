@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
-from whence.cli.common import Subparsers, add_memory, add_model, compile_model, memory_options
-from whence.cli.inputs import static
-from whence.cli.options import add_json, add_passes, command, pass_context
+from whence.cli.common import add_memory, add_model, compile_model
+from whence.cli.inputs import native
+from whence.cli.options import Subparsers, add_json, add_output, command, new_file
 from whence.models import model_path
 from whence.support.errors import PipelineError
 
@@ -30,18 +30,16 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "compile", "compile a model into a file to ship", about, examples)
     add_model(parser)
-    add_passes(parser)
-    about = "the file to write (default: the model's name with .tar)"
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=about)
+    add_output(parser, "the file to write (default: the model's name with .tar)")
     about = "tar: objects, no linker is needed; so, o: linked by the system's compiler (default: the file's suffix)"
     parser.add_argument("-f", "--output-format", choices=("tar", "so", "o"), help=about)
     about = "write the code, too, beside the file: " + ", ".join(_CODE) + ", separated by commas"
     parser.add_argument("--dump-code", metavar="FORMATS", help=about)
     parser.add_argument("--no-params", action="store_true", help="leave the parameters out; a run has to bring them")
     about = "write the parameters, too, as a params file"
-    parser.add_argument("--save-params", type=Path, metavar="FILE", help=about)
+    parser.add_argument("--save-params", type=new_file, metavar="FILE", help=about)
     about = "write the header by which programs in C run the model, too"
-    parser.add_argument("--c-header", type=Path, metavar="FILE", help=about)
+    parser.add_argument("--c-header", type=new_file, metavar="FILE", help=about)
     parser.add_argument("--module-name", default="default", metavar="NAME", help="part of the names of functions")
     add_memory(parser)
     add_json(parser)
@@ -62,10 +60,8 @@ def _compile(args: argparse.Namespace) -> int:
     codes = [word.strip() for word in (args.dump_code or "").split(",") if word.strip()]
     if strange := [word for word in codes if word not in _CODE]:
         raise PipelineError(f"--dump-code: expected {', '.join(_CODE)}, got {', '.join(strange)}")
-    config, pools = memory_options(args)
-    with pass_context(args, config):
-        compiled, took = compile_model(args, None, pools)
-    artifact = static(compiled, "compile").artifact
+    compiled, took = compile_model(args)
+    artifact = native(compiled, "compile").artifact
     plan = graph_plan(artifact, args.module_name)
     export_artifact(artifact, plan, None, path, name=args.module_name, params=not args.no_params)
     written = [path]

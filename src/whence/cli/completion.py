@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, cast
 
-from whence.cli.common import Subparsers
-from whence.cli.options import command
+from whence.cli.answers import answer
+from whence.cli.options import Subparsers, add_json, command
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -22,13 +22,16 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "completion", "print what completes this in a shell", about, examples)
     parser.add_argument("shell", choices=SHELLS)
+    add_json(parser)
     parser.set_defaults(command=_completion)
 
 
 def _completion(args: argparse.Namespace) -> int:
     from whence.models import shipped_models
 
-    print(script(args.shell, options(args.parser), " ".join(shipped_models())))
+    known, models = options(args.parser), shipped_models()
+    data = {"commands": known, "models": models}
+    answer(args, lambda: data, lambda: script(args.shell, known, " ".join(models)))
     return 0
 
 

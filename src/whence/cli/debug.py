@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.common import Subparsers, add_model, compile_model
-from whence.cli.inputs import add_inputs, inputs_of, references_of, static
+from whence.cli.answers import answer, print_json
+from whence.cli.common import add_model, compile_model
+from whence.cli.inputs import add_inputs, check_inputs, inputs_of, references_of, static
+from whence.cli.options import Subparsers, add_json, add_output, add_threads, command, whole
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -18,29 +20,28 @@ if TYPE_CHECKING:
     from whence.runtime.debugger.module import GraphModuleDebug
     from whence.support.dtypes import Array
 
-_EPILOG = """\
-examples:
-  whence debug light_resnet50                              times of all nodes, longest first
-  whence debug model.onnx --layers --dump-root dumps       times of layers; graph, tensors and trace in a folder
-  whence debug model.onnx --watch conv1 --no-fuse          the tensor of a layer
-  whence debug model.onnx --seed 0 --nan                   the first node that makes NaN or Inf
-  whence debug model.onnx --seed 0 --compare               the first layer that departs from onnxruntime
-  whence debug model.onnx --inject conv1=mine.npy --watch fc
-  whence debug model.onnx --step                           stop, look and go on by hand
-"""
-
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "Run a model node by node. Exit code 1 when --nan or --compare finds something."
-    parser = commands.add_parser("debug", help="look into a run, node by node", description=about, prog="whence debug")
-    parser.epilog, parser.formatter_class = _EPILOG, argparse.RawDescriptionHelpFormatter
+    examples = (
+        "light_resnet50                              # times of all nodes, longest first",
+        "model.onnx --layers --dump-root dumps       # times of layers; graph, tensors and trace in a folder",
+        "model.onnx --watch conv1 --no-fuse          # the tensor of a layer",
+        "model.onnx --seed 0 --nan                   # the first node that makes NaN or Inf",
+        "model.onnx --seed 0 --compare               # the first layer that departs from onnxruntime",
+        "model.onnx --inject conv1=mine.npy --watch fc",
+        "model.onnx --step                           # stop, look and go on by hand",
+    )
+    parser = command(commands, "debug", "look into a run, node by node", about, examples)
     add_model(parser)
     add_inputs(parser)
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all usable CPUs)")
+    add_threads(parser)
     parser.add_argument("--no-fuse", action="store_true", help="a kernel per operator, so that all layers have tensors")
     parser.add_argument("--watch", action="append", default=[], metavar="NAME", help="show what a layer or node gives")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="with --watch: save the tensors as .npz")
+    about = "with --watch: layers' tensors in the layout in which kernels store them, instead of the model's"
+    parser.add_argument("--as-stored", action="store_true", help=about)
+    add_output(parser, "with --watch: save the tensors as .npz")
     about = "put a tensor of a file in the place of what a layer or node gives"
     parser.add_argument("--inject", action="append", default=[], metavar="NAME=FILE", help=about)
     parser.add_argument("--nan", action="store_true", help="find the first node that makes NaN or Inf")
@@ -50,19 +51,18 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("--layers", action="store_true", help="the time of layers instead of nodes")
     parser.add_argument("--times", action="store_true", help="start and end of every node, too")
     parser.add_argument("--dump-root", type=Path, metavar="DIR", help="keep the graph, every tensor and a trace here")
-    parser.add_argument("--number", type=int, default=10, metavar="N", help="runs of a node per repeat (default 10)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="how often that is repeated (default 1)")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--number", type=whole(1), default=10, metavar="N", help="runs of a node per repeat (default 10)"
+    )
+    about = "how often that is repeated (default 1)"
+    parser.add_argument("--repeat", type=whole(1), default=1, metavar="N", help=about)
+    add_json(parser)
     parser.set_defaults(command=_debug)
 
 
 def _debug(args: argparse.Namespace) -> int:
-    from whence.support.context import PassContext
-
-    if args.output is not None and not args.watch:
-        raise PipelineError("--output: expected --watch beside it, got none")
-    with PassContext(config={"relay.FuseOps.max_depth": 1} if args.no_fuse else {}):
-        compiled, _ = compile_model(args, args.threads)
+    _check(args)
+    compiled, _ = compile_model(args, args.threads, {"relay.FuseOps.max_depth": 1} if args.no_fuse else {})
     executable = static(compiled, "debug")
     inputs = inputs_of(args, executable.inputs)
     if args.compare is not None:
@@ -72,16 +72,33 @@ def _debug(args: argparse.Namespace) -> int:
         module.set_input(None, None, **inputs)
         for text in args.inject:
             _inject(module, text)
-        return _look(args, module, inputs)
+        return _look(args, module)
     finally:
         if args.dump_root is None:
             module.exit()
 
 
-def _look(args: argparse.Namespace, module: GraphModuleDebug, inputs: Mapping[str, Array]) -> int:
+def _check(args: argparse.Namespace) -> None:
+    """Raise PipelineError for options that do not fit together."""
+    check_inputs(args)
+    asked = [name for name in ("nan", "step", "watch") if getattr(args, name)]
+    asked += ["compare"] if args.compare is not None else []
+    if len(asked) > 1:
+        raise PipelineError(f"--{asked[0]}: expected no --{asked[1]} beside it, got both")
+    for name in ("output", "as_stored"):
+        if getattr(args, name) and not args.watch:
+            raise PipelineError(f"--{name.replace('_', '-')}: expected --watch beside it, got none")
+    if args.json and args.step:
+        raise PipelineError("--json: expected no --step beside it, got both")
+    if args.inject and args.compare is not None:
+        raise PipelineError("--inject: expected no --compare beside it, got both")
+
+
+def _look(args: argparse.Namespace, module: GraphModuleDebug) -> int:
     if args.nan:
         found = module.first_bad()
-        print(found if found is not None else "all numbers are finite")
+        data = found.data() if found is not None else None
+        answer(args, lambda: {"found": data}, lambda: str(found) if found is not None else "all numbers are finite")
         return 1 if found is not None else 0
     if args.step:
         from whence.cli.debug_shell import DebugShell
@@ -89,8 +106,6 @@ def _look(args: argparse.Namespace, module: GraphModuleDebug, inputs: Mapping[st
         DebugShell(module).cmdloop()
     elif args.watch:
         _watch(args, module)
-    elif args.json:
-        print(module.profile().json())
     else:
         _times(args, module)
     return 0
@@ -121,15 +136,20 @@ def _inject(module: GraphModuleDebug, text: str) -> None:
 
 
 def _watch(args: argparse.Namespace, module: GraphModuleDebug) -> None:
-    from whence.explorer.tensor_text import tensor_text
+    from whence.explorer.tensor_text import TensorText
 
-    wanted = {name: module.stepper.value_of(int(name) if name.isdecimal() else name) for name in args.watch}
+    stepper = module.stepper
+    wanted = {text: int(text) if text.isdecimal() else text for text in args.watch}
+    places = {text: stepper.value_of(name) for text, name in wanted.items()}
     found: dict[str, Array] = {}
-    module.stepper.resume(
-        lambda stop: found.update({name: stop.outputs[0] for name, place in wanted.items() if place == stop.place})
+    stepper.resume(
+        lambda stop: found.update({text: stop.outputs[0] for text, place in places.items() if place == stop.place})
     )
-    for name, array in found.items():
-        print(tensor_text(name, array))
+    found |= {text: stepper.outputs(place)[0] for text, place in places.items() if text not in found}
+    if not args.as_stored:
+        found = {text: stepper.shown(wanted[text], array) for text, array in found.items()}
+    texts = [TensorText.of(text, found[text]) for text in wanted]
+    answer(args, lambda: texts, lambda: "\n".join(map(str, texts)))
     if args.output is not None:
         import numpy as np
 
@@ -142,7 +162,13 @@ def _watch(args: argparse.Namespace, module: GraphModuleDebug) -> None:
 
 def _times(args: argparse.Namespace, module: GraphModuleDebug) -> None:
     text = module.measured(number=args.number, repeat=args.repeat, times=args.times, layers=True)
-    print(module.layer_table() if args.layers else text)
+    if args.layers:
+        layers = module.by_layer()
+        answer(args, lambda: {"microseconds": layers}, module.layer_table)
+    elif args.json:
+        print_json(json.loads(module.profile().json()))
+    else:
+        print(text)
 
 
 def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> int:
@@ -151,19 +177,17 @@ def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[s
     given = args.compare if args.compare.name else None
     reference, tensors = references_of(given, model_path(args.model), inputs, executable.outputs)
     found = executable.compare(inputs, reference, tensors)
-    if args.json:
-        rows = [
-            {
-                "layer": one.layer.name,
-                "tensor": one.tensor,
-                "call": one.call,
-                "absolute": one.difference.error,
-                "relative": one.difference.relative,
-                "right": one.difference.right,
-            }
-            for one in found.differences
-        ]
-        print(json.dumps({"tensors": rows, "unseen": [layer.name for layer in found.unseen]}, ensure_ascii=False))
-    else:
-        print(found)
+    rows = [
+        {
+            "layer": one.layer.name,
+            "tensor": one.tensor,
+            "call": one.call,
+            "absolute": one.difference.error,
+            "relative": one.difference.relative,
+            "right": one.difference.right,
+        }
+        for one in found.differences
+    ]
+    data = {"tensors": rows, "unseen": [layer.name for layer in found.unseen]}
+    answer(args, lambda: data, lambda: str(found))
     return 0 if found.first is None else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmd
 from collections.abc import Callable
 
-from whence.explorer.tensor_text import tensor_text
+from whence.explorer.tensor_text import TensorText
 from whence.runtime.debugger.module import GraphModuleDebug
 from whence.runtime.debugger.step import Stop
 from whence.support.errors import WhenceError
@@ -59,10 +59,12 @@ class DebugShell(cmd.Cmd):
     def do_print(self, arg: str) -> bool:
         """print NAME: what a layer or node gave, as far as the run has come"""
 
-        def found() -> str:
+        def found() -> object:
             place = self.module.stepper.value_of(_name(arg))
             stop = self.kept.get(place)
-            return tensor_text(arg, stop.outputs[0]) if stop is not None else f"{arg} has not run"
+            if stop is None:
+                return f"{arg} has not run"
+            return TensorText.of(arg, self.module.stepper.shown(_name(arg), stop.outputs[0]))
 
         return self._try(found)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from whence.cli.common import Subparsers, add_model, compile_model
+from whence.cli.common import add_model, compile_model
 from whence.cli.inputs import static
-from whence.cli.options import add_output, add_passes, command, pass_context
+from whence.cli.options import Subparsers, add_output, command
 from whence.models import model_path
 from whence.support.errors import PipelineError
 
@@ -25,7 +25,6 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "graph", "write the compiled graph", about, examples)
     add_model(parser)
-    add_passes(parser)
     add_output(parser, "the file to write (default: standard output)")
     about = "default: what the file's suffix says, else TVM's JSON"
     parser.add_argument("--format", choices=("tvm", "dot", "svg", "model-explorer"), help=about)
@@ -34,28 +33,36 @@ def add(commands: Subparsers) -> None:
     parser.set_defaults(command=_graph)
 
 
+def _format(args: argparse.Namespace) -> str:
+    """What is written; raises PipelineError where options and suffix do not say it, or different things."""
+    suffix = args.output.suffix[1:] if args.output is not None else "json"
+    meant = _FORMATS.get(suffix)
+    if args.json and (args.format not in (None, "tvm") or meant not in (None, "tvm")):
+        raise PipelineError(f"--json: expected TVM's graph JSON to be asked for, got {args.format or args.output}")
+    form = "tvm" if args.json else args.format or meant
+    if form is None:
+        raise PipelineError(f"-o {args.output}: expected a file in .json, .dot or .svg, or --format beside it")
+    return form
+
+
 def _graph(args: argparse.Namespace) -> int:
     from whence.explorer.model_graph import graph_dot, graph_model_explorer, graph_svg
     from whence.origins import origins
     from whence.planning.graph import graph_plan
     from whence.support.files import write_text
 
-    form = "tvm" if args.json else args.format
-    if form is None:
-        suffix = args.output.suffix[1:] if args.output is not None else "json"
-        if (form := _FORMATS.get(suffix)) is None:
-            raise PipelineError(f"-o {args.output}: expected a file in .json, .dot or .svg, or --format beside it")
-    with pass_context(args):
-        compiled, _ = compile_model(args)
+    form = _format(args)
+    compiled, _ = compile_model(args)
     artifact = static(compiled, "graph").artifact
     plan, title = graph_plan(artifact), model_path(args.model).name
+    hidden = () if args.params else tuple(plan.params)
     match form:
         case "tvm":
             text = plan.graph.to_json(indent=2) + "\n"
         case "dot":
-            text = graph_dot(plan.graph, origins(artifact, plan), args.params)
+            text = graph_dot(plan.graph, origins(artifact, plan), hidden)
         case "svg":
-            text = graph_svg(plan.graph, origins(artifact, plan), title, args.params)
+            text = graph_svg(plan.graph, origins(artifact, plan), title, hidden)
         case _:
             text = graph_model_explorer(plan.graph, origins(artifact, plan), title) + "\n"
     if args.output is None:

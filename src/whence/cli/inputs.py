@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from whence.support.errors import PipelineError
+from whence.cli.options import whole
+from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-i", "--inputs", "--input", dest="input", type=Path, metavar="FILE", help=about)
     about = "what inputs hold that no file gives: 0, 1/n, 2/n, .. (ramp), zeros, ones or random numbers"
     group.add_argument("--fill-mode", choices=FILLS, help=about)
-    group.add_argument("--seed", type=int, metavar="N", help="random inputs from this seed (--fill-mode random)")
+    group.add_argument("--seed", type=whole(0), metavar="N", help="random inputs from this seed (--fill-mode random)")
 
 
 def check_inputs(args: argparse.Namespace) -> None:
@@ -60,15 +61,21 @@ def inputs_of(args: argparse.Namespace, specs: Sequence[TensorSpec]) -> dict[str
     return ramp
 
 
-def static(compiled: Executable, what: str) -> Executable:
-    """`compiled`, if it is one native call; raises PipelineError for a model that the call decides."""
+def native(compiled: Executable, what: str) -> Executable:
+    """`compiled`, if it is one native call; raises PipelineError, in the name of the layer, where a call decides."""
     from whence.interpreted import InterpretedExecutable
 
-    if isinstance(compiled, InterpretedExecutable) or compiled.artifact.program.sizes is not None:
-        raise PipelineError(
-            f"{what}: expected a model of fixed shapes and without control flow, got one that a call decides "
-            "(--input-shapes fixes shapes)"
-        )
+    if isinstance(compiled, InterpretedExecutable):
+        expected = "a model that is one native call (whence run, and the virtual machine, take any)"
+        raise PipelineError(expectation(what, expected, f"one in which values decide: {compiled.decided}"))
+    return compiled
+
+
+def static(compiled: Executable, what: str) -> Executable:
+    """As `native`, of fixed shapes."""
+    if native(compiled, what).artifact.program.sizes is not None:
+        opened = ", ".join(map(str, compiled.inputs))
+        raise PipelineError(expectation(what, "a model of fixed shapes (--input-shapes fixes them)", opened))
     return compiled
 
 

@@ -62,7 +62,7 @@ class Audit(PassInstrument):
         """Take stock of `module` after `name`."""
         after = surviving_leaves(module)
         ops = sum(not isinstance(op, ModuleOp) for op in module.walk())
-        lost = len(unexplained(self.before, module, self.ledger))
+        lost = len(unexplained(self.before, after, self.ledger))
         explained = len(self.before - after) - lost
         self.rows.append(_Audited(name, ops, coverage([module]), len(after), explained, lost))
         self.before = after

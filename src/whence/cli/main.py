@@ -9,8 +9,8 @@ from importlib.metadata import version
 from typing import cast
 
 from whence.cli import bench, bisect, compile, completion, debug, graph, memory, profile, run, tir, where, why
-from whence.cli.common import Parser, Subparsers
 from whence.cli.errors import guarded
+from whence.cli.options import Parser, Subparsers
 
 _EPILOG = """\
 examples:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from whence.cli.answers import answer
-from whence.cli.common import Subparsers, add_memory, add_model, compile_model, memory_options
+from whence.cli.common import add_memory, add_model, compile_model
 from whence.cli.inputs import static
-from whence.cli.options import add_json, add_passes, command, pass_context
+from whence.cli.options import Subparsers, add_json, command, new_file
 from whence.models import model_path
 
 
@@ -18,8 +17,7 @@ def add(commands: Subparsers) -> None:
     examples = ("light_resnet50", "resnet.tar --svg memory.svg", "model.onnx --usmp hill_climb --json")
     parser = command(commands, "memory", "what memory is used for", about, examples)
     add_model(parser)
-    add_passes(parser)
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw what lies in the arena, over time")
+    parser.add_argument("--svg", type=new_file, metavar="FILE", help="draw what lies in the arena, over time")
     add_memory(parser)
     add_json(parser)
     parser.set_defaults(command=_memory)
@@ -30,9 +28,7 @@ def _memory(args: argparse.Namespace) -> int:
     from whence.explorer.memory_picture import memory_svg
     from whence.support.files import write_text
 
-    config, pools = memory_options(args)
-    with pass_context(args, config):
-        compiled, _ = compile_model(args, None, pools)
+    compiled, _ = compile_model(args)
     report = memory_report(static(compiled, "memory").artifact)
     if args.svg is not None:
         write_text(args.svg, memory_svg(report, model_path(args.model).name))

@@ -3,16 +3,65 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from whence.cli.common import Parser, Subparsers
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from whence.support.context import Option
+
+OPT_LEVEL, TARGET = 3, "native"
+"""What holds where nobody says otherwise."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises PipelineError instead of printing its usage and exiting with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise PipelineError(f"{message} ({self.prog} --help explains)")
+
+
+class Subparsers(Protocol):
+    """What a subcommand adds itself to."""
+
+    def add_parser(self, name: str, *, help: str, description: str, prog: str) -> Parser: ...
+
+
+def whole(lowest: int) -> Callable[[str], int]:
+    """The type of an option that is a whole number from `lowest` on."""
+
+    def read(text: str) -> int:
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdecimal()) or int(text) < lowest:
+            raise argparse.ArgumentTypeError(f"expected a whole number from {lowest} on, got {text!r}")
+        return int(text)
+
+    return read
+
+
+def amount(text: str) -> float:
+    """The type of an option that is a number, 0 or more."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not (isfinite(found) and found >= 0):
+        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, got {text!r}")
+    return found
+
+
+def new_file(text: str) -> Path:
+    """The type of an option that is a file to write: it can be told at once that its folder is not there."""
+    path = Path(text)
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"expected a file to write, got the folder {text}")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"expected a file in a folder that is there, got {text}")
+    return path
 
 
 def command(commands: Subparsers, name: str, help: str, about: str, examples: Sequence[str]) -> Parser:
@@ -33,6 +82,11 @@ def add_passes(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--print-pass-times", action="store_true", help="print what each pass took, on stderr")
 
 
+def opt_level(args: argparse.Namespace) -> int:
+    """The level that was asked for, else the usual one."""
+    return OPT_LEVEL if args.opt_level is None else args.opt_level
+
+
 @contextmanager
 def pass_context(args: argparse.Namespace, more: Mapping[str, Option] | None = None) -> Generator[None]:
     """The PassContext that `add_passes`' arguments stand for. `more`: options beside those given."""
@@ -45,7 +99,7 @@ def pass_context(args: argparse.Namespace, more: Mapping[str, Option] | None = N
     config = _config(args.pass_config) | dict(more or {})
     disabled = [name.strip() for name in (args.disabled_pass or "").split(",") if name.strip()]
     _check_passes(disabled)
-    with PassContext(args.opt_level, (), disabled, config, [timing] if args.print_pass_times else []):
+    with PassContext(opt_level(args), (), disabled, config, [timing] if args.print_pass_times else []):
         yield
         if args.print_pass_times:
             print(timing.render(), end="", file=sys.stderr)
@@ -88,24 +142,18 @@ def _config(texts: Sequence[str]) -> dict[str, Option]:
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """How many threads a model runs on."""
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all usable CPUs)")
-
-
-def check_threads(args: argparse.Namespace) -> None:
-    """Raises PipelineError for a bad number of threads."""
-    if args.threads is not None and args.threads < 1:
-        raise PipelineError(f"--threads: expected at least 1, got {args.threads}")
+    parser.add_argument("--threads", type=whole(1), metavar="N", help="threads to run on (default: all usable CPUs)")
 
 
 def add_timing(parser: argparse.ArgumentParser, repeat: int, number: int) -> None:
     """How often a model is run."""
     group = parser.add_argument_group("timing")
     about = f"how many times are taken (default {repeat})"
-    group.add_argument("--repeat", type=int, default=repeat, metavar="N", help=about)
+    group.add_argument("--repeat", type=whole(1), default=repeat, metavar="N", help=about)
     about = f"runs that make one time, their mean (default {number})"
-    group.add_argument("--number", type=int, default=number, metavar="N", help=about)
+    group.add_argument("--number", type=whole(1), default=number, metavar="N", help=about)
     about = "runs make one time until they took so long together"
-    group.add_argument("--min-repeat-ms", type=float, default=0.0, metavar="MS", help=about)
+    group.add_argument("--min-repeat-ms", type=amount, default=0.0, metavar="MS", help=about)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -115,4 +163,4 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_output(parser: argparse.ArgumentParser, about: str) -> None:
     """The file that is written."""
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=about)
+    parser.add_argument("-o", "--output", type=new_file, metavar="FILE", help=about)

@@ -3,67 +3,67 @@
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.common import Subparsers, add_call, add_model, compile_model
-from whence.cli.inputs import add_inputs, inputs_of, static
+from whence.cli.answers import answer
+from whence.cli.common import add_call, add_model, check_kernel, compile_model
+from whence.cli.inputs import add_inputs, check_inputs, inputs_of, static
+from whence.cli.options import Subparsers, add_json, add_threads, amount, command, new_file, whole
 
 if TYPE_CHECKING:
     from whence.executable import Executable
     from whence.explorer.samples import Samples
     from whence.explorer.times import Times
 
-_EPILOG = """\
-examples:
-  whence profile light_resnet50
-  whence profile light_resnet50 --kernel fused_nn_softmax --asm
-  whence profile model.onnx --folded stacks.txt --chrome-trace trace.json --node-data times.json
-"""
-
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "Run a model while a timer samples the program counter: the time of layers, kernel calls and lines of TIR."
-    parser = commands.add_parser("profile", help="where time goes, by line", description=about, prog="whence profile")
-    parser.epilog, parser.formatter_class = _EPILOG, argparse.RawDescriptionHelpFormatter
+    examples = (
+        "light_resnet50",
+        "light_resnet50 --kernel fused_nn_softmax --asm",
+        "model.onnx --folded stacks.txt --chrome-trace trace.json --node-data times.json",
+    )
+    parser = command(commands, "profile", "where time goes, by line", about, examples)
     add_model(parser)
     add_inputs(parser)
     add_call(parser)
     parser.add_argument("--asm", action="store_true", help="with --kernel: its assembly instead of its TIR")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to run on (default: all usable CPUs)")
-    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="how long to sample (default 1)")
-    parser.add_argument("--period", type=float, default=250, metavar="US", help="between samples (default 250)")
-    parser.add_argument("--print-top", type=int, default=10, metavar="N", help="how many rows (default 10)")
-    parser.add_argument("--folded", type=Path, metavar="FILE", help="write stacks for flame graphs")
-    parser.add_argument("--chrome-trace", type=Path, metavar="FILE", help="write a trace of kernels and layers")
-    parser.add_argument("--node-data", type=Path, metavar="FILE", help="write times of nodes for Model Explorer")
-    parser.add_argument("--json", action="store_true", help="print layers, calls and lines as JSON")
+    add_threads(parser)
+    parser.add_argument("--seconds", type=amount, default=1.0, metavar="S", help="how long to sample (default 1)")
+    parser.add_argument("--period", type=amount, default=250, metavar="US", help="between samples (default 250)")
+    parser.add_argument("--print-top", type=whole(1), default=10, metavar="N", help="how many rows (default 10)")
+    parser.add_argument("--folded", type=new_file, metavar="FILE", help="write stacks for flame graphs")
+    parser.add_argument("--chrome-trace", type=new_file, metavar="FILE", help="write a trace of kernels and layers")
+    parser.add_argument("--node-data", type=new_file, metavar="FILE", help="write times of nodes for Model Explorer")
+    add_json(parser)
     parser.set_defaults(command=_profile)
 
 
 def _profile(args: argparse.Namespace) -> int:
+    from whence.explorer.calls import find_calls
     from whence.explorer.hot import annotated_assembly, annotated_tir, hot_table
     from whence.explorer.layer_table import layer_times
-    from whence.support.errors import PipelineError
 
-    if args.asm and args.kernel is None:
-        raise PipelineError("--asm: expected --kernel beside it, got none")
+    check_kernel(args, "asm")
+    check_inputs(args)
     compiled, _ = compile_model(args, args.threads)
     executable = static(compiled, "profile")
     inputs = inputs_of(args, executable.inputs)
+    if args.kernel is not None:
+        find_calls(executable.artifact, args.kernel, args.call)
     samples = executable.sample(inputs, args.seconds, args.period * 1e-6)
     times = executable.times(inputs, samples=samples)
     _write(args, executable, samples, times)
     if args.kernel is not None:
-        show = annotated_assembly if args.asm else annotated_tir
-        print(show(samples, args.kernel, args.call))
-    elif args.json:
-        print(json.dumps(_data(executable, samples, times), ensure_ascii=False))
-    else:
-        print(layer_times(executable.artifact, times, args.print_top))
-        print(f"\n{hot_table(samples, args.print_top)}")
+        annotated = (annotated_assembly if args.asm else annotated_tir)(samples, args.kernel, args.call)
+        answer(args, lambda: annotated, lambda: str(annotated))
+        return 0
+
+    def text() -> str:
+        return f"{layer_times(executable.artifact, times, args.print_top)}\n\n{hot_table(samples, args.print_top)}"
+
+    answer(args, lambda: _data(executable, samples, times), text)
     return 0
 
 

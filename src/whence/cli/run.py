@@ -9,18 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import print_json
-from whence.cli.common import EXPORTED, Subparsers, add_memory, add_model, compile_model, memory_options
+from whence.cli.common import EXPORTED, add_memory, add_model, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
-from whence.cli.options import (
-    add_json,
-    add_output,
-    add_passes,
-    add_threads,
-    add_timing,
-    check_threads,
-    command,
-    pass_context,
-)
+from whence.cli.options import TARGET, Subparsers, add_json, add_output, add_threads, add_timing, command, whole
 from whence.models import model_path
 
 if TYPE_CHECKING:
@@ -47,11 +38,10 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "run", "compile, run and check a model", about, examples)
     add_model(parser)
-    add_passes(parser)
     add_inputs(parser)
     parser.add_argument("--check", type=Path, metavar="FILE", help=".npz or .pb with the expected outputs")
     add_output(parser, "save the outputs by name, as .npz")
-    parser.add_argument("--print-top", type=int, metavar="N", help="the N largest elements of each output")
+    parser.add_argument("--print-top", type=whole(1), metavar="N", help="the N largest elements of each output")
     add_threads(parser)
     about = "native: a call for the whole model; graph: node by node, as TVM's graph executor (default native)"
     parser.add_argument("--executor", choices=("native", "graph"), default="native", help=about)
@@ -76,12 +66,9 @@ def _run(args: argparse.Namespace) -> int:
     from whence.support.names import shown
 
     check_inputs(args)
-    check_threads(args)
-    check_runs_here(Target.parse(split_target(args.target)[1]))
     path = model_path(args.model)
-    config, pools = memory_options(args)
-    with pass_context(args, config):
-        compiled, took = compile_model(args, args.threads, pools)
+    check_runs_here(Target.parse(split_target(args.target or TARGET)[1]))
+    compiled, took = compile_model(args, args.threads)
     inputs = inputs_of(args, compiled.inputs)
     default = args.input is None and args.seed is None and args.fill_mode in (None, "ramp")
     expected = reference(compiled.outputs, path, args.check, default)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.answers import answer
-from whence.cli.common import Subparsers, add_model, add_times, called, questioned
-from whence.cli.options import add_json, command
+from whence.cli.common import add_model, add_times, called, questioned
+from whence.cli.options import Subparsers, add_json, command
 from whence.support.errors import PipelineError
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from whence.cli.answers import answer, print_json
-from whence.cli.common import Subparsers, add_call, add_model, add_times, calls_data, print_calls, questioned
-from whence.cli.options import add_json, command
+from whence.cli.answers import answer
+from whence.cli.common import add_call, add_model, add_times, check_kernel, print_calls, questioned
+from whence.cli.options import Subparsers, add_json, command, whole
 from whence.support.errors import PipelineError
 
 
@@ -21,7 +21,7 @@ def add(commands: Subparsers) -> None:
     parser = command(commands, "why", "the layers and passes behind a kernel", about, examples)
     add_model(parser)
     add_call(parser)
-    parser.add_argument("--line", type=int, metavar="N", help="a line of the kernel's TIR")
+    parser.add_argument("--line", type=whole(1), metavar="N", help="a line of the kernel's TIR")
     add_times(parser)
     add_json(parser)
     parser.set_defaults(command=_why)
@@ -33,13 +33,11 @@ def _why(args: argparse.Namespace) -> int:
 
     if args.times and args.line is not None:
         raise PipelineError("--times: expected no --line beside it, as what is measured is a kernel")
+    check_kernel(args, "line")
     compiled = questioned(args, args.kernel)
     times = measure(compiled) if args.times else None
     if args.kernel is None:
-        if args.json:
-            print_json(calls_data(compiled.artifact, times))
-        else:
-            print_calls(compiled.artifact, times)
+        print_calls(args, compiled.artifact, times)
         return 0
     found = why(compiled.artifact, args.kernel, args.line, args.call, times)
     answer(args, lambda: found, lambda: str(found))

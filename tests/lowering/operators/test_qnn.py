@@ -35,6 +35,12 @@ for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32"}):
 FACTORS = (zeros(1 << 30, 2**31 - 1, 12345), zeros(0, 1, -9))
 for rounding in ("UPWARD", "TONEAREST"):
     CASES.add(qnn.FixedPointMultiplyPerAxisOp, "4x3 int32", *FACTORS, constants=2, rounding=rounding)
+ENDS = np.array([-(2**31), 1 - 2**31, -(2**30), -3, -2, -1, 0, 1, 2, 3, 2**30, 2**31 - 2, 2**31 - 1], np.int64)
+WIDE = np.concatenate([ENDS, np.random.default_rng(0).integers(-(2**31), 2**31, 95)]).astype(Z).reshape(-1, 3)
+for shifts in (zeros(0, -1, -31), zeros(2, -5, -30)):
+    factors = (zeros(1 << 30, 2**31 - 1, 1717986919), shifts)
+    CASES.add(qnn.FixedPointMultiplyPerAxisOp, WIDE, *factors, constants=2, rounding="DOUBLE")
+    CASES.add(qnn.FixedPointMultiplyPerAxisOp, WIDE >> 20, *factors, constants=2, rounding="DOUBLE")
 for multiplier, shift in ((1 << 30, 0), (2**31 - 1, 3), (-12345, -9), (1 << 30, -31)):
     CASES.add(qnn.FixedPointMultiplyOp, "5x7 int32", multiplier=multiplier, shift=shift)
 CASES.add(qnn.FixedPointMultiplyOp, np.arange(-6, 7, dtype=np.int32), multiplier=1 << 30, shift=-1)

@@ -35,7 +35,7 @@ Parse = Callable[[str], ModuleOp]
 
 
 UNARY: dict[type[Operator], Callable[..., Array]] = {
-    op: positive if op in (e.LogOp, e.Log2Op, e.Log10Op, e.SqrtOp, e.RsqrtOp) else floats
+    op: positive if op in (e.LogOp, e.Log2Op, e.Log10Op, e.Log1pOp, e.SqrtOp, e.RsqrtOp) else floats
     for op in RULES
     if issubclass(op, e.Unary) and op not in (e.AcoshOp, e.CastOp, e.ClipOp) and op not in (e.IsFiniteOp, e.IsInfOp)
     if op not in (e.IsNanOp, e.LogicalNotOp)

@@ -231,3 +231,29 @@ def test_locations_of_sizes() -> None:
     _split(s, b)
     for op in whence.lower(s).walk():
         assert "test_symbolic_sizes.py" in str(op.location), op
+
+
+@pytest.mark.parametrize("height", [6, 14])
+@pytest.mark.parametrize("kept", [False, True])
+def test_rows_past_the_end_of_a_tile_add_nothing_twice(height: int, kept: bool, compiled: list[str]) -> None:
+    n = te.size_var("n")
+    a, w = te.placeholder((n, 9), name="a"), te.placeholder((9, 8), name="w")
+    k = te.reduce_axis((0, 9), name="k")
+    b = te.compute((n, 8), lambda i, j: te.sum(a[i, k] * w[k, j], axis=k), name="b")
+    s = te.create_schedule(b.op)
+    # Sums that are kept in memory of the result are there to be added to, row by row.
+    local = s.cache_write(b, "local") if kept else b
+    outer, inner = s[b].split(b.op.axis[0], height)
+    s[b].reorder(outer, inner, b.op.axis[1])
+    s[b].unroll(inner)
+    s[b].vectorize(b.op.axis[1])
+    if kept:
+        s[local].compute_at(s[b], outer)
+        s[local].reorder(local.op.reduce_axis[0], *local.op.axis)
+        s[local].unroll(local.op.axis[0])
+        s[local].vectorize(local.op.axis[1])
+    else:
+        s[b].reorder(outer, b.op.reduce_axis[0], inner, b.op.axis[1])
+    sizes = (*range(2 * height + 2), 33)
+    _check(s, [a, w, b], lambda x, y: x @ y, [[_floats(size, 9), _floats(9, 8)] for size in sizes])
+    assert len(compiled) == 1

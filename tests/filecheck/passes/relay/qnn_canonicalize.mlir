@@ -30,3 +30,16 @@ relay.func @fixed_point(%x: tensor<4xi32>) -> (tensor<4xi8>) {
   %0 = relay.qnn.requantize %x, %old, %none, %new, %none {rounding = "TONEAREST"} : (tensor<4xi32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<4xi8> loc("requantize")
   relay.return %0 : tensor<4xi8> loc("return")
 } loc("fixed_point")
+
+// CHECK-LABEL: @table
+// CHECK:      %[[W:.*]] = relay.cast %x {dtype = "int32"} {{.*}} loc("absolute")
+// CHECK-NEXT: %[[L:.*]] = relay.constant dense<-128> : tensor<i32> loc("absolute")
+// CHECK-NEXT: %[[I:.*]] = relay.subtract %[[W]], %[[L]] {{.*}} loc("absolute")
+// CHECK-NEXT: %[[T:.*]] = relay.constant {{.*}} tensor<256xi8> loc("absolute")
+// CHECK-NEXT: relay.take %[[T]], %[[I]] {{.*}} loc("absolute")
+relay.func @table(%x: tensor<4xi8>) -> (tensor<4xi8>) {
+  %scale = relay.constant dense<0.5> : tensor<f32>
+  %zero = relay.constant dense<3> : tensor<i32>
+  %0 = relay.qnn.abs %x, %scale, %zero, %scale, %zero : (tensor<4xi8>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<4xi8> loc("absolute")
+  relay.return %0 : tensor<4xi8> loc("return")
+} loc("table")

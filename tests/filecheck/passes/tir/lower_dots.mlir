@@ -1,5 +1,6 @@
 // RUN: whence-opt %s -p "tir-lower-intrin{vnni=true}" --print-debuginfo | filecheck %s
 // RUN: whence-opt %s -p "tir-lower-intrin" | filecheck %s --check-prefix=PLAIN
+// RUN: whence-opt %s -p "tir-lower-intrin{pmaddwd=8}" --print-debuginfo | filecheck %s --check-prefix=PAIRS
 
 // CHECK-LABEL: tir.prim_func @dots
 // CHECK:      %[[X:.*]] = vector.bitcast %0 : vector<8xi32> to vector<32xi8> loc(fused["sum", "dot"])
@@ -14,4 +15,19 @@ tir.prim_func @dots(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>, %c: !tir.buf
   %3 = tir.dot4 %0, %1 : vector<8xi32> loc("dot")
   %4 = arith.addi %2, %3 : vector<8xi32> loc("sum")
   tir.store %4, %c[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
+} loc("f")
+
+// PAIRS-LABEL: tir.prim_func @pairs
+// PAIRS:      %[[X:.*]] = vector.bitcast %0 : vector<8xi32> to vector<16xi16> loc("dot")
+// PAIRS-NEXT: %[[Y:.*]] = vector.bitcast %1 : vector<8xi32> to vector<16xi16> loc("dot")
+// PAIRS-NEXT: tir.call_extern "llvm.x86.avx2.pmadd.wd"(%[[X]], %[[Y]]) {{.*}} loc("dot")
+// PAIRS:      tir.dot2 {{.*}} : vector<16xi32>
+tir.prim_func @pairs(%a: !tir.buffer<16xi32>, %b: !tir.buffer<16xi32>) outputs 1 {
+  %0 = tir.load %a[0] : !tir.buffer<16xi32> -> vector<8xi32> loc("a")
+  %1 = tir.load %b[0] : !tir.buffer<16xi32> -> vector<8xi32> loc("b")
+  %2 = tir.dot2 %0, %1 : vector<8xi32> loc("dot")
+  tir.store %2, %b[0] : vector<8xi32>, !tir.buffer<16xi32> loc("s")
+  %3 = tir.load %a[0] : !tir.buffer<16xi32> -> vector<16xi32> loc("a")
+  %4 = tir.dot2 %3, %3 : vector<16xi32> loc("dot")
+  tir.store %4, %b[0] : vector<16xi32>, !tir.buffer<16xi32> loc("s")
 } loc("f")

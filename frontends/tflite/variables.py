@@ -1,0 +1,161 @@
+"""What is kept from call to call: resource variables, and tensors that recurrent operators write to.
+
+Handles are followed while regions are made, so that a variable is a value like others: it enters a region, operators
+give it new values, and the last of them leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from ...support.dtypes import Array
+from .model import ModelFile, OperatorInfo, Subgraph, TensorInfo
+from .values import constant, dtype_of
+
+HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
+WRITTEN: Mapping[str, Sequence[int]] = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": (35, 36, 37, 38),
+    "BIDIRECTIONAL_SEQUENCE_RNN": (4, 8),
+    "LSTM": (18, 19),
+    "RNN": (4,),
+    "SVDF": (4,),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": (4,),
+}
+"""Operator -> its inputs that it writes to; its converter gives what they become after the outputs."""
+
+Key: TypeAlias = tuple[object, ...]
+"""Of a variable: its container and name; of a tensor: its subgraph and number."""
+
+
+@dataclass(eq=False)
+class Variable:
+    """What a subgraph, or one that it runs, reads or writes."""
+
+    name: str
+    info: TensorInfo
+    """A tensor of its type."""
+    written: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A variable of the model that a call changes: an input of the program, and an output that replaces it."""
+
+    name: str
+    next: str
+    initial: Array
+
+
+def run_by(operator: OperatorInfo) -> dict[str, int]:
+    """The subgraphs that an operator runs, by the role that it has for it."""
+    if operator.options is None:
+        return {}
+    roles = {
+        "CALL": ("Subgraph",),
+        "IF": ("ThenSubgraphIndex", "ElseSubgraphIndex"),
+        "WHILE": ("CondSubgraphIndex", "BodySubgraphIndex"),
+        ONCE: ("InitSubgraphIndex",),
+    }
+    known = (name for name in roles.get(operator.op, ()) if hasattr(operator.options, name))
+    return {name: int(getattr(operator.options, name)()) for name in known}
+
+
+def handle(operator: OperatorInfo) -> Key:
+    """The variable that a VAR_HANDLE names."""
+    options = operator.options
+    if options is None or not hasattr(options, "SharedName"):
+        return "", f"variable {operator.outputs}"
+    return (options.Container() or b"").decode(), (options.SharedName() or b"").decode()
+
+
+def written_tensors(graph: Subgraph, operator: OperatorInfo) -> list[tuple[int, int]]:
+    """The inputs of an operator that it writes to, each with its tensor."""
+    found: list[tuple[int, int]] = []
+    for at in WRITTEN.get(operator.op, ()):
+        place = operator.inputs[at] if at < len(operator.inputs) else -1
+        if place >= 0 and graph.tensors[place].is_variable:
+            found.append((at, place))
+    return found
+
+
+def operands(operator: OperatorInfo) -> Sequence[int]:
+    """What a subgraph gets that an operator runs."""
+    return () if operator.op == ONCE else operator.inputs[operator.op == "IF" :]
+
+
+def variables(model: ModelFile, graph: Subgraph, given: Sequence[Key | None]) -> dict[Key, Variable]:
+    """What a subgraph and those that it runs read and write, for handles that it is given, in order."""
+    found: dict[Key, Variable] = {}
+    waiting: list[tuple[Subgraph, tuple[Key | None, ...]]] = [(graph, tuple(given))]
+    seen: set[tuple[int, tuple[Key | None, ...]]] = set()
+    while waiting:
+        current, keys = waiting.pop()
+        if (current.index, keys) in seen:
+            continue
+        seen.add((current.index, keys))
+        handles = dict(zip(current.inputs, keys, strict=False))
+        for operator in current.operators:
+            if operator.op == HANDLE and operator.outputs:
+                handles[operator.outputs[0]] = handle(operator)
+            for at, place in written_tensors(current, operator):
+                info = current.tensors[place]
+                name = info.name or f"{operator.op}_{operator.index}:{at}"
+                found.setdefault((current.index, place), Variable(name, info)).written = True
+            key = handles.get(operator.inputs[0]) if operator.inputs else None
+            if operator.op == READ and key is not None and operator.outputs:
+                found.setdefault(key, Variable(str(key[-1]), current.tensors[operator.outputs[0]]))
+            elif operator.op == ASSIGN and key is not None and len(operator.inputs) > 1:
+                info = current.tensors[operator.inputs[1]]
+                found.setdefault(key, Variable(str(key[-1]), info)).written = True
+            if operator.op == ONCE:
+                continue
+            inside = tuple(handles.get(place) for place in operands(operator))
+            waiting += [(model.subgraph(index), inside) for index in run_by(operator).values()]
+            if operator.op == "WHILE":
+                handles.update(zip(operator.outputs, inside, strict=False))
+    return found
+
+
+def initial_values(model: ModelFile, main: Subgraph) -> dict[Key, Array]:
+    """What the subgraphs that are called once make variables; of the others zeros are to be.
+
+    Raises FrontendError for one that computes more than constants.
+    """
+    found: dict[Key, Array] = {}
+    waiting, seen = [main.index], {main.index}
+    while waiting:
+        graph = model.subgraph(waiting.pop())
+        for operator in graph.operators:
+            inner = run_by(operator).values()
+            if operator.op == ONCE:
+                for index in inner:
+                    _run_once(model, model.subgraph(index), found)
+                continue
+            waiting += [index for index in dict.fromkeys(inner) if index not in seen]
+            seen.update(inner)
+    return found
+
+
+def _run_once(model: ModelFile, graph: Subgraph, found: dict[Key, Array]) -> None:
+    handles: dict[int, Key] = {}
+    for operator in graph.operators:
+        if operator.op == HANDLE and operator.outputs:
+            handles[operator.outputs[0]] = handle(operator)
+            continue
+        value: Array | None = None
+        if operator.op == ASSIGN and len(operator.inputs) > 1 and operator.inputs[0] in handles:
+            value = constant(model, graph.tensors[operator.inputs[1]])
+        if value is None:
+            raise model.fail(f"constants assigned to variables in subgraph '{graph.name}'", operator.op)
+        found[handles[operator.inputs[0]]] = value
+
+
+def zeros(info: TensorInfo) -> Array:
+    """What a tensor is at first that nothing gives a value to; of int8 its zero point, as the interpreter has it."""
+    kept = info.type == "INT8" and info.quantization is not None
+    return np.full(info.shape, info.quantization.zero_point[0] if kept and info.quantization else 0, dtype_of(info))

@@ -1,0 +1,84 @@
+"""Memory of programs of open sizes: with bounds one arena for all calls; what is not to be had is one clear error."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import onnx.parser
+import pytest
+
+import whence
+from whence import te
+from whence.runtime.sized_executor import SizedRunner
+from whence.sized import SizedExecutable
+from whence.support.errors import MemoryRefused, WhenceError
+
+FEW = 5
+MANY = 6_000_000
+"""Rows and columns of a matrix of floats that no address space holds."""
+
+TWO = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
+graph (float[batch, seq] x) => (float[batch, seq] y) {
+    t = Transpose <perm = [1, 0]> (x)
+    s = Softmax <axis = 0> (t)
+    y = Transpose <perm = [1, 0]> (s)
+}""")
+PAIRS = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
+graph (float[n] x) => (float[n, n] y) <int64[1] last = {1}> { c = Unsqueeze (x, last)  y = Mul (c, x) }""")
+
+
+def arenas(executable: whence.Executable) -> list[int]:
+    runner = cast(SizedRunner, executable.runner)
+    return [memory.nbytes for memory, _ in runner._arenas]  # pyright: ignore[reportPrivateUsage]
+
+
+def run(executable: whence.Executable, batch: int, seq: int) -> None:
+    x = np.random.default_rng(0).standard_normal((batch, seq)).astype(np.float32)
+    odds = np.exp(x - x.max(1, keepdims=True, initial=0))
+    np.testing.assert_allclose(cast(Any, executable(x)), odds / odds.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_bounds_of_all_sizes_make_one_arena():
+    bounded = whence.compile(TWO, tier="symbolic", opt_level=0, input_shapes="x:[batch<=3,seq<=40]")
+    run(bounded, 1, 2)
+    most = arenas(bounded)
+    assert most == [bounded.artifact.program.arena_bytes]
+    for batch, seq in ((3, 40), (2, 7), (1, 1)):
+        run(bounded, batch, seq)
+    assert arenas(bounded) == most
+    # It is what the largest run takes, no more.
+    grown = whence.compile(TWO, tier="symbolic", opt_level=0, input_shapes="x:[batch,seq<=40]")
+    run(grown, 1, 2)
+    assert grown.artifact.program.arena_bytes == 0
+    assert arenas(grown) < most
+    run(grown, 3, 40)
+    assert arenas(grown) == most
+
+
+def test_bounds_beyond_all_memory_are_no_harm():
+    far = whence.compile(TWO, tier="symbolic", opt_level=0, input_shapes=f"x:[batch<={2**30},seq<={2**30}]")
+    assert far.artifact.program.arena_bytes >= 2**60
+    run(far, 2, 5)
+    assert arenas(far)[0] < 1000
+
+
+def test_outputs_that_are_too_large():
+    executable = whence.compile(PAIRS, tier="symbolic")
+    assert isinstance(executable, SizedExecutable)
+    with pytest.raises(MemoryRefused, match=f"memory: expected {4 * MANY * MANY} bytes for outputs, which"):
+        executable(np.zeros(MANY, np.float32))
+    assert cast(Any, executable(np.ones(FEW, np.float32))).sum() == FEW * FEW
+
+
+def test_a_kernel_that_gets_no_memory_says_so():
+    n = te.size_var("n")
+    x = te.placeholder((n,), "float32", name="x")
+    a = te.compute((n, n), lambda i, j: x(i) * x(j), "a")
+    k = te.reduce_axis((0, n), "k")
+    function = whence.build_schedule(te.create_schedule([te.compute((n,), lambda i: te.sum(a(k, i), axis=k), "b")]))
+    with pytest.raises(MemoryError, match=f"memory: expected {4 * MANY * MANY} bytes for a kernel, which") as raised:
+        function(np.zeros(MANY, np.float32))
+    assert isinstance(raised.value, WhenceError)
+    given = np.arange(FEW, dtype=np.float32)
+    np.testing.assert_array_equal(cast(Any, function(given)), given * given.sum())
