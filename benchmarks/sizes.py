@@ -2,7 +2,8 @@
 
 Both run in turns in one process on one thread; the ratio is that of the medians of seconds per call. What a new size
 costs is the median of how much longer its first call takes than its second one, over sizes below the given ones.
-Compile times are without the kernel cache, those of the second of two compilations of each.
+Compile times are without the kernel cache, those of the second of two compilations of each. With `cpu=1` seconds are
+those of the thread itself, where others keep the machine busy: of compiling, what LLVM does beside it is left out.
 """
 
 from __future__ import annotations
@@ -40,15 +41,16 @@ def inputs_of(specs: Iterable[SizedSpec], values: dict[str, int]) -> dict[str, A
 
 
 def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    clock = time.thread_time if "cpu=1" in sys.argv else time.perf_counter
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def main(model: str, *sizes: str) -> None:
     """Prints compile times, seconds per call of both, and what a new size costs."""
     os.environ["WHENCE_CACHE_DIR"] = ""
-    values = {name: int(number) for name, _, number in (size.partition("=") for size in sizes)}
+    values = {name: int(number) for name, _, number in (size.partition("=") for size in sizes if size != "cpu=1")}
     symbolic = whence.compile(model, tier="symbolic", threads=1)
     assert isinstance(symbolic, SizedExecutable)
     specs = cast("tuple[SizedSpec, ...]", symbolic.inputs)
