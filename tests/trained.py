@@ -3,8 +3,8 @@
     python tests/trained.py [NAME] [--folder FOLDER]
 
 Prints a line for each call: the largest difference as a part of the output's range, whether the decisions agree, and
-milliseconds of one thread of ours and onnxruntime's. Exits with 1 when a difference is beyond 1e-4 of the range. Where a
-model has open sizes it says whether one program serves them all, or the first call of each size compiles.
+milliseconds of one thread of ours and onnxruntime's. Exits with 1 when a difference is beyond 1e-4 of the range. Where
+a model has open sizes it says whether one program serves them all, or the first call of each size compiles.
 """
 
 from __future__ import annotations

@@ -254,7 +254,7 @@ class GivesUp(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NegativeOp, rewriter: PatternRewriter, /):
-        made = ReluOp(ReluOp(op.input).result)
+        made = ReluOp(ReluOp(op.operands[0]).results[0])
         raise UndecidedSize(f"whether {made.name} is needed depends on the values of sizes")
 
 
@@ -262,7 +262,7 @@ def test_what_a_pattern_made_and_left_is_no_user(parse: Parse):
     root = module(parse, '%r = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32> loc("n")')
     assert not rewrite(root, [GivesUp()])
     (negative,) = [op for op in root.walk() if isinstance(op, NegativeOp)]
-    assert [use.operation for use in negative.input.uses] == [negative]
+    assert [use.operation for use in negative.operands[0].uses] == [negative]
 
 
 class AddHelper(RewritePattern):
