@@ -38,6 +38,19 @@ OpT = TypeVar("OpT", bound=Operation)
 _current: ContextVar[Match] = ContextVar("match")
 
 
+def _forget_unused(op: Operation) -> None:
+    """Erase what a pattern made of values around `op` and put nowhere: it would count as a user of them."""
+    near = [*op.operands, *op.results]
+    near += [
+        value for operand in op.operands if isinstance(operand.owner, Operation) for value in operand.owner.operands
+    ]
+    made = [use.operation for value in near for use in value.uses if use.operation.parent is None]
+    while made:
+        one = made.pop()
+        made += [use.operation for result in one.results for use in result.uses]
+        one.drop_all_references()
+
+
 def stands_for(new: OpT, *old: Operation) -> OpT:
     """Within a match: say that the new op does the work of these old ones, and of no others; return it.
 
@@ -83,6 +96,7 @@ class _Applier(RewritePattern):
             except UndecidedSize:
                 if rewriter.has_done_action:
                     raise
+                _forget_unused(op)
                 continue
             if rewriter.has_done_action:
                 match.finish(op, location, type(pattern).__name__, getattr(pattern, "reason", ""))

