@@ -139,7 +139,7 @@ def tflite_cases() -> Iterator[Case]:
     )
     yield Case("tflite logistic", partial(_tflite, "LOGISTIC", [image], image, out_quant=Quant(1 / 256, -128)))
     yield Case("tflite tanh", partial(_tflite, "TANH", [image], image, out_quant=Quant(1 / 128, 0)))
-    yield Case("tflite hard swish", partial(_tflite, "HARD_SWISH", [image], image, "HardSwishOptions"))
+    yield Case("tflite hard swish", partial(_tflite, "HARD_SWISH", [image], image, "HardSwishOptions", version=1))
     yield Case("tflite leaky relu", partial(_tflite, "LEAKY_RELU", [image], image, "LeakyReluOptions", alpha=0.1))
     yield Case("tflite relu", partial(_tflite, "RELU", [image], image))
     yield Case("tflite requantize", partial(_tflite, "QUANTIZE", [image], image, "QuantizeOptions"))
