@@ -13,7 +13,7 @@ from tflite_exports import FILES, FOLDER, LIMIT, inputs_of, results, wrong_of
 
 import whence
 
-SLOW = ("bidirectional.float", "lstm.float", "stateful.float")
+SLOW = ("bidirectional.float", "gru_loop.float", "lstm.float", "stateful.float")
 """Networks of several loops, which `tests/support/tflite_exports.py` runs, and one that has a test of its own."""
 
 
