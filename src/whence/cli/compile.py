@@ -65,7 +65,7 @@ def _compile(args: argparse.Namespace) -> int:
     config, pools = memory_options(args)
     with pass_context(args, config):
         compiled, took = compile_model(args, None, pools)
-    artifact = static(compiled, "compile").artifact
+    artifact = static(compiled, "compile", sizes=True).artifact
     plan = graph_plan(artifact, args.module_name)
     export_artifact(artifact, plan, None, path, name=args.module_name, params=not args.no_params)
     written = [path]

@@ -60,11 +60,14 @@ def inputs_of(args: argparse.Namespace, specs: Sequence[TensorSpec]) -> dict[str
     return ramp
 
 
-def static(compiled: Executable, what: str) -> Executable:
-    """`compiled`, if it is one native call; raises PipelineError for a model that the call decides."""
+def static(compiled: Executable, what: str, *, sizes: bool = False) -> Executable:
+    """`compiled`, if it is one native call; raises PipelineError for a model that the call decides.
+
+    sizes: whether it may be a program for all sizes.
+    """
     from whence.interpreted import InterpretedExecutable
 
-    if isinstance(compiled, InterpretedExecutable) or compiled.artifact.program.sizes is not None:
+    if isinstance(compiled, InterpretedExecutable) or (compiled.artifact.program.sizes is not None and not sizes):
         raise PipelineError(
             f"{what}: expected a model of fixed shapes and without control flow, got one that a call decides "
             "(--input-shapes fixes shapes)"
