@@ -113,6 +113,7 @@ def _reduce(op: str) -> Recipe:
 def arg_max(p: Program) -> Value:
     x = p.pick(lambda x: x.exact and x.rank > 0)
     axis = p.axis(x)
+    p.some(product(x.shape))
     keep = p.dice.randint(0, 1)
     shape = tuple(1 if k == axis else n for k, n in enumerate(x.shape) if keep or k != axis)
     return p.emit("ArgMax", [x.name], shape, "i", True, axis=axis, keepdims=keep)

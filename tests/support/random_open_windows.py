@@ -82,6 +82,7 @@ def batch_norm(p: Program) -> Value:
 
 def recurrent(p: Program) -> Value:
     x = p.pick(lambda x: x.rank == 3 and last_static(x))
+    p.some(product(x.shape))
     hidden, inner = p.dice.choice((1, 4, 8)), number(x.shape[-1])
     op, gates = p.dice.choice((("LSTM", 4), ("GRU", 3), ("RNN", 1)))
     directions = p.dice.choice((1, 2))
