@@ -41,7 +41,7 @@ def folder(files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> 
     found = tmp_path_factory.mktemp("c")
     shutil.copy(files["so"], found / "libnet.so")
     shutil.copy(files["o"], found / "net.o")
-    shutil.unpack_archive(files["tar"], found / "objects")
+    shutil.unpack_archive(files["tar"], found / "objects", filter="data")
     return found
 
 
