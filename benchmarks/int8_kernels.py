@@ -14,23 +14,20 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
-from statistics import geometric_mean, median
-from time import thread_time
+from statistics import geometric_mean
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 from ai_edge_litert.interpreter import Interpreter
 from onnx import TensorProto, helper, numpy_helper
+from quantised import seconds
 from tflite_builder import Array, Net, Quant
 
 import whence
 
 runtime: Any = import_module("onnxruntime")
 
-SAMPLES = 40
-SAMPLE_SECONDS = 1e-3
-"""Calls that are shorter are timed several at once."""
 Model = tuple[bytes | onnx.ModelProto, tuple[Array, ...]]
 IN, OUT = Quant(0.02, 3), Quant(0.05, -5)
 Fields = dict[str, Any]
@@ -271,24 +268,6 @@ def peer(model: bytes | onnx.ModelProto, arrays: tuple[Array, ...]) -> Callable[
     session = runtime.InferenceSession(model.SerializeToString(), options)
     feed = {f"x{at}": array for at, array in enumerate(arrays)}
     return partial(session.run, None, feed)
-
-
-def seconds(calls: list[Callable[[], object]]) -> list[float]:
-    """The median time of each call, taken in turn."""
-    counts: list[int] = []
-    for call in calls:
-        call()
-        start = thread_time()
-        call()
-        counts.append(max(1, int(SAMPLE_SECONDS / max(thread_time() - start, 1e-7))))
-    times: list[list[float]] = [[] for _ in calls]
-    for _ in range(SAMPLES):
-        for call, count, taken in zip(calls, counts, times, strict=True):
-            start = thread_time()
-            for _ in range(count):
-                call()
-            taken.append((thread_time() - start) / count)
-    return [median(taken) for taken in times]
 
 
 def main(words: list[str]) -> None:

@@ -49,6 +49,7 @@ from .expr import (
 )
 from .operators import call_of
 from .places import span_of
+from .walks import driven
 
 Walk: TypeAlias = Generator[Block, Expr, Expr]
 """Asks for the expressions of blocks, and gives one."""
@@ -129,19 +130,7 @@ class _Viewer:
 
     def block(self, root: Block) -> Expr:
         """What a block gives. Blocks within it are done first, on a stack of their own."""
-        answer: Expr | None = None
-        stack = [self._block(root)]
-        while stack:
-            try:
-                inner = next(stack[-1]) if answer is None else stack[-1].send(answer)
-            except StopIteration as stop:
-                answer = cast(Expr, stop.value)
-                stack.pop()
-                continue
-            answer = None
-            stack.append(self._block(inner))
-        assert answer is not None
-        return answer
+        return driven(root, self._block)
 
     def _block(self, block: Block) -> Walk:
         lets: list[tuple[Var, Expr, AnySpan]] = []

@@ -44,6 +44,7 @@ from whence.frontends.relay.expr import (
 )
 from whence.frontends.relay.places import location_of
 from whence.frontends.relay.type_text import spelled
+from whence.frontends.relay.walks import driven
 from whence.provenance.diagnostics import message
 from whence.support.errors import PipelineError
 
@@ -152,19 +153,7 @@ class _Reverse:
 
     def run(self, root: Expr) -> Expr:
         """What stands for an expression. Scopes in it are done on a stack of their own."""
-        answer: Expr | None = None
-        stack = [self._visit(root)]
-        while stack:
-            try:
-                child = next(stack[-1]) if answer is None else stack[-1].send(answer)
-            except StopIteration as stop:
-                answer = cast(Expr, stop.value)
-                stack.pop()
-                continue
-            answer = None
-            stack.append(self._visit(child))
-        assert answer is not None
-        return answer
+        return driven(root, self._visit)
 
     def _visit(self, node: Expr) -> Walk:
         match node:
