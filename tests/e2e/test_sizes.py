@@ -167,15 +167,15 @@ def test_images_whose_batch_stays(scales: str):
         agree(compiled(model), model, {"x": floats(n, 3, 5)})
 
 
-@pytest.mark.parametrize("given", ["scales", "sizes"])
 @pytest.mark.parametrize(
-    "how",
+    ("how", "given"),
     [
-        'mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"',
-        'mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "ceil"',
-        'mode = "linear"',
-        'mode = "linear", coordinate_transformation_mode = "align_corners"',
-        'mode = "cubic", coordinate_transformation_mode = "half_pixel_symmetric"',
+        ('mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"', "scales"),
+        ('mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "ceil"', "sizes"),
+        ('mode = "linear"', "scales"),
+        ('mode = "linear"', "sizes"),
+        ('mode = "linear", coordinate_transformation_mode = "align_corners"', "scales"),
+        ('mode = "cubic", coordinate_transformation_mode = "half_pixel_symmetric"', "sizes"),
     ],
 )
 def test_images_of_any_size(how: str, given: str):
