@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import element_type
@@ -100,11 +100,11 @@ def _spec(name: str, info: TensorInfo, given: Sequence[int] | None) -> OpenSpec:
 class Importer(importer.Importer):
     """The state of one import."""
 
-    def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
-        """The leaf of an input or constant: its own name, at its first consumer."""
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """An input or constant has a name of its own, at its first consumer."""
         users = self.users(region)
         layers = cast(Model, self.source).source.builder.layers
-        return self.leaf(layers.get(name, name), importer.node_of(users[name]).index if name in users else 0)
+        return layers.get(name, name), importer.node_of(users[name]).index if name in users else 0
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         module = super().finish(values)
