@@ -154,8 +154,8 @@ class ConvertLayoutPass(ModulePass):
 
     desired_layouts: per operator its data layout and its kernel layout, `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     "default", or none, is the kernel layout that TVM takes with the data's: OIHW with NCHW, HWIO with NHWC, HWOI for
-    depthwise convolutions. Transposed convolutions have one layout, and cannot be named. An operator that has a function
-    (`FTVMConvertOpLayout`, see `frontends/relay/op_attrs.py`) becomes what that gives for the layouts, between transforms.
+    depthwise convolutions. Transposed convolutions have one layout, and cannot be named. An operator that has a
+    function (`FTVMConvertOpLayout`, `frontends/relay/op_attrs.py`) becomes what that gives, between transforms.
 
     ```mlir
     // with desired_layouts=nn.conv2d:NHWC
