@@ -5,26 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 
-from whence.dialects.element_types import DTYPES
 from whence.frontends.relay.expr import Constant, Expr, Tuple, TupleGetItem, Var
+from whence.frontends.relay.type_view import tensor_type
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.picking import PICKING
 from whence.relay.sized import resized
 from whence.support.errors import FrontendError
-
-
-def tensor_type(shape: Sequence[Any], dtype: str = "float32") -> TensorType[Attribute]:
-    """The type of a tensor; an extent that is no number, such as `relay.Any()`, is open.
-
-    Raises FrontendError for an unknown dtype.
-    """
-    if dtype not in DTYPES:
-        raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
-    extents = [e if isinstance(e, int) else getattr(e, "item", lambda: DYNAMIC_INDEX)() for e in shape]
-    return TensorType(DTYPES[dtype], extents)
 
 
 def var(
