@@ -256,9 +256,17 @@ def _open(
 
         model = open_model(path)
     given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
-    if given.numbers is not None:
+    numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
+    if leaves_open and tier != "static":
+        # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
-            return import_model(model, given.numbers), model if _states(model) else None
+            return import_symbolic(model, {}, given.ranges), model
+        except Undecided as undecided:
+            if tier == "symbolic":
+                raise refused(undecided) from undecided
+    if numbers is not None:
+        try:
+            return import_model(model, numbers), model if _states(model) else None
         except Undecided:
             pass
     if tier == "static":
