@@ -20,6 +20,7 @@ from typing import Any, SupportsIndex, TypeAlias
 from ..provenance.undecided import UndecidedSize as UndecidedSize
 from . import size_bounds
 from .size_bounds import Range
+from .size_division import ENDLESS as ENDLESS
 from .size_division import extreme, floordiv, joined, mod, substituted
 from .size_terms import Atom, Polynomial, atomic, common, constant, lone, number_of, plus, spell, times
 

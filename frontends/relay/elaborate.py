@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     ArrayAttr,
+    DictionaryAttr,
     LocationAttr,
     ModuleOp,
     StringAttr,
@@ -37,9 +38,11 @@ from ...dialects.relay.data_types import (
 )
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from ...dialects.relay.size_ranges import SIZES, parse_ranges, ranges_attr
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, fields_of, signature_of
 from ...provenance.builder import fill
+from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .expr import (
     Call,
@@ -69,7 +72,7 @@ from .expr import (
 from .infer import infer
 from .let_blocks import bound_in_blocks
 from .operators import attributes_of, grouped, is_absent, operator_named
-from .places import Places
+from .places import Places, location_of
 from .purity import Purity
 from .scopes import Scope, scopes_of
 
@@ -175,7 +178,7 @@ class _Elaborator:
 
     def _attributes(self, op: Operation, function: Function) -> None:
         for key, value in function.attrs.items():
-            op.attributes[key] = value if isinstance(value, Attribute) else to_attribute(value)
+            op.attributes[key] = value if isinstance(value, Attribute) else _attribute(key, value, function)
 
     # The walk.
 
@@ -385,6 +388,16 @@ class _Elaborator:
         op.location = location
         self.blocks[self.inside[node]].add_op(op)
         return op
+
+
+def _attribute(key: str, value: Any, function: Function) -> Attribute:
+    if key != SIZES or not isinstance(value, str):
+        return to_attribute(value)
+    try:
+        return ranges_attr(parse_ranges(value)) or DictionaryAttr({})
+    except ValueError as error:
+        location = location_of(function.span)
+        raise FrontendError(message(f"function attribute {SIZES}", "bounds of sizes", str(error), location)) from error
 
 
 def _place(value: SSAValue) -> LocationAttr:

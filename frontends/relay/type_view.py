@@ -5,7 +5,7 @@ A view stands for an attribute of xDSL's, which ops have: it is equal to it, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any as Anything
 from typing import ClassVar, cast
 
@@ -15,7 +15,9 @@ from xdsl.ir import Attribute, TypeAttribute
 
 from ...dialects.element_types import DTYPES, dtype_name
 from ...dialects.relay import types
-from ...dialects.size_types import extents_of
+from ...dialects.size_text import parse_size
+from ...dialects.size_types import extents_of, tensor_of
+from ...dialects.sizes import Size, SizeExpr
 from ...support.errors import FrontendError
 
 
@@ -74,15 +76,36 @@ class TypeView:
         return made
 
 
-def tensor_type(shape: Sequence[Anything], dtype: str = "float32") -> builtin.TensorType[Attribute]:
-    """The type of a tensor; an extent that is no number, such as `relay.Any()`, is open.
+SPELLINGS: list[Callable[[object], Size | None]] = []
+"""What reads the extents of other levels' languages; None for what it does not know."""
 
-    Raises FrontendError for an unknown dtype.
+
+def tensor_type(shape: Sequence[Anything], dtype: str = "float32") -> builtin.TensorType[Attribute]:
+    """The type of a tensor. An extent may be a size, `te.size_var("n") + 1`, or the text of one, `"n + 1"`; any other
+    that is no number, such as `relay.Any()`, is open.
+
+    Raises FrontendError for an unknown dtype and a text that is no size.
     """
     if dtype not in DTYPES:
         raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
-    extents = [int(e) if isinstance(e, int) else getattr(e, "item", lambda: DYNAMIC_INDEX)() for e in shape]
-    return builtin.TensorType(DTYPES[dtype], extents)
+    return tensor_of(DTYPES[dtype], [_given(extent) for extent in shape])
+
+
+def _given(extent: Anything) -> Size:
+    match extent:
+        case int():
+            return int(extent)
+        case SizeExpr():
+            return extent
+        case str():
+            try:
+                return parse_size(extent)
+            except ValueError as error:
+                raise FrontendError(f"TensorType: {error}") from error
+        case _:
+            item = getattr(extent, "item", None)
+            found = (size for read in SPELLINGS if (size := read(extent)) is not None)
+            return item() if item is not None else next(found, DYNAMIC_INDEX)
 
 
 class TensorType(TypeView):

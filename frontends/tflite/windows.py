@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -14,6 +15,7 @@ from ...dialects.relay.nn import BiasAddOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import AvgPool2DOp, MaxPool2DOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
+from ...dialects.sizes import size_max
 from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
@@ -61,11 +63,12 @@ def window(ctx: Context, image: Sizes, kernel: Sizes, *, dilated: bool, axes: Se
     match ctx.option("Padding", SAME):
         case 0:
             columns = zip(image, strides, dilation, kernel, strict=True)
-            total = [max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0) for extent, s, d, k in columns]
+            total = [size_max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0) for extent, s, d, k in columns]
         case 1:
             total = [0] * len(axes)
         case other:
             ctx.fail("padding SAME or VALID", f"number {other}")
+    total = cast("list[int]", total)
     before = tuple(n // 2 for n in total)
     return Window(kernel, strides, dilation, before, tuple(n - b for n, b in zip(total, before, strict=True)))
 
