@@ -171,21 +171,25 @@ def compile(
                 if model is None or tier == "symbolic":
                     raise refused(error) from error
         assert model is not None
-        return _dynamic(model, given, made, threads)
+        return _dynamic(model, given, made, threads, tier)
 
 
 def _dynamic(
-    model: Model, given: InputShapes | None, made: Callable[[ModuleOp, Ledger], Artifact], threads: int | None
+    model: Model,
+    given: InputShapes | None,
+    made: Callable[[ModuleOp, Ledger], Artifact],
+    threads: int | None,
+    tier: Tier,
 ) -> DynamicExecutable:
     shapes: Mapping[str, tuple[Size, ...]] = given_shapes(given).shapes if given is not None else {}
     fixed = {name: numbers for name, shape in shapes.items() if (numbers := numbers_in(shape)) is not None}
     if states := _states(model):
         from whence.stateful import StatefulDynamicExecutable
 
-        kept = StatefulDynamicExecutable(model, fixed, made, threads)
+        kept = StatefulDynamicExecutable(model, fixed, made, threads, tier=tier)
         kept.keep(states)
         return kept
-    return DynamicExecutable(model, fixed, made, threads)
+    return DynamicExecutable(model, fixed, made, threads, tier=tier)
 
 
 def _states(model: Model | None) -> tuple[State, ...]:
