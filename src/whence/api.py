@@ -181,7 +181,7 @@ def compile(
                 if model is None:
                     return VirtualExecutable(_bare(original), made, threads)
         assert model is not None
-        return _dynamic(model, given, made, threads)
+        return _dynamic(model, given, made, threads, tier)
 
 
 def _opened(module: ModuleOp, tier: Tier) -> ModuleOp | None:
@@ -208,17 +208,21 @@ def _bare(module: ModuleOp) -> ModuleOp:
 
 
 def _dynamic(
-    model: Model, given: InputShapes | None, made: Callable[[ModuleOp, Ledger], Artifact], threads: int | None
+    model: Model,
+    given: InputShapes | None,
+    made: Callable[[ModuleOp, Ledger], Artifact],
+    threads: int | None,
+    tier: Tier,
 ) -> DynamicExecutable:
     shapes: Mapping[str, tuple[Size, ...]] = given_shapes(given).shapes if given is not None else {}
     fixed = {name: numbers for name, shape in shapes.items() if (numbers := numbers_in(shape)) is not None}
     if states := _states(model):
         from whence.stateful import StatefulDynamicExecutable
 
-        kept = StatefulDynamicExecutable(model, fixed, made, threads)
+        kept = StatefulDynamicExecutable(model, fixed, made, threads, tier=tier)
         kept.keep(states)
         return kept
-    return DynamicExecutable(model, fixed, made, threads)
+    return DynamicExecutable(model, fixed, made, threads, tier=tier)
 
 
 def _states(model: Model | None) -> tuple[State, ...]:

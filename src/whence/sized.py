@@ -17,8 +17,10 @@ from whence.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
+from whence.runtime.executor import Runner
 from whence.runtime.sized_executor import SizedRunner
 from whence.runtime.tensors import Tensor
+from whence.runtime.threads import ThreadPool
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 
@@ -131,12 +133,28 @@ class SizedExecutable(Executable):
         results = self._results(arrays)
         return results[0] if len(results) == 1 else tuple(results)
 
+    def takes(self, arrays: Sequence[Array]) -> bool:
+        """Whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
+        try:
+            self._sized.symbols_for(arrays)
+        except FrontendError:
+            return False
+        return True
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        """The outputs for inputs in order, as part of a run that has a thread pool already."""
+        return self._chosen(arrays).launch(arrays, pool, handle)
+
     def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
+        return self._chosen(inputs).run(inputs, self._pool)
+
+    def _chosen(self, inputs: Sequence[Array] | Mapping[str, Array]) -> Runner:
+        """What runs the program for the sizes of these inputs."""
         special = None
         if self._state.special or self._tier == "auto":
             special = self._special(self._sized.symbols_for(inputs))
         self._ran = special
-        return (self if special is None else special).runner.run(inputs, self._pool)
+        return (self if special is None else special).runner
 
     def _special(self, key: _Key) -> Executable | None:
         """The program for some sizes, if there is one; one that is worth it is asked for."""
