@@ -48,6 +48,13 @@ def real(ctx: Context, index: int) -> Term:
     return found.to("float32") * float(ctx.quantization(index).scale[0])
 
 
+def vector(ctx: Context, index: int, units: int) -> Term:
+    """Input `index`, which has a number for each unit."""
+    if ctx.shape(index) != (units,):
+        ctx.fail(f"{units} numbers as input {index}", f"shape {list(ctx.shape(index))}")
+    return Term(ctx, ctx.value(index))
+
+
 def steps_of(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
     """The input of each step, and the axis of time."""
     shape = ctx.shape(index)
@@ -64,7 +71,8 @@ def _cell(
     ctx: Context, x: SSAValue, weights: Sequence[int], h: SSAValue, aux: tuple[SSAValue, int] | None = None
 ) -> SSAValue:
     """The state after a step of a plain layer: inputs' weights, states' weights, bias."""
-    total = times(ctx, x, weights[0]) + times(ctx, h, weights[1]) + Term(ctx, ctx.value(weights[2]))
+    total = times(ctx, x, weights[0]) + times(ctx, h, weights[1])
+    total = total + vector(ctx, weights[2], total.shape[-1])
     return fused(ctx, (total if aux is None else total + times(ctx, *aux)).value)
 
 
@@ -112,11 +120,12 @@ class Lstm:
         peephole = {0: 0, 1: 1, 3: 2}.get(at)
         if c is not None and peephole is not None and ctx.has(places.peepholes + peephole):
             total = total + c * real(ctx, places.peepholes + peephole)
-        bias = Term(ctx, ctx.value(places.biases + at))
+        bias = vector(ctx, places.biases + at, total.shape[-1])
         if places.norms is not None and ctx.has(places.norms + at):
             axis = len(total.shape) - 1
             centred = total - total.mean(axis)
-            total = centred / sqrt((centred * centred).mean(axis) + 1e-8) * Term(ctx, ctx.value(places.norms + at))
+            total = centred / sqrt((centred * centred).mean(axis) + 1e-8)
+            total = total * vector(ctx, places.norms + at, total.shape[-1])
         return total + bias
 
     def step(self, x: SSAValue, h: SSAValue, c: Term, aux: SSAValue | None = None) -> tuple[SSAValue, Term]:
@@ -133,7 +142,7 @@ class Lstm:
         if ctx.has(projection):
             out = times(ctx, out.value, projection)
             if ctx.has(projection + 1):
-                out = out + Term(ctx, ctx.value(projection + 1))
+                out = out + vector(ctx, projection + 1, out.shape[-1])
             if self.projection_clip > 0:
                 out = out.clip(-self.projection_clip, self.projection_clip)
         return out.value, c
@@ -237,7 +246,7 @@ def svdf(ctx: Context) -> tuple[SSAValue, ...]:
     found = (state * real(ctx, 2).reshape(1, units * rank, memory)).sum(2)
     total = found.reshape(batch, units, rank).sum(2).reshape(batch, units)
     if ctx.has(3):
-        total = total + Term(ctx, ctx.value(3))
+        total = total + vector(ctx, 3, units)
     return fused(ctx, total.value), state.reshape(*ctx.shape(4)).value
 
 

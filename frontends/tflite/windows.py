@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -18,29 +17,13 @@ from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, sqrt, term
+from ..importing.window import Sizes, Window, same_padding
 from .activations import fused
 from .context import Context
-
-Sizes = tuple[int, ...]
 
 SAME, VALID = 0, 1
 HW = ("H", "W")
 DHW = ("D", "H", "W")
-
-
-@dataclass(frozen=True)
-class Window:
-    """A window that slides along two or three axes."""
-
-    kernel: Sizes
-    strides: Sizes
-    dilation: Sizes
-    before: Sizes
-    after: Sizes
-
-    @property
-    def padding(self) -> Sizes:
-        return (*self.before, *self.after)
 
 
 def strides_of(ctx: Context, axes: Sequence[str]) -> Sizes:
@@ -48,7 +31,7 @@ def strides_of(ctx: Context, axes: Sequence[str]) -> Sizes:
 
 
 def _positive(ctx: Context, names: Sequence[str], what: str) -> Sizes:
-    found = tuple(int(ctx.option(name, 1)) for name in names)
+    found = tuple(int(ctx.option(name, 0)) for name in names)
     if min(found) < 1:
         ctx.fail(f"positive {what}", str(list(found)))
     return found
@@ -60,8 +43,7 @@ def window(ctx: Context, image: Sizes, kernel: Sizes, *, dilated: bool, axes: Se
     dilation = _positive(ctx, [f"Dilation{a}Factor" for a in axes], "dilations") if dilated else (1,) * len(axes)
     match ctx.option("Padding", SAME):
         case 0:
-            columns = zip(image, strides, dilation, kernel, strict=True)
-            total = [max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0) for extent, s, d, k in columns]
+            total = same_padding(image, strides, dilation, kernel)
         case 1:
             total = [0] * len(axes)
         case other:
