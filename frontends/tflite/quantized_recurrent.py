@@ -13,12 +13,13 @@ from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.transform import TakeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
+from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
 from .activations import TANH
 from .context import Context
 from .fixed_point import centred, multiplied, out_scale, saturated, scale_of
 from .gate_tables import sigmoid_table, tanh_table
-from .recurrent import remembered, steps_of, svdf_shape, vector
+from .recurrent import Places, remembered, sizes_of, state_of, steps_of, svdf_shape, vector
 
 _GATE = 2.0**-12
 """The scale of what goes into a gate."""
@@ -130,7 +131,9 @@ def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.info(0).type != "INT8" or ctx.info(2).type != "INT8" or ctx.option("DiagonalRecurrentTensors", False):
         ctx.fail("data and weights of int8, whole recurrent weights", f"{ctx.info(0).type} and {ctx.info(2).type}")
     steps, axis = steps_of(ctx)
-    layer, h, c = _Lstm(ctx), ctx.value(18), Term(ctx, ctx.value(19)).to("int32")
+    batch, units, outputs = sizes_of(ctx, Places(), shape_of(steps[0])[0] if steps else 0)
+    layer, h = _Lstm(ctx), state_of(ctx, 18, batch, outputs)
+    c = Term(ctx, state_of(ctx, 19, batch, units)).to("int32")
     states: list[SSAValue] = []
     for x in steps:
         h, c = layer.step(x, h, c)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -53,6 +54,15 @@ def vector(ctx: Context, index: int, units: int) -> Term:
     if ctx.shape(index) != (units,):
         ctx.fail(f"{units} numbers as input {index}", f"shape {list(ctx.shape(index))}")
     return Term(ctx, ctx.value(index))
+
+
+def state_of(ctx: Context, index: int, *shape: int) -> SSAValue:
+    """Input `index`, a state that the operator writes to, which has as many numbers as `shape`."""
+    info = ctx.info(index)
+    if not info.is_variable or prod(ctx.shape(index)) != prod(shape):
+        kind = "a variable" if info.is_variable else "no variable"
+        ctx.fail(f"a variable of shape {list(shape)} as input {index}", f"{kind} of shape {list(ctx.shape(index))}")
+    return ctx.value(index)
 
 
 def steps_of(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
@@ -148,6 +158,14 @@ class Lstm:
         return out.value, c
 
 
+def sizes_of(ctx: Context, places: Places, batch: int) -> tuple[int, int, int]:
+    """Batch, units and outputs, as the output gate's weights say."""
+    weights = ctx.shape(places.recurrent + 3)
+    if len(weights) != 2:
+        ctx.fail("a weight (units, outputs)", f"shape {list(weights)}")
+    return batch, weights[0], weights[1]
+
+
 def lstm(ctx: Context) -> tuple[SSAValue, ...]:
     """One step; of the outputs the last is the state, those before it are scratch."""
     if len(ctx.node.outputs) != 1:
@@ -160,7 +178,9 @@ def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.option("DiagonalRecurrentTensors", False):
         ctx.fail("whole recurrent weights", "diagonals of them")
     steps, axis = steps_of(ctx)
-    layer, h, c = Lstm(ctx, Places()), ctx.value(18), Term(ctx, ctx.value(19))
+    layer = Lstm(ctx, Places())
+    batch, units, outputs = sizes_of(ctx, layer.places, shape_of(steps[0])[0] if steps else 0)
+    h, c = state_of(ctx, 18, batch, outputs), Term(ctx, state_of(ctx, 19, batch, units))
     states: list[SSAValue] = []
     for x in steps:
         h, c = layer.step(x, h, c)
@@ -233,10 +253,12 @@ def remembered(ctx: Context, new: Term, memory: int) -> Term:
 
 def svdf_shape(ctx: Context) -> tuple[int, int, int, int]:
     """Batch, units, rank and memory."""
-    rank, features, memory = ctx.option("Rank", 1), ctx.shape(1), ctx.shape(2)
+    rank, features, memory = ctx.option("Rank", 0), ctx.shape(1), ctx.shape(2)
     if rank < 1 or len(features) != 2 or len(memory) != 2 or features[0] % rank or memory[1] < 1:
         ctx.fail("weights (units * rank, features) and (units * rank, memory)", f"{features}, {memory}, rank {rank}")
-    return shape_of(ctx.value(0))[0], features[0] // rank, rank, memory[1]
+    batch = shape_of(ctx.value(0))[0]
+    state_of(ctx, 4, batch, features[0] * memory[1])
+    return batch, features[0] // rank, rank, memory[1]
 
 
 def svdf(ctx: Context) -> tuple[SSAValue, ...]:

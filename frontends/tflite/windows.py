@@ -86,7 +86,7 @@ def with_bias(ctx: Context, result: SSAValue, index: int = 2) -> SSAValue:
 def conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SSAValue) -> SSAValue:
     """A convolution on NHWC and HWIO (the file has OHWI); fewer input channels in the weight are groups."""
     image, filters = image_of(ctx), ctx.shape(1)
-    if len(filters) != 4 or not filters[3] or ctx.shape(0)[3] % filters[3]:
+    if len(filters) != 4 or not all(filters) or ctx.shape(0)[3] % filters[3]:
         ctx.fail(f"a 4-d weight (outputs, height, width, part of {ctx.shape(0)[3]})", f"shape {list(filters)}")
     found = window(ctx, image, filters[1:3], dilated=True)
     return ctx.emit(
@@ -108,7 +108,7 @@ def conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SSAValue) ->
 def depthwise_conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SSAValue) -> SSAValue:
     """As many groups as input channels, on NHWC and HWOI (the file has 1, height, width, outputs)."""
     image, filters, channels = image_of(ctx), ctx.shape(1), ctx.shape(0)[3]
-    if len(filters) != 4 or filters[0] != 1 or not channels or filters[3] % channels:
+    if len(filters) != 4 or filters[0] != 1 or not channels or not all(filters) or filters[3] % channels:
         ctx.fail(f"a 4-d weight (1, height, width, a multiple of {channels})", f"shape {list(filters)}")
     found = window(ctx, image, filters[1:3], dilated=True)
     shape = (*filters[1:], 1)
