@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
@@ -18,16 +19,17 @@ from ...runtime.open_specs import OpenSpec
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
-from ..importing.converter import Converter, Result
+from ..importing.converter import Converter, Narrowed, Result
 from ..importing.limits import excess, expectation
 from ..importing.tensor import Tensor, Undecided
+from ..importing.tensor import dtype_of as value_dtype
 from .context import Context
 from .convert import converter_of
 from .load import Source, load
 from .model import TensorInfo
-from .program import Node
+from .program import RENAMING, Node
 from .symbolic import folded_sizes
-from .values import dtype_of
+from .values import DTYPES, dtype_of
 
 
 class Model(importer.Model):
@@ -163,4 +165,32 @@ class Importer(importer.Importer):
         )
 
     def converter(self, step: Step) -> Converter[Context] | None:
-        return converter_of(cast(Node, step.source))
+        node = cast(Node, step.source)
+        found = converter_of(node)
+        return None if found is None else Converter(lambda ctx: _agreeing(ctx, found.convert(ctx)))
+
+
+def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:
+    """What a converter gives, when the file says the same of it; behind the outputs there may be states."""
+    found = results if isinstance(results, tuple) else (results,)
+    if ctx.op_type == RENAMING:
+        return results
+    if len(found) < len(ctx.node.outputs):
+        ctx.fail(f"{len(found)} outputs", str(len(ctx.node.outputs)))
+    for info, result in zip(ctx.node.outputs, found, strict=False):
+        own = _dtype(result)
+        if own is not None and own != DTYPES.get(info.type):
+            ctx.fail(f"an output of {own}", info.type.lower())
+    return results
+
+
+def _dtype(result: Result) -> np.dtype[np.generic] | None:
+    match result:
+        case Tensor():
+            return result.dtype
+        case Narrowed():
+            return value_dtype(result.value)
+        case SSAValue():
+            return value_dtype(result)
+        case _:
+            return result.dtype if result.dtype != np.object_ else None
