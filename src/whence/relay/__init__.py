@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "build": "whence.relay.build_module",
+    "build_config": "whence.relay.build_module",
     "fromtext": "whence.relay.text",
     "parse_expr": "whence.relay.text",
     "parse": "whence.relay.text",

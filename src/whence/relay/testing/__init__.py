@@ -7,6 +7,10 @@ from typing import Any
 from whence import transform
 from whence.frontends.relay.expr import Expr, Function
 from whence.relay.module import IRModule
+from whence.relay.testing import init as init
+from whence.relay.testing import mlp as mlp
+from whence.relay.testing import synthetic as synthetic
+from whence.relay.testing.init import create_workload as create_workload
 
 
 def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], import_prelude: bool = False) -> Any:
