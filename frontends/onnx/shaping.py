@@ -178,7 +178,7 @@ def _near(ctx: Context, bound: Size, extent: Size) -> int:
     return ENDLESS if bound > 0 else -ENDLESS
 
 
-def _turned(extent: int, start: int, end: int, step: int) -> tuple[int, int, int]:
+def _turned(extent: int, start: Size, end: Size, step: int) -> tuple[int, int, int]:
     """Bounds of a slice backwards, counted from the last element on; one that starts before the first takes that."""
 
     def place(bound: Size) -> Size:
