@@ -79,6 +79,7 @@ def tensor_type(shape: Sequence[Anything], dtype: str = "float32") -> builtin.Te
 
     Raises FrontendError for an unknown dtype.
     """
+    dtype = "bool" if dtype == "uint1" else dtype
     if dtype not in DTYPES:
         raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
     extents = [int(e) if isinstance(e, int) else getattr(e, "item", lambda: DYNAMIC_INDEX)() for e in shape]
