@@ -20,6 +20,8 @@ from whence.dialects.relay.types import signature_of, tuple_type
 from whence.explorer.layers import Layer
 from whence.explorer.where import Where
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
+from whence.passes.functions import COMPOSITE
+from whence.passes.relay.inlining import inline_calls
 from whence.planning.language import translate
 from whence.planning.stretches import Operators
 from whence.provenance.diagnostics import describe
@@ -72,6 +74,9 @@ class VirtualExecutable(InterpretedExecutable):
 
     def __init__(self, module: ModuleOp, build: Build, threads: int | None = None, limit: int = LIMIT):
         super().__init__(build, threads, limit)
+        if any(COMPOSITE in op.attributes for op in module.ops if isinstance(op, FuncOp)):
+            module = module.clone()
+            inline_calls(module, lambda func: COMPOSITE in func.attributes)
         self._module = module
         self._program = translate(module)
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
