@@ -128,3 +128,25 @@ def test_times_of_a_machine() -> None:
     given = np.zeros((2, 4), np.float32)
     machine.invoke_with_outputs("main", {"x": np.ones((2, 4), np.float32), "c": True}, [given])
     np.testing.assert_allclose(given, np.tanh(np.ones((2, 4))), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("made", "shape"),
+    [
+        (relay.nn.global_avg_pool1d(relay.var("x", shape=(1, 4, 8))), (1, 4, 1)),
+        (relay.nn.global_max_pool3d(relay.var("x", shape=(1, 4, 5, 6, 7))), (1, 4, 1, 1, 1)),
+        (relay.reverse_reshape(relay.var("x", shape=(2, 3, 4)), (-1, 0)), (6, 4)),
+    ],
+)
+def test_builders_of_other_names(made: Any, shape: tuple[int, ...]) -> None:
+    assert run_infer_type(made).checked_type.concrete_shape == shape
+
+
+def test_what_the_passes_of_a_level_make() -> None:
+    weight = np.ones((3, 4), np.float32)
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
+    mod = relay.IRModule.from_expr(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w))))
+    found, params = relay.optimize(mod, "llvm", {"w": weight})
+    assert "Primitive=1" in str(found)
+    assert list(params) == ["w"]
+    assert [param.name_hint for param in found["main"].params] == ["x"]

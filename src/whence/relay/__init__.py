@@ -68,9 +68,12 @@ if TYPE_CHECKING:
     from whence.relay.text import fromtext as fromtext
     from whence.relay.text import parse as parse
     from whence.relay.text import parse_expr as parse_expr
+    from whence.relay.vm import optimize as optimize
 
+RelayExpr = Expr
 _HOMES = {
     "build": "whence.relay.build_module",
+    "optimize": "whence.relay.vm",
     "fromtext": "whence.relay.text",
     "parse_expr": "whence.relay.text",
     "parse": "whence.relay.text",

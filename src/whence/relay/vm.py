@@ -34,6 +34,16 @@ def compile(
     return VMExecutable(mod.module if isinstance(mod, IRModule) else mod, target, params)
 
 
+def optimize(
+    mod: ModuleOp | IRModule, target: object = "llvm", params: Mapping[str, Array] | None = None
+) -> tuple[IRModule, dict[str, Array]]:
+    """The module after the passes on Relay of the PassContext's level, params being constants of it; and the params."""
+    held = mod.module if isinstance(mod, IRModule) else mod
+    copy = bound_params(held, params) if params else held.clone()
+    run_passes(copy, relay_pipeline(PassContext.current().opt_level))
+    return IRModule.of(copy), dict(params or {})
+
+
 class VMCompiler:
     """Compiles a module in TVM's steps: `lower`, `codegen`, then `get_exec`."""
 
@@ -56,10 +66,7 @@ class VMCompiler:
     ) -> tuple[IRModule, dict[str, Array]]:
         """The module after the passes on Relay of the current level, and the parameters."""
         self.set_params(params or {})
-        held = mod if isinstance(mod, IRModule) else IRModule.of(mod)
-        copy = bound_params(held.module, self._params) if self._params else held.module.clone()
-        run_passes(copy, relay_pipeline(PassContext.current().opt_level))
-        return IRModule.of(copy), self._params
+        return optimize(mod, target, self._params)
 
     def get_exec(self) -> VMExecutable:
         """Raises PipelineError before `lower`."""
