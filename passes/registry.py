@@ -105,6 +105,7 @@ PASSES: tuple[Row, ...] = (
     _relay("Inline", 1, "functions that are marked so become part of their callers", whole=True),
     _relay("LabelOps", 1, "primitive functions carry a hash of what they compute", whole=True),
     _relay("LambdaLift", 1, "what closures do stands in functions of the module", whole=True),
+    _relay("LazyGradientInit", 0, "zeros and ones that gradients begin with are not computed with"),
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
     _relay("MergeCompilerRegions", 0, "neighbours for one external compiler become one region", whole=True),
     _relay("MergeComposite", 0, "operators that an external compiler takes together become a function", whole=True),

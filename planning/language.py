@@ -21,6 +21,7 @@ from ..dialects.relay.operator import Operator
 from ..dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ..dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ..dialects.relay.types import fits, signature_of
+from ..passes.functions import COMPILER
 from ..provenance.diagnostics import describe, fail
 from ..runtime import flow
 from ..runtime import language as steps
@@ -58,6 +59,8 @@ class _Part:
         self.location = location
         """Of the function that it is in."""
         self.native: Operators | None = None
+        self.external: FuncOp | None = None
+        """The function for an external compiler that it is."""
         self.made: set[SSAValue] = set()
         """By the operators gathered."""
         self.later: list[steps.Instruction] = []
@@ -174,6 +177,9 @@ class _Translator:
 
     def _fill(self, region: flow.Region, block: Block, location: LocationAttr) -> None:
         part = _Part(region, location)
+        around = block.parent_op()
+        if isinstance(around, FuncOp) and COMPILER in around.attributes:
+            part.external = around
         for op in self._flat(block):
             match op:
                 case Operator():
@@ -235,7 +241,7 @@ class _Translator:
         if any(value in part.named for value in operands):
             _flush(part)
         if part.native is None:
-            part.native = Operators(self.module, part.location)
+            part.native = Operators(self.module, part.location, part=part.external)
         for value in operands:
             self.name(value)
         for value in op.results:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType, UnitAttr
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ..dialects.relay.constants import pool_of
-from ..dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ..dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ..dialects.relay.dynamic import Dynamic
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.operator import Operator, element_of
@@ -34,6 +34,8 @@ class Operators:
     """In order, each with its operands: tuples and let-blocks that these went through are left out."""
     inputs: tuple[SSAValue, ...] = ()
     outputs: tuple[SSAValue, ...] = ()
+    part: FuncOp | None = None
+    """The function for an external compiler that they are."""
 
     def add(self, op: Operator, operands: Sequence[SSAValue]) -> None:
         self.operators.append((op, tuple(operands)))
@@ -98,6 +100,8 @@ class Operators:
         with builder.located(fuse([location_of(value) for value in self.outputs])):
             builder.add(ReturnOp(*(known[value] for value in self.outputs)))
         main.update_type()
+        if self.part is not None:
+            main = _given_away(made, main, self.part)
         main.attributes["input_names"] = ArrayAttr(map(StringAttr, step.inputs))
         main.attributes["output_names"] = ArrayAttr(map(StringAttr, step.outputs))
         return made
@@ -109,6 +113,21 @@ class Operators:
             v.owner.value(self.module) if v is not None and isinstance(v.owner, ConstantOp) else None for v in deciding
         ]
         return op.static(op.signature, [known(value) for value in inputs], values)
+
+
+def _given_away(module: ModuleOp, func: FuncOp, part: FuncOp) -> FuncOp:
+    """The new `@main` of a module, which has an external compiler do what the one so far does, as `part` says."""
+    types = list(func.function_type.inputs), list(func.function_type.outputs)
+    main = FuncOp("main", *types, location=func.location)
+    func.sym_name, func.primitive = part.sym_name, UnitAttr()
+    func.attributes.update(part.attributes)
+    for old, new in zip(func.block.args, main.block.args, strict=True):
+        new.location, new.name_hint = old.location, old.name_hint
+    builder = LocatedBuilder(main.block, func.location)
+    call = builder.add(CallOp(func.sym_name.data, list(main.block.args), types[1]))
+    builder.add(ReturnOp(*call.results))
+    module.body.block.insert_op_before(main, func)
+    return main
 
 
 def is_decided(op: Operator, operands: Sequence[SSAValue]) -> bool:

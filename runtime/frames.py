@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from .flow import Environment, Region, Step, Stretch, Value
+from .program import Call
 from .threads import ThreadPool
 
 
@@ -35,11 +36,14 @@ class Run:
     """One call of a program.
 
     visited: the stretches that ran, in the order of their first turns.
+    visit: is called after each kernel of a stretch, with that, the call and its seconds; kernels are called one by one
+        for it.
     """
 
-    __slots__ = ("handle", "pool", "visited")
+    __slots__ = ("handle", "pool", "visit", "visited")
 
-    def __init__(self, pool: ThreadPool):
+    def __init__(self, pool: ThreadPool, visit: Callable[[Stretch, Call, float], None] | None = None):
+        self.visit = visit
         self.pool = pool
         self.handle = pool.handle
         self.visited: dict[Stretch, None] = {}

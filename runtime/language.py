@@ -54,7 +54,10 @@ class Native(Instruction):
         run.visited[stretch] = None
         assert stretch.runner is not None
         try:
-            outputs = stretch.runner.launch(arrays, run.pool, run.handle)
+            if (visit := run.visit) is None:
+                outputs = stretch.runner.launch(arrays, run.pool, run.handle)
+            else:
+                outputs = stretch.runner.walk(arrays, run.pool, lambda call, taken, _: visit(stretch, call, taken))
         except FrontendError as error:
             raise FrontendError(f"{error} ({self.layer})") from None
         for name, array in zip(self.outputs, outputs, strict=True):

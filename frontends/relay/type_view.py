@@ -86,6 +86,7 @@ def tensor_type(shape: Sequence[Anything], dtype: str = "float32") -> builtin.Te
 
     Raises FrontendError for an unknown dtype and a text that is no size.
     """
+    dtype = "bool" if dtype == "uint1" else dtype
     if dtype not in DTYPES:
         raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
     return tensor_of(DTYPES[dtype], [_given(extent) for extent in shape])

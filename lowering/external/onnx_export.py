@@ -1,6 +1,6 @@
 """A relay function as an ONNX model: what the operators of one are as nodes.
 
-Operators are those on float32 whose meaning ONNX has as it is; `exports` says which, attributes included.
+Operators are those whose meaning ONNX has as it is; `exports` says which, attributes and dtypes included.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...provenance.diagnostics import fail
 from ...provenance.span import layer_names
-from ...support.dtypes import Array
+from ...support.dtypes import Array, limits
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
@@ -92,7 +93,13 @@ def _transposed(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
 
 
 def _clip(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
-    bounds = [graph.constant(np.array(op.signature.get(name), np.float32)) for name in ("a_min", "a_max")]
+    dtype = numpy_dtype(element_of(op.results[0]))
+    low, high = float(op.signature.get("a_min")), float(op.signature.get("a_max"))
+    if dtype.kind in "iu":
+        # A bound between two integers binds at the one inside.
+        least, most = limits(dtype.name)
+        low, high = (float(np.clip(one, least, most)) for one in (np.ceil(low), np.floor(high)))
+    bounds = [graph.constant(np.array(bound).astype(dtype)) for bound in (low, high)]
     return graph.node("Clip", [inputs[0], *bounds])
 
 
@@ -215,6 +222,26 @@ _BINARY = {
     **{"maximum": "Max", "minimum": "Min", "power": "Pow"},
 }
 
+_COMPARISONS = {
+    **{"less": "Less", "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual"},
+    "equal": "Equal",
+}
+
+
+def _cast(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    return graph.node("Cast", inputs, to=_kind(op.results[0]))
+
+
+def _casts(op: Operator) -> bool:
+    """Not from floats to integers, which do not hold all of them."""
+    kinds = [numpy_dtype(element_of(value)).kind for value in (op.operands[0], op.results[0])]
+    return kinds[0] != "f" or kinds[1] == "f"
+
+
+def _compares(op: Operator) -> bool:
+    return dtype_name(element_of(op.operands[0])) in _WIDE
+
+
 EXPORTED: Mapping[str, tuple[Emit, Holds]] = {
     **{name: (_plain(kind), _anything) for name, kind in (*_UNARY.items(), *_BINARY.items())},
     **{name: (_reshaped, _anything) for name in ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")},
@@ -222,6 +249,9 @@ EXPORTED: Mapping[str, tuple[Emit, Holds]] = {
     **{f"nn.max_pool{rank}d": (_pool("MaxPool"), _inside) for rank in (1, 2, 3)},
     **{f"nn.avg_pool{rank}d": (_pool("AveragePool", "count_include_pad"), _undilated) for rank in (1, 2, 3)},
     **{name: (_reduced(f"Reduce{name.title()}"), _reduces) for name in ("sum", "mean", "max", "min", "prod")},
+    **{name: (_plain(kind), _compares) for name, kind in _COMPARISONS.items()},
+    "cast": (_cast, _casts),
+    "where": (_plain("Where"), lambda op: dtype_name(element_of(op.operands[1])) in _WIDE),
     "broadcast_to": (_expanded, _anything),
     "clip": (_clip, _anything),
     "concatenate": (_plain("Concat", "axis"), _anything),
@@ -239,13 +269,41 @@ EXPORTED: Mapping[str, tuple[Emit, Holds]] = {
 }
 """Operator -> how it becomes nodes, and whether an op of the kind can."""
 
+_HALVES = frozenset({"float16", "float32"})
+_FLOATS = _HALVES | {"float64"}
+_WIDE = _FLOATS | {"int32", "int64"}
+_ORDERED = _WIDE | {"int8", "uint8"}
+_SINGLE = {
+    "erf",
+    *(f"nn.{kind}{rank}d" for kind in ("conv", "avg_pool") for rank in (1, 2, 3)),
+    *(f"nn.global_{kind}_pool2d" for kind in ("avg", "max")),
+}
+"""Operators that onnxruntime has no code on doubles for."""
+_MOVING = {"reshape", "squeeze", "expand_dims", "nn.batch_flatten", "broadcast_to", "concatenate", "transpose"}
+DTYPES: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(_SINGLE, _HALVES),
+    **dict.fromkeys(_MOVING, _ORDERED | {"bool"}),
+    **dict.fromkeys(("abs", "maximum", "minimum", "max", "min", "clip"), _ORDERED),
+    **dict.fromkeys(("add", "subtract", "multiply", "nn.bias_add", "sum", "nn.batch_matmul", "nn.matmul"), _WIDE),
+    **dict.fromkeys(("negative", "nn.relu"), _FLOATS | {"int32"}),
+    **{f"nn.max_pool{rank}d": _FLOATS | {"int8", "uint8"} for rank in (1, 2, 3)},
+}
+"""Operator -> the dtypes that onnxruntime has it on, if these are not all floats."""
+_CONVERTING = {"cast", *_COMPARISONS, "where"}
+"""Operators whose operands and results may be of several dtypes."""
+
 
 def exports(op: Operator) -> bool:
-    """Whether an op can be part of a model: of the table, on float32 tensors of known shape that have elements."""
-    row = EXPORTED.get(op.name.removeprefix("relay."))
+    """Whether an op can be part of a model: of the table, on dtypes that are in it, of known shapes with elements."""
+    name = op.name.removeprefix("relay.")
+    row = EXPORTED.get(name)
     values = (*op.operands, *op.results)
-    plain = all(element_of(value) == f32 and all(extent > 0 for extent in shape_of(value)) for value in values)
-    return row is not None and plain and row[1](op)
+    if row is None or not all(extent > 0 for value in values for extent in shape_of(value)):
+        return False
+    dtypes = {dtype_name(element_of(value)) for value in values}
+    if name in _CONVERTING:
+        return dtypes <= _ORDERED | {"bool"} and row[1](op)
+    return len(dtypes) == 1 and dtypes <= DTYPES.get(name, _FLOATS) and row[1](op)
 
 
 def export(module: ModuleOp) -> ModelProto:
@@ -253,7 +311,7 @@ def export(module: ModuleOp) -> ModelProto:
 
     Nodes have the layers that they serve as `doc_string`. Raises VerifyException for an op that ONNX does not have.
     """
-    from onnx import TensorProto, helper
+    from onnx import helper
 
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     main, graph = functions["main"], Graph()
@@ -267,17 +325,24 @@ def export(module: ModuleOp) -> ModelProto:
         graph.nodes,
         "main",
         [
-            helper.make_tensor_value_info(f"x{argument.index}", TensorProto.FLOAT, shape_of(argument))
+            helper.make_tensor_value_info(f"x{argument.index}", _kind(argument), shape_of(argument))
             for argument in main.block.args
         ],
         [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape_of(value))
+            helper.make_tensor_value_info(name, _kind(value), shape_of(value))
             for name, value in zip(outputs, main.return_op.values, strict=True)
         ],
         graph.initializers,
     )
     opsets = [helper.make_opsetid("", OPSET)]
     return helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)
+
+
+def _kind(value: SSAValue) -> int:
+    """ONNX's number of a value's dtype."""
+    from onnx import helper
+
+    return helper.np_dtype_to_tensor_dtype(numpy_dtype(element_of(value)))
 
 
 def _emit(graph: Graph, func: FuncOp, module: ModuleOp, functions: Mapping[str, FuncOp]) -> list[str]:

@@ -7,17 +7,18 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.functions import YieldOp
 from ...dialects.relay.operator import Operator
 from ...provenance.rewrite import rewrite
 from ..functions import is_closed
-from .compiler_regions import DEFAULT, find_regions
+from .compiler_regions import DEFAULT, blocks_of, find_regions
 from .pattern_table import takes
 
 
@@ -69,7 +70,7 @@ class AnnotateTargetPass(ModulePass):
     include_non_call_ops: what is neither operator nor call goes with what it reads, if that is for one compiler.
 
     Before: relay functions; what has the mark of another compiler already keeps it. Ops that have regions, or read or
-    give something else than tensors, and those inside of regions, get no marks.
+    give something else than tensors, get no marks; those in branches, closures and let-blocks do.
     After: what an op reads are `relay.annotation.compiler_begin`, and what others read of it `compiler_end`.
     Locations: a mark has that of the op that it is for.
 
@@ -107,10 +108,15 @@ class AnnotateTargetPass(ModulePass):
 
     def _compilers(self, func: FuncOp, functions: dict[str, FuncOp]) -> dict[Operation, str]:
         """Op without marks -> who takes it."""
-        marked = {op for region in find_regions(func.block) for op in region.members}
         found: dict[Operation, str] = {}
-        for op in func.block.ops:
-            if op in marked or isinstance(op, ConstantOp | ReturnOp) or op.regions:
+        for block in blocks_of(func):
+            self._block(block, functions, found)
+        return found
+
+    def _block(self, block: Block, functions: dict[str, FuncOp], found: dict[Operation, str]) -> None:
+        marked = {op for region in find_regions(block) for op in region.members}
+        for op in block.ops:
+            if op in marked or isinstance(op, ConstantOp | ReturnOp | YieldOp) or op.regions:
                 continue
             if not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):
                 continue
@@ -121,4 +127,3 @@ class AnnotateTargetPass(ModulePass):
                 around = {found.get(value.owner, "") for value in op.operands if isinstance(value.owner, Operation)}
                 alone = around.pop() if self.include_non_call_ops and len(around) == 1 else ""
                 found[op] = alone or DEFAULT
-        return found

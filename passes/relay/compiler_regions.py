@@ -9,7 +9,10 @@ from heapq import heappop, heappush
 from xdsl.ir import Block, Operation
 
 from ...dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
-from ...dialects.relay.core import ConstantOp, ReturnOp
+from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.functions import FnOp, GlobalOp, YieldOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
 from .analysis.traversal import pre_order
@@ -31,6 +34,11 @@ class Region:
     @property
     def members(self) -> list[Operation]:
         return [*self.begins, *self.ops, *self.ends]
+
+
+def blocks_of(func: FuncOp) -> list[Block]:
+    """The blocks of a function, those of branches, closures and let-blocks in it included, outer ones first."""
+    return [block for op in pre_order(func) for region in op.regions for block in region.blocks]
 
 
 class _Sets:
@@ -69,13 +77,14 @@ def find_regions(block: Block) -> list[Region]:
         compilers[here] = compiler
 
     for op in ops:
-        producers = [value.owner for value in op.operands]
+        # What is computed in blocks around this one cannot be of its regions.
+        producers = [value.owner for value in op.operands if value.owner in place]
         if isinstance(op, CompilerBeginOp):
             enter(op, op.compiler.data, ())
         elif isinstance(op, CompilerEndOp):
             inside = [one for one in producers if isinstance(one, Operation)]
             enter(op, op.compiler.data, [one for one in inside if not isinstance(one, ConstantOp)])
-        elif not isinstance(op, ReturnOp):
+        elif not isinstance(op, ReturnOp | YieldOp):
             inside = [one for one in producers if isinstance(one, Operation) and not isinstance(one, CompilerEndOp)]
             marked = [one for one in inside if place[one] in compilers]
             if marked:
@@ -117,6 +126,17 @@ class Parts:
                 owner = part_of.get(value.owner) if isinstance(value.owner, Operation) else None
                 if owner is not None and owner != part:
                     self.reads[part].add(owner)
+        # What may touch references, or call what does, stays in order.
+        before: int | None = None
+        for op in block.ops:
+            if isinstance(op, Operator | ConstantOp | TupleOp | TupleGetItemOp | ReturnOp | YieldOp | FnOp | GlobalOp):
+                continue
+            part = part_of[op]
+            if isinstance(op, CallOp) and part < len(regions):
+                continue
+            if before is not None and before != part:
+                self.reads[part].add(before)
+            before = part
         self._sets = _Sets(len(self.members))
         self._clean: dict[int, set[int]] = {}
         """Part -> others that are not computed from it, as far as somebody asked."""

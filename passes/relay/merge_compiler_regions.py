@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -14,7 +14,7 @@ from ...dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from ...dialects.relay.core import FuncOp
 from ...provenance.rewrite import rewrite
 from ..functions import is_closed
-from .compiler_regions import DEFAULT, Parts, find_regions
+from .compiler_regions import DEFAULT, Parts, blocks_of, find_regions
 
 
 @dataclass
@@ -70,8 +70,18 @@ class MergeCompilerRegionsPass(ModulePass):
             self._merge(func)
 
     def _merge(self, func: FuncOp) -> None:
-        regions = find_regions(func.block)
-        parts = Parts(func.block, regions)
+        merged: dict[Operation, int] = {}
+        for block in blocks_of(func):
+            found = self._block(block)
+            # Regions of different blocks have nothing to do with each other.
+            first = len(merged)
+            merged |= {op: first + part for op, part in found.items()}
+        rewrite(func.body, [JoinRegions(merged)], recursive=False)
+
+    def _block(self, block: Block) -> dict[Operation, int]:
+        """Op -> the region that it is in when those that can be are merged."""
+        regions = find_regions(block)
+        parts = Parts(block, regions)
         for part in parts.order():
             if part >= len(regions) or regions[part].compiler == DEFAULT:
                 continue
@@ -79,5 +89,4 @@ class MergeCompilerRegionsPass(ModulePass):
                 end = begin.data.owner
                 if isinstance(end, CompilerEndOp) and end.compiler == begin.compiler and end in parts.part_of:
                     parts.merge(part, parts.part_of[end])
-        merged = {op: parts.find(number) for number, region in enumerate(regions) for op in region.members}
-        rewrite(func.body, [JoinRegions(merged)], recursive=False)
+        return {op: parts.find(number) for number, region in enumerate(regions) for op in region.members}

@@ -15,7 +15,7 @@ from ...dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...provenance.rewrite import rewrite
 from ..functions import COMPILER, is_closed
-from .compiler_regions import DEFAULT, Parts, Region, find_regions
+from .compiler_regions import DEFAULT, Parts, Region, blocks_of, find_regions
 from .outline import Outliner
 from .symbol_names import SymbolNames
 
@@ -82,11 +82,15 @@ class PartitionGraphPass(ModulePass):
             self._partition(func, names)
 
     def _partition(self, func: FuncOp, names: SymbolNames) -> None:
-        regions = find_regions(func.block)
-        if not regions:
+        parts: list[_Part] = []
+        marked = False
+        for block in blocks_of(func):
+            regions = find_regions(block)
+            marked |= bool(regions)
+            wanted = [region for region in regions if region.compiler != DEFAULT and region.ops]
+            parts += [_part(region, self.bind_constants) for region in (_in_order(block, wanted) if wanted else ())]
+        if not marked:
             return
-        wanted = [region for region in regions if region.compiler != DEFAULT and region.ops]
-        parts = [_part(region, self.bind_constants) for region in _in_order(func.block, wanted)]
         # A part that nobody reads would be a function of no results.
         parts = [part for part in parts if part.results]
         rewrite(func.body, [DropMarks()], recursive=False)

@@ -99,7 +99,7 @@ def build(
 
         run_passes(module, shared, ledger=ledger, audit=audit, on_pass=count)
         with recording(ledger, "external"):
-            externals = _externals(module) if external else {}
+            externals = _externals(module) if external or _has_parts(module) else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         snapshots.append(Snapshot("fused", module))
         compiled, kernel_of = compile_kernels(module, target, cache, tell)
@@ -149,6 +149,11 @@ def _check_sizes(module: ModuleOp) -> None:
     for op in module.walk():
         if isinstance(op, Operator):
             op.check_sizes()
+
+
+def _has_parts(module: ModuleOp) -> bool:
+    """Whether parts were given to external compilers before."""
+    return any(COMPILER in op.attributes for op in module.ops if isinstance(op, FuncOp))
 
 
 def _externals(module: ModuleOp) -> dict[str, ExternalKernel]:

@@ -17,6 +17,8 @@ from whence.provenance.span import Span as Span
 from whence.relay.analysis import structural_equal as _equal
 from whence.relay.analysis import typed
 from whence.relay.module import IRModule as IRModule
+from whence.relay.saved_json import load_json as load_json
+from whence.relay.saved_json import save_json as save_json
 from whence.relay.ty import FuncType as FuncType
 from whence.relay.ty import GlobalTypeVar as GlobalTypeVar
 from whence.relay.ty import RefType as RefType

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +20,8 @@ from whence.dialects.relay.types import signature_of, tuple_type
 from whence.explorer.layers import Layer
 from whence.explorer.where import Where
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
+from whence.passes.functions import COMPOSITE
+from whence.passes.relay.inlining import inline_calls
 from whence.planning.language import translate
 from whence.planning.stretches import Operators
 from whence.provenance.diagnostics import describe
@@ -29,6 +31,7 @@ from whence.runtime.flow import Closure, Stretch
 from whence.runtime.frames import Run
 from whence.runtime.language import Computed, LanguageMachine, Native
 from whence.runtime.open_specs import OpenSpec
+from whence.runtime.program import Call
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
@@ -58,6 +61,10 @@ def _first_step(module: ModuleOp) -> Operation | None:
     return None
 
 
+Visit = Callable[[Stretch, Call, float], None]
+"""What is told of a kernel call as it ran: the stretch, the call, seconds."""
+
+
 class VirtualExecutable(InterpretedExecutable):
     """A compiled program of the language.
 
@@ -67,6 +74,9 @@ class VirtualExecutable(InterpretedExecutable):
 
     def __init__(self, module: ModuleOp, build: Build, threads: int | None = None, limit: int = LIMIT):
         super().__init__(build, threads, limit)
+        if any(COMPOSITE in op.attributes for op in module.ops if isinstance(op, FuncOp)):
+            module = module.clone()
+            inline_calls(module, lambda func: COMPOSITE in func.attributes)
         self._module = module
         self._program = translate(module)
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
@@ -146,9 +156,10 @@ class VirtualExecutable(InterpretedExecutable):
         self._ordered(arrays)
         return self.invoke("main", *arrays)
 
-    def invoke(self, name: str, *arguments: Any) -> Any:
+    def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
         """What a function of the program gives for values in order; several results are a tuple.
 
+        visit: is called after each kernel call, with the stretch, the call and its seconds.
         Raises FrontendError when there is no such function, or it takes other values.
         """
         if name not in self._functions:
@@ -158,7 +169,7 @@ class VirtualExecutable(InterpretedExecutable):
         type_ = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
         names = [argument.name_hint or f"argument {k}" for k, argument in enumerate(func.block.args)]
         closure = Closure(name, self._program.functions[name], {})
-        return self._run(closure, names, func.function_type.inputs.data, type_, arguments, len(outputs) != 1)
+        return self._run(closure, names, func.function_type.inputs.data, type_, arguments, len(outputs) != 1, visit)
 
     def _call_closure(self, type_: Attribute, closure: Closure, arguments: Sequence[Any]) -> Any:
         signature = signature_of(type_)
@@ -174,12 +185,13 @@ class VirtualExecutable(InterpretedExecutable):
         output: Attribute,
         arguments: Sequence[Any],
         several: bool,
+        visit: Visit | None = None,
     ) -> Any:
         """The value of a call; of one with `several` results, these as a tuple."""
         if len(arguments) != len(types):
             raise FrontendError(f"{closure.name}: expected {len(types)} arguments, got {len(arguments)}")
         given = [self._edge.enter(*one) for one in zip(types, arguments, names, strict=True)]
-        run = Run(self._pool)
+        run = Run(self._pool, visit)
         values = closure.captured | dict(zip(closure.region.inputs, given, strict=True))
         found = self._machine.run(closure.region, values, run)
         self._last = list(run.visited)

@@ -10,13 +10,15 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from whence import transform
+from whence import relay, transform
 from whence.dataflow_pattern import is_constant, is_op, wildcard
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay import rearrange as r
 from whence.dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.lowering.external import registry
+from whence.lowering.external.registry import register_external_codegen
 from whence.passes.relay import pattern_table
 from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.pattern_table import Entry, get_pattern_table, register_pattern_table, register_supported
@@ -273,3 +275,66 @@ def _another_way(top: Operation, bottom: Operation) -> bool:
             seen.add(op)
             stack += [value.owner for value in op.operands]
     return False
+
+
+PAIR, CHOICE = relay.var("x", shape=(2,)), relay.var("c", "bool")
+STATE, NAMED, INNER = relay.var("r"), relay.var("l"), relay.var("y", shape=(2,))
+WAVE = relay.tanh(PAIR)
+CLOSURE = relay.Function([INNER], relay.tanh(relay.exp(INNER) + PAIR))
+IN_REGIONS: dict[str, tuple[relay.Function, list[list[str]]]] = {
+    "branches": (
+        relay.Function([PAIR, CHOICE], relay.If(CHOICE, relay.exp(relay.exp(PAIR)), relay.nn.relu(PAIR + PAIR))),
+        [["add"], ["exp", "exp"]],
+    ),
+    "what branches read": (
+        relay.Function([PAIR, CHOICE], relay.If(CHOICE, relay.exp(WAVE), WAVE + WAVE)),
+        [["add"], ["exp"], ["tanh"]],
+    ),
+    "references": (
+        relay.Function(
+            [PAIR],
+            relay.Let(
+                STATE,
+                relay.RefCreate(relay.exp(PAIR)),
+                relay.Let(
+                    relay.var("_"),
+                    relay.RefWrite(STATE, relay.tanh(relay.RefRead(STATE))),
+                    relay.exp(relay.RefRead(STATE)),
+                ),
+            ),
+        ),
+        [["exp"], ["exp"], ["tanh"]],
+    ),
+    "closures": (
+        relay.Function([PAIR], relay.Let(NAMED, CLOSURE, relay.Call(NAMED, [relay.Call(NAMED, [PAIR])]))),
+        [["exp", "add", "tanh"]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_REGIONS)
+def test_parts_in_regions(name: str, monkeypatch: pytest.MonkeyPatch):
+    """What branches, closures and let-blocks hold is for external compilers, too; the machine has them run it."""
+    function, wanted = IN_REGIONS[name]
+    for operator in ("exp", "add", "tanh"):
+        register_supported("inner", operator, lambda op: True)
+    runs: list[int] = []
+
+    def build(part: ModuleOp) -> Any:
+        def run(*arrays: Any) -> Any:
+            runs.append(len(arrays))
+            return evaluate_module(part, arrays)
+
+        return run
+
+    monkeypatch.setattr(registry, "_builders", {})
+    register_external_codegen("inner", build)
+    mod = relay.IRModule.from_expr(function)
+    passes = [make("AnnotateTarget", "inner"), make("MergeCompilerRegions"), make("PartitionGraph")]
+    cut = transform.Sequential(passes)(mod)
+    parts = [list(relay.analysis.list_op_freqs(one)) for key, one in cut.functions.items() if key.name_hint != "main"]
+    assert sorted(parts) == sorted(list(dict.fromkeys(part)) for part in wanted)
+    given = [np.array([0.5, -1.0], np.float32), True][: len(function.params)]
+    found = relay.create_executor("vm", cut).evaluate()(*given)
+    np.testing.assert_allclose(found, relay.create_executor("debug", mod).evaluate()(*given), rtol=1e-5)
+    assert runs

@@ -407,6 +407,7 @@ class DataTypePattern(_Restricted):
         super().__init__(pattern)
         if dtype not in DTYPES:
             raise PipelineError(f"has_dtype: expected a dtype among {', '.join(DTYPES)}, got '{dtype}'")
+        self.dtype = dtype
         self.element = DTYPES[dtype]
 
     def holds(self, node: Node) -> bool:

@@ -68,10 +68,13 @@ if TYPE_CHECKING:
     from whence.relay.text import fromtext as fromtext
     from whence.relay.text import parse as parse
     from whence.relay.text import parse_expr as parse_expr
+    from whence.relay.vm import optimize as optimize
 
+RelayExpr = Expr
 _HOMES = {
     "build": "whence.relay.build_module",
     "build_config": "whence.relay.build_module",
+    "optimize": "whence.relay.vm",
     "fromtext": "whence.relay.text",
     "parse_expr": "whence.relay.text",
     "parse": "whence.relay.text",
@@ -94,8 +97,10 @@ _MODULES = (
     "expr",
     "expr_functor",
     "frontend",
+    "loops",
     "op",
     "prelude",
+    "profiler_vm",
     "scope_builder",
     "testing",
     "transform",

@@ -247,7 +247,25 @@ def sparse_to_dense(sparse_indices: Any, output_shape: Any, sparse_values: Any, 
     return builder("sparse_to_dense")(as_expr(sparse_indices), values, default, output_shape=_extents(output_shape))
 
 
+def _global_pool(kind: str, rank: int) -> Builder:
+    def build(data: Expr, layout: str = "NC" + "DHW"[3 - rank :], out_layout: str = "") -> Expr:
+        if out_layout not in ("", layout):
+            raise FrontendError(f"nn.global_{kind}_pool{rank}d: expected out_layout {layout}, got {out_layout}")
+        return builder(f"nn.adaptive_{kind}_pool{rank}d")(data, output_size=[1] * rank, layout=layout)
+
+    build.__name__ = build.__qualname__ = f"global_{kind}_pool{rank}d"
+    build.__doc__ = "One number for each image and channel."
+    return build
+
+
+def reverse_reshape(data: Expr, newshape: Any) -> Expr:
+    """As `reshape`, but -1 and 0 are read from the last axis to the first."""
+    return builder("contrib_reverse_reshape")(data, newshape=_extents(newshape))
+
+
 COMPOSED: dict[str, Builder] = {
+    **{f"nn.global_{kind}_pool{rank}d": _global_pool(kind, rank) for kind in ("avg", "max") for rank in (1, 3)},
+    "reverse_reshape": reverse_reshape,
     "sparse_to_dense": sparse_to_dense,
     "concatenate": concatenate,
     "split": split,

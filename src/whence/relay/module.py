@@ -128,6 +128,10 @@ class IRModule:
             self[key] = function
         self._module = None
 
+    def update_func(self, var: str | GlobalVar, func: Function) -> None:
+        """Have a name stand for another function."""
+        self[var] = func
+
     def import_from_std(self, name: str) -> None:
         """Add the functions and data types of the prelude, the one file that there is.
 

@@ -14,6 +14,8 @@ from xdsl.ir import Attribute
 from whence import transform
 from whence.frontends.relay.expr import Call, Expr, Function, GlobalVar
 from whence.passes.transform.passes import decorated
+from whence.relay.continuations import to_cps as to_cps
+from whence.relay.continuations import un_cps as un_cps
 from whence.relay.module import IRModule
 from whence.relay.operator_gradient import operator_gradient
 from whence.relay.reverse_mode import Pullback, is_first_order, reverse_mode
@@ -127,4 +129,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*dir(transform), "gradient"])
+    return sorted([*dir(transform), "gradient", "to_cps", "un_cps"])

@@ -6,17 +6,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.executable import Executable as Compiled
-from whence.executors import compiled_invoke
+from whence.executors import bound_params, compiled_invoke
 from whence.lowering.llvm_to_native.target import Target
+from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.relay.module import IRModule
 from whence.relay.results import viewed
 from whence.relay.vm_executable import VMExecutable
+from whence.runtime.timing import BenchmarkResult, Timing
+from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 
@@ -28,6 +32,47 @@ def compile(
 ) -> VMExecutable:
     """The executable of a module; one of a static program has `@main` alone. Errors as `create_executor`."""
     return VMExecutable(mod.module if isinstance(mod, IRModule) else mod, target, params)
+
+
+def optimize(
+    mod: ModuleOp | IRModule, target: object = "llvm", params: Mapping[str, Array] | None = None
+) -> tuple[IRModule, dict[str, Array]]:
+    """The module after the passes on Relay of the PassContext's level, params being constants of it; and the params."""
+    held = mod.module if isinstance(mod, IRModule) else mod
+    copy = bound_params(held, params) if params else held.clone()
+    run_passes(copy, relay_pipeline(PassContext.current().opt_level))
+    return IRModule.of(copy), dict(params or {})
+
+
+class VMCompiler:
+    """Compiles a module in TVM's steps: `lower`, `codegen`, then `get_exec`."""
+
+    def __init__(self) -> None:
+        self._params: dict[str, Array] = {}
+        self._made: VMExecutable | None = None
+
+    def set_params(self, params: Mapping[str, Array]) -> None:
+        """Values for parameters of `@main`, which are constants then."""
+        self._params |= params
+
+    def lower(self, mod: ModuleOp | IRModule, target: str | Target = "llvm", target_host: object = None) -> None:
+        self._made = compile(mod, target, self._params)
+
+    def codegen(self) -> None:
+        """Nothing is left to do: code is made as it is lowered."""
+
+    def optimize(
+        self, mod: ModuleOp | IRModule, target: object = "llvm", target_host: object = None, params: Any = None
+    ) -> tuple[IRModule, dict[str, Array]]:
+        """The module after the passes on Relay of the current level, and the parameters."""
+        self.set_params(params or {})
+        return optimize(mod, target, self._params)
+
+    def get_exec(self) -> VMExecutable:
+        """Raises PipelineError before `lower`."""
+        if self._made is None:
+            raise PipelineError("VMCompiler: expected `lower` before `get_exec`, got nothing compiled")
+        return self._made
 
 
 class VirtualMachine:
@@ -67,6 +112,51 @@ class VirtualMachine:
         if func_name != "main":
             raise PipelineError(f"set_input: expected arguments of @{func_name} in order, got names")
         return [spec.name for spec in self.executable.inputs]
+
+    def set_one_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """One argument for the next calls of a function: `(name or place, value)`, or `name=value`."""
+        if len(args) + 2 * len(kwargs) != 2:
+            raise PipelineError(f"set_one_input: expected one argument of @{func_name}, got {len(args)} values")
+        tag, value = args or next(iter(kwargs.items()))
+        place = self.get_input_index(tag, func_name) if isinstance(tag, str) else tag
+        given = list(self._inputs.get(func_name, ()))
+        if not isinstance(place, int) or place < 0:
+            raise PipelineError(f"set_one_input: expected an argument of @{func_name}, got {tag!r}")
+        given += [None] * (place + 1 - len(given))
+        given[place] = value
+        self._inputs[func_name] = tuple(given)
+
+    def get_input_index(self, input_name: str, func_name: str = "main") -> int:
+        """The place of an argument; -1 for an unknown name."""
+        names = self._parameters(func_name)
+        return names.index(input_name) if input_name in names else -1
+
+    def invoke_with_outputs(self, func_name: str, input_args: Mapping[str, Any], output_args: Sequence[Any]) -> None:
+        """Call a function with arguments by name; its results are copied into arrays."""
+        self.set_input(func_name, **input_args)
+        self.invoke(func_name)
+        for target, value in zip(output_args, self.get_outputs(), strict=True):
+            np.copyto(target, value)
+
+    def benchmark(
+        self,
+        device: object,
+        *args: Any,
+        func_name: str = "main",
+        repeat: int = 5,
+        number: int = 5,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        end_to_end: bool = False,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        **kwargs: Any,
+    ) -> BenchmarkResult:
+        """The times of runs of a function, measured as TVM does; the device has no part in them."""
+        if args or kwargs:
+            self.set_input(func_name, *args, **kwargs)
+        options = (limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown)
+        return Timing(number, repeat, min_repeat_ms, *options).measure(lambda: self.invoke(func_name))
 
     def invoke_stateful(self, func_name: str, *args: Any) -> None:
         """As `invoke`; `get_outputs` has what it gave."""

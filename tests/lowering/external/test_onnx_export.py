@@ -81,8 +81,32 @@ CASES = [
 ]
 
 
+OTHER_DTYPES: list[tuple[Any, ...]] = [
+    (case("exp", (2, 3)), "float64"),
+    (case("nn.conv1d", (1, 4, 12), (6, 4, 3)), "float16", "float16"),
+    (case("nn.dense", (3, 5), (4, 5)), "float64", "float64"),
+    (case("subtract", (2, 3), (3,)), "int64", "int64"),
+    (case("nn.matmul", (3, 5), (5, 4)), "int32", "int32"),
+    (case("clip", (4, 5), a_min=-1.5, a_max=300.0), "int8"),
+    (case("maximum", (4, 5), (5,)), "uint8", "uint8"),
+    (case("nn.max_pool2d", IMAGE, pool_size=[2, 2]), "int8"),
+    (case("concatenate", (2, 3), (2, 1), axis=1), "bool", "bool"),
+    (case("cast", (2, 3), dtype="float32"), "int8"),
+    (case("cast", (2, 3), dtype="float16"), "float64"),
+    *(
+        (case(name, (2, 3), (3,)), dtype, dtype)
+        for name, dtype in (
+            *(("less", "int32"), ("less_equal", "float32"), ("greater", "float64")),
+            *(("greater_equal", "int64"), ("equal", "int32")),
+        )
+    ),
+    (case("where", (2, 3), (2, 3), (1, 3)), "bool", "int64", "int64"),
+]
+"""Operators on other dtypes than float32, one of each operand."""
+
+
 def test_every_operator_of_the_table_is_tried():
-    assert {one.name for one in CASES} == set(EXPORTED)
+    assert {one.name for one in (*CASES, *(case for case, *_ in OTHER_DTYPES))} == set(EXPORTED)
 
 
 def module_of(kind: str, arrays: list[Any], **attributes: Any) -> tuple[ModuleOp, Operator]:
@@ -104,10 +128,22 @@ def module_of(kind: str, arrays: list[Any], **attributes: Any) -> tuple[ModuleOp
     return module, op
 
 
+@pytest.mark.parametrize("row", OTHER_DTYPES, ids=lambda row: f"{row[0].name} {row[1]}")
+def test_operator_of_other_dtypes(row: tuple[Any, ...]):
+    one, *dtypes = row
+    rng = np.random.default_rng(12)
+    arrays: list[Any] = [3 * rng.standard_normal(shape) for shape in one.shapes]
+    check_operator(one, [array.astype(dtype) for array, dtype in zip(arrays, dtypes, strict=True)], 2e-3)
+
+
 @pytest.mark.parametrize("one", CASES, ids=lambda one: f"{one.name} {one.attributes}")
 def test_operator(one: Case):
     rng = np.random.default_rng(11)
-    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in one.shapes]
+    check_operator(one, [rng.standard_normal(shape).astype(np.float32) for shape in one.shapes], 2e-5)
+
+
+def check_operator(one: Case, arrays: list[Any], tolerance: float) -> None:
+    """onnxruntime and numpy agree on an operator, and on the dtype of what it gives."""
     if one.name in ("log", "sqrt", "power"):
         arrays = [np.abs(array) + np.float32(0.1) for array in arrays]
     module, op = module_of(one.name, arrays, **one.attributes)
@@ -120,13 +156,15 @@ def test_operator(one: Case):
     found: Any = onnxruntime_outputs(model, inputs)[0]
     expected: Any = evaluate_module(module, free)[0]
     assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize(
     ("one", "dtype"),
     [
-        (case("nn.relu", (2, 3)), "float64"),
+        (case("erf", (2, 3)), "float64"),
+        (case("divide", (2, 3), (2, 3)), "int32"),
+        (case("cast", (2, 3), dtype="int32"), "float32"),
         (case("tan", (2, 3)), "float32"),
         (case("nn.conv2d", (1, 9, 8, 4), (4, 4, 3, 3), data_layout="NHWC"), "float32"),
         (case("nn.max_pool2d", (1, 9, 8, 4), layout="NHWC"), "float32"),

@@ -1,0 +1,249 @@
+"""Continuation-passing style: a function gives its value to a function that it gets, and nothing returns before.
+
+`to_cps` makes `fn (A) -> B` into `fn [answer](A, fn (B) -> answer) -> answer`, and `un_cps` one of the first kind of
+the second. Between them partial evaluation sees calls and branches with all that comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import FunctionType, StringAttr, TupleType
+from xdsl.ir import Attribute
+
+from whence import transform
+from whence.dialects.relay import types
+from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
+from whence.frontends.relay import spans
+from whence.frontends.relay.expr import (
+    Call,
+    Clause,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+    post_order,
+)
+from whence.frontends.relay.walks import driven
+from whence.relay.module import IRModule
+from whence.support.errors import PipelineError
+
+ANSWER = "answer"
+"""The type variable of what comes of it all."""
+_ANSWER = TypeVar(StringAttr(ANSWER))
+_SUFFIX = "_cps"
+
+
+class _Task(NamedTuple):
+    """An expression, and the continuation that gets its value; without one the value itself is wanted."""
+
+    node: Expr
+    then: Var | None
+
+
+Walk: TypeAlias = Generator[_Task, Expr, Expr]
+
+
+def cps_type(type_: Attribute) -> Attribute:
+    """The type of what stands for a value of a type."""
+    match type_:
+        case FunctionType():
+            inputs = [cps_type(one) for one in type_.inputs]
+            return FunctionType.from_lists([*inputs, _continuation(type_.outputs.data[0])], [_ANSWER])
+        case Forall():
+            body = cps_type(type_.body)
+            assert isinstance(body, FunctionType)
+            return Forall(type_.params, body)
+        case TupleType():
+            return types.tuple_type([cps_type(one) for one in type_.types])
+        case RefType():
+            return types.RefType(cps_type(type_.value))  # pyright: ignore[reportArgumentType]
+        case AdtType():
+            return types.adt_type(type_.definition.string_value(), [cps_type(one) for one in type_.arguments])
+        case _:
+            return type_
+
+
+def _continuation(output: Attribute) -> Attribute:
+    return FunctionType.from_lists([cps_type(output)], [_ANSWER])
+
+
+def to_cps(func: Function, mod: IRModule | None = None) -> Function:
+    """A function in continuation-passing style.
+
+    mod: what it may call, in which there is a function `<name>_cps` for each that it calls then. Raises PipelineError
+    for what is no function.
+    """
+    if not isinstance(func, Function):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PipelineError(f"to_cps: expected a function, got {type(func).__name__}")
+    around = mod.shallow_copy() if mod is not None else IRModule()
+    around["main"] = func
+    program = transform.ToANormalForm()(around).typed()
+    made = _cps(program.functions["main"])
+    stack = _called(program.functions["main"])
+    while stack:
+        name = stack.pop()
+        if mod is not None and name + _SUFFIX not in mod:
+            stack += _called(program.functions[name])
+            mod[name + _SUFFIX] = _cps(program.functions[name])
+    return made
+
+
+def un_cps(func: Function) -> Function:
+    """The function whose continuation gives what it gets. Raises PipelineError for one that has no continuation."""
+    last = func.params[-1].type_annotation if func.params else None
+    if not isinstance(last, FunctionType) or len(last.inputs) != 1:
+        raise PipelineError("un_cps: expected a function whose last parameter is a continuation, got another one")
+    output = last.inputs.data[0]
+    given: dict[str, Attribute] = {}
+    if isinstance(answer := last.outputs.data[0], TypeVar) and answer.hint.data in func.type_params:
+        given[answer.hint.data] = output
+    params: list[Var] = []
+    for param in func.params[:-1]:
+        annotation = None if param.type_annotation is None else types.substituted(param.type_annotation, given)
+        params.append(Var(param.name_hint, annotation, span=param.span))
+    value = Var("value", types.substituted(output, given))
+    body = Call(func, [*params, Function([value], value, value.type_annotation)])
+    whole = Function(params, body, value.type_annotation, [one for one in func.type_params if one not in given])
+    spans.fill_empty(whole, func.span)
+    return whole
+
+
+def _called(function: Function) -> list[str]:
+    return list(dict.fromkeys(node.name_hint for node in post_order(function.body) if isinstance(node, GlobalVar)))
+
+
+def _cps(function: Function) -> Function:
+    made = _Continuations().run(function)
+    assert isinstance(made, Function)
+    whole = Function(made.params, made.body, made.ret_type, [*function.type_params, ANSWER], function.attrs)
+    spans.fill_empty(whole, function.span)
+    return whole
+
+
+class _Continuations:
+    """Expressions in A-normal form, one after the other; what lies in others is done on a stack of its own."""
+
+    def __init__(self) -> None:
+        self.vars: dict[Var, Var] = {}
+
+    def run(self, function: Function) -> Expr:
+        return driven(_Task(function, None), self._visit)
+
+    def _visit(self, task: _Task) -> Walk:
+        made = yield from (self._value(task.node) if task.then is None else self._body(task.node, task.then))
+        spans.fill_empty(made, task.node.span)
+        return made
+
+    def _body(self, node: Expr, then: Var) -> Walk:
+        """What gives the value of an expression to `then`."""
+        lets: list[tuple[Let, Var]] = []
+        while isinstance(node, Let):
+            lets.append((node, self._var(node.var, node.value)))
+            node = node.body
+        made = yield from self._last(node, then)
+        for let, var in reversed(lets):
+            value = let.value
+            if isinstance(value, If | Match):
+                rest = Var("continue")
+                branches = yield _Task(value, rest)
+                made = Let(rest, Function([var], made, _ANSWER), branches, span=let.span)
+            elif _is_function_call(value):
+                made = yield from self._call(value, Function([var], made, _ANSWER))
+            else:
+                made = Let(var, (yield _Task(value, None)), made, span=let.span)
+        return made
+
+    def _last(self, node: Expr, then: Var) -> Walk:
+        match node:
+            case If():
+                cond = yield _Task(node.cond, None)
+                true = yield _Task(node.true_branch, then)
+                return If(cond, true, (yield _Task(node.false_branch, then)), span=node.span)
+            case Match():
+                data = yield _Task(node.data, None)
+                clauses: list[Clause] = []
+                for clause in node.clauses:
+                    pattern = self._pattern(clause.lhs)
+                    clauses.append(Clause(pattern, (yield _Task(clause.rhs, then))))
+                return Match(data, clauses, node.complete, span=node.span)
+            case Call() if _is_function_call(node):
+                return (yield from self._call(node, then))
+            case _:
+                return Call(then, [(yield _Task(node, None))], span=node.span)
+
+    def _call(self, node: Expr, then: Expr) -> Walk:
+        assert isinstance(node, Call)
+        callee = yield _Task(node.op, None)
+        return Call(callee, [*(yield from self._all(node.args)), then], span=node.span)
+
+    def _value(self, node: Expr) -> Walk:
+        """What stands for a value that nothing has to be called for."""
+        match node:
+            case Var():
+                return self.vars.get(node, node)
+            case GlobalVar():
+                return GlobalVar(node.name_hint + _SUFFIX, span=node.span)
+            case Function():
+                params = [self._var(param) for param in node.params]
+                then = Var("then", _continuation(node.body.inferred))
+                body = yield _Task(node.body, then)
+                return Function([*params, then], body, _ANSWER, node.type_params, span=node.span)
+            case Tuple():
+                return Tuple((yield from self._all(node.fields)), span=node.span)
+            case TupleGetItem():
+                return TupleGetItem((yield _Task(node.tuple_value, None)), node.index, span=node.span)
+            case RefCreate():
+                return RefCreate((yield _Task(node.value, None)), span=node.span)
+            case RefRead():
+                return RefRead((yield _Task(node.ref, None)), span=node.span)
+            case RefWrite():
+                ref = yield _Task(node.ref, None)
+                return RefWrite(ref, (yield _Task(node.value, None)), span=node.span)
+            case Call():
+                arguments = [cps_type(one) for one in node.type_args]
+                args = yield from self._all(node.args)
+                return Call(node.op, args, node.attrs, arguments, span=node.span)
+            case _:
+                return node
+
+    def _all(self, nodes: Sequence[Expr]) -> Generator[_Task, Expr, list[Expr]]:
+        found: list[Expr] = []
+        for node in nodes:
+            found.append((yield _Task(node, None)))
+        return found
+
+    def _var(self, var: Var, value: Expr | None = None) -> Var:
+        type_ = var.type if value is None else value.type
+        self.vars[var] = Var(var.name_hint, None if type_ is None else cps_type(type_), span=var.span)
+        return self.vars[var]
+
+    def _pattern(self, pattern: Pattern) -> Pattern:
+        match pattern:
+            case PatternVar(var):
+                return PatternVar(self._var(var))
+            case PatternConstructor(constructor, inner):
+                return PatternConstructor(constructor, list(map(self._pattern, inner)))
+            case PatternTuple(inner):
+                return PatternTuple(list(map(self._pattern, inner)))
+            case _:
+                return pattern
+
+
+def _is_function_call(node: Expr) -> bool:
+    return isinstance(node, Call) and not isinstance(node.op, Op | Constructor)
