@@ -49,7 +49,7 @@ def _order(x: Tensor, axis: int, ascend: bool, count: int) -> Tensor:
     with te.tag_scope(ROWS_APART):
         # Of any number of elements a few are selected, any part is what a sort of all begins with.
         few = proves(count * _FULL, "<=", extent)
-        if not few and not (isinstance(count, int) and isinstance(cast(Size, extent), SizeExpr)):
+        if not few and not (isinstance(cast(Size, count), int) and isinstance(cast(Size, extent), SizeExpr)):
             return scripts.merge_sort(x, outer, extent, inner, wide(x.dtype), key, before)
         return scripts.heap_select(x, outer, extent, inner, count, wide(x.dtype), key, before)
 
