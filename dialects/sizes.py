@@ -231,6 +231,21 @@ def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
     return len(a) == len(b) and all(map(same, a, b))
 
 
+def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, ...] | None:
+    """The shape that two broadcast to as numpy's do; None where they do not.
+
+    Raises UndecidedSize where sizes of the call decide that.
+    """
+    rank = max(len(left), len(right))
+    found: list[Size] = []
+    for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
+        one = same(a, 1)
+        if not one and not same(b, 1) and a != b:
+            return None
+        found.append(b if one else a)
+    return tuple(found)
+
+
 def holds_zero(shape: Sequence[Size]) -> bool:
     """Whether an extent of a shape is the number 0."""
     return any(same(extent, 0) for extent in shape)

@@ -24,9 +24,9 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import ENDLESS, Size, SizeExpr, holds_zero, size_max, size_min
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, size_max, size_min
 from ..importing.converter import Converter
-from ..importing.tensor import broadcast_sizes, dtype_of
+from ..importing.tensor import dtype_of
 from .context import Context
 
 _LARGEST = (1 << 31) - 1
@@ -106,9 +106,8 @@ def concat(ctx: Context) -> SSAValue:
 def expand(ctx: Context) -> SSAValue:
     """broadcast_to the shape that the data's and the wanted one broadcast to."""
     wanted = ctx.known_ints(1, "a shape")
-    try:
-        shape = broadcast_sizes(ctx.shape(0), wanted)
-    except ValueError:
+    shape = broadcast_sizes(ctx.shape(0), wanted)
+    if shape is None:
         ctx.fail(f"a shape that {list(ctx.shape(0))} broadcasts with", str(list(wanted)))
     return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=cast("tuple[int, ...]", shape))
 
@@ -179,7 +178,7 @@ def _near(ctx: Context, bound: Size, extent: Size) -> int:
     return ENDLESS if bound > 0 else -ENDLESS
 
 
-def _turned(extent: int, start: int, end: int, step: int) -> tuple[int, int, int]:
+def _turned(extent: int, start: Size, end: Size, step: int) -> tuple[int, int, int]:
     """Bounds of a slice backwards, counted from the last element on; one that starts before the first takes that."""
 
     def place(bound: Size) -> Size:

@@ -123,8 +123,8 @@ class _Elaborator:
     def function(self, name: str, function: Function) -> None:
         """Add the op of a global function."""
         self.inside, self.opened = scopes_of(function)
-        inputs = [param.checked_type for param in function.params]
-        signature = signature_of(function.checked_type)
+        inputs = [param.inferred for param in function.params]
+        signature = signature_of(function.inferred)
         assert signature is not None
         output = signature.outputs.data[0]
         fields = fields_of(output)
@@ -231,7 +231,7 @@ class _Elaborator:
         raise FrontendError(f"%{node.name_hint}: expected a variable that something binds, got a free one")
 
     def global_function(self, node: GlobalVar) -> SSAValue:
-        return self.add(GlobalOp(node.name_hint, node.checked_type), node).result
+        return self.add(GlobalOp(node.name_hint, node.inferred), node).result
 
     def tuple_of(self, node: Tuple) -> Walk:
         fields: list[SSAValue] = []
@@ -261,22 +261,22 @@ class _Elaborator:
         impure = not self.purity.is_pure_call(node)
         match node.op:
             case Constructor(name):
-                return self.add(ConstructOp(name, arguments, cast(AdtType, node.checked_type)), node, name).result
+                return self.add(ConstructOp(name, arguments, cast(AdtType, node.inferred)), node, name).result
             case GlobalVar(name):
-                if (fields := self._results(name, node.checked_type)) is None:
-                    return self.add(CallOp(name, arguments, [node.checked_type], impure=impure), node, name).outputs[0]
+                if (fields := self._results(name, node.inferred)) is None:
+                    return self.add(CallOp(name, arguments, [node.inferred], impure=impure), node, name).outputs[0]
                 call = self.add(CallOp(name, arguments, fields, impure=impure), node, name)
                 return self._together(list(call.outputs), node, call.location)
             case _:
                 callee = yield node.op
-                return self.add(InvokeOp(callee, arguments, node.checked_type, impure), node).result
+                return self.add(InvokeOp(callee, arguments, node.inferred, impure), node).result
 
     def _results(self, name: str, type_: Attribute) -> Sequence[Attribute] | None:
         """The types of a call's results where a function gives several, or none, one by one; None if it gives one.
 
         A function for all types that gives an `A` gives one value, though that be a tuple here.
         """
-        signature = signature_of(self.program.functions[name].checked_type)
+        signature = signature_of(self.program.functions[name].inferred)
         assert signature is not None
         declared = fields_of(signature.outputs.data[0])
         return None if declared is None or len(declared) == 1 else fields_of(type_)
@@ -298,8 +298,8 @@ class _Elaborator:
                 groups.append(fields)
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
-        several = fields_of(node.checked_type)
-        types = [node.checked_type] if several is None else several
+        several = fields_of(node.inferred)
+        types = [node.inferred] if several is None else several
         op = self.add(cls.of_types(groups, attributes_of(cls, node.attrs), types), node, callee.name)
         return op.results[0] if several is None else self._together(list(op.results), node, op.location)
 
@@ -312,7 +312,7 @@ class _Elaborator:
 
     def constructor(self, node: Constructor) -> SSAValue:
         """A constructor as a value: the function that applies it."""
-        signature = signature_of(node.checked_type)
+        signature = signature_of(node.inferred)
         assert signature is not None
         output = cast(AdtType, signature.outputs.data[0])
         op = self.add(FnOp(list(signature.inputs), output), node, node.name_hint)
@@ -322,7 +322,7 @@ class _Elaborator:
         return op.result
 
     def closure(self, node: Function) -> Walk:
-        signature = signature_of(node.checked_type)
+        signature = signature_of(node.inferred)
         assert signature is not None
         location = self.names.of(node, "fn")
         op = FnOp(list(signature.inputs), signature.outputs.data[0], node.type_params, location=location)
@@ -338,7 +338,7 @@ class _Elaborator:
         bound = self.bound.setdefault(block, {})
         last = block.last_op
         if isinstance(node.value, Function) and node.var in free_vars(node.value):
-            inner = Block(arg_types=[node.value.checked_type])
+            inner = Block(arg_types=[node.value.inferred])
             self._parameters([node.var], inner.args)
             value = yield node.value
             assert isinstance(value.owner, FnOp)
@@ -369,7 +369,7 @@ class _Elaborator:
         for index, body in enumerate((node.true_branch, node.false_branch)):
             blocks.append(block := self._region(node, index))
             self._close(block, (yield body), location)
-        return self._placed(IfOp(condition, blocks[0], blocks[1], node.checked_type), node, location).result
+        return self._placed(IfOp(condition, blocks[0], blocks[1], node.inferred), node, location).result
 
     def match(self, node: Match) -> Walk:
         data = yield node.data
@@ -377,11 +377,11 @@ class _Elaborator:
         clauses: list[tuple[Attribute, Block]] = []
         for index, clause in enumerate(node.clauses):
             variables = pattern_vars(clause.lhs)
-            block = self._region(node, index, [var.checked_type for var in variables])
+            block = self._region(node, index, [var.inferred for var in variables])
             self._parameters(variables, block.args)
             self._close(block, (yield clause.rhs), location)
             clauses.append((_pattern(clause.lhs), block))
-        op = MatchOp(data, clauses, node.checked_type, partial=not node.complete)
+        op = MatchOp(data, clauses, node.inferred, partial=not node.complete)
         return self._placed(op, node, location).result
 
     def _placed(self, op: OpT, node: Expr, location: LocationAttr) -> OpT:

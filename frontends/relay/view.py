@@ -149,7 +149,7 @@ class _Viewer:
         if last is not None and not own and (whole := _call_of(last.operands, values)) is not None:
             return whole
         made = Tuple(values)
-        made.type = tuple_type([value.checked_type for value in values])
+        made.type = tuple_type([value.inferred for value in values])
         if last is not None and own:
             made.span = _span(last)
         return made

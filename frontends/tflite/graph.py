@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import element_type
@@ -18,16 +19,17 @@ from ...runtime.open_specs import OpenSpec
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
-from ..importing.converter import Converter, Result
+from ..importing.converter import Converter, Narrowed, Result
 from ..importing.limits import excess, expectation
 from ..importing.tensor import Tensor, Undecided
+from ..importing.tensor import dtype_of as value_dtype
 from .context import Context
 from .convert import converter_of
 from .load import Source, load
 from .model import TensorInfo
-from .program import Node
+from .program import RENAMING, Node
 from .symbolic import folded_sizes
-from .values import dtype_of
+from .values import DTYPES, dtype_of
 
 
 class Model(importer.Model):
@@ -137,11 +139,11 @@ class Importer(importer.Importer):
         sizes = folded_sizes(context)
         return super().folded(context, convert) if sizes is None else (sizes,)
 
-    def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
-        """The leaf of an input or constant: its own name, at its first consumer."""
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """An input or constant has a name of its own, at its first consumer."""
         users = self.users(region)
         layers = cast(Model, self.source).source.builder.layers
-        return self.leaf(layers.get(name, name), importer.node_of(users[name]).index if name in users else 0)
+        return layers.get(name, name), importer.node_of(users[name]).index if name in users else 0
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         module = super().finish(values)
@@ -163,4 +165,32 @@ class Importer(importer.Importer):
         )
 
     def converter(self, step: Step) -> Converter[Context] | None:
-        return converter_of(cast(Node, step.source))
+        node = cast(Node, step.source)
+        found = converter_of(node)
+        return None if found is None else Converter(lambda ctx: _agreeing(ctx, found.convert(ctx)))
+
+
+def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:
+    """What a converter gives, when the file says the same of it; behind the outputs there may be states."""
+    found = results if isinstance(results, tuple) else (results,)
+    if ctx.op_type == RENAMING:
+        return results
+    if len(found) < len(ctx.node.outputs):
+        ctx.fail(f"{len(found)} outputs", str(len(ctx.node.outputs)))
+    for info, result in zip(ctx.node.outputs, found, strict=False):
+        own = _dtype(result)
+        if own is not None and own != DTYPES.get(info.type):
+            ctx.fail(f"an output of {own}", info.type.lower())
+    return results
+
+
+def _dtype(result: Result) -> np.dtype[np.generic] | None:
+    match result:
+        case Tensor():
+            return result.dtype
+        case Narrowed():
+            return value_dtype(result.value)
+        case SSAValue():
+            return value_dtype(result)
+        case _:
+            return result.dtype if result.dtype != np.object_ else None

@@ -119,6 +119,8 @@ def split_v(ctx: Context) -> tuple[SSAValue, ...]:
     axis = ctx.axis(axis, len(shape))
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(sizes) - 1
+    if ctx.option("NumSplits", 0) != len(sizes):
+        ctx.fail(f"options with {len(sizes)} splits", str(ctx.option("NumSplits")))
     if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(ctx.node.outputs):
         ctx.fail(f"{len(ctx.node.outputs)} sizes whose sum is {shape[axis]}", str(sizes))
     return _pieces(ctx, ctx.value(0), axis, sizes)

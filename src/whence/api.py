@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
-from whence.building import Progress, build
+from whence.building import Building, Progress
 from whence.dialects.relay.binding import LetOp
 from whence.dialects.relay.tuples import TupleOp
 from whence.dialects.sizes import Size
 from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
 from whence.input_shapes import GivenShapes, InputShapes, given_shapes, numbers_in
-from whence.lowering.cache import KernelCache
 from whence.lowering.external.registry import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
@@ -133,20 +132,7 @@ def compile(
     if not isinstance(layouts, str):
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
-    def made(module: ModuleOp, ledger: Ledger) -> Artifact:
-        return build(
-            module,
-            machine,
-            opt_level,
-            ledger=ledger,
-            cache=KernelCache(),
-            audit=audit,
-            progress=progress,
-            workspace_memory_pools=workspace_memory_pools,
-            external=external,
-            desired_layouts=layouts,
-        )
-
+    made = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts)
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
@@ -181,7 +167,7 @@ def compile(
                 if model is None:
                     return VirtualExecutable(_bare(original), made, threads)
         assert model is not None
-        return _dynamic(model, given, made, threads)
+        return _dynamic(model, given, made, threads, tier)
 
 
 def _opened(module: ModuleOp, tier: Tier) -> ModuleOp | None:
@@ -208,17 +194,21 @@ def _bare(module: ModuleOp) -> ModuleOp:
 
 
 def _dynamic(
-    model: Model, given: InputShapes | None, made: Callable[[ModuleOp, Ledger], Artifact], threads: int | None
+    model: Model,
+    given: InputShapes | None,
+    made: Callable[[ModuleOp, Ledger], Artifact],
+    threads: int | None,
+    tier: Tier,
 ) -> DynamicExecutable:
     shapes: Mapping[str, tuple[Size, ...]] = given_shapes(given).shapes if given is not None else {}
     fixed = {name: numbers for name, shape in shapes.items() if (numbers := numbers_in(shape)) is not None}
     if states := _states(model):
         from whence.stateful import StatefulDynamicExecutable
 
-        kept = StatefulDynamicExecutable(model, fixed, made, threads)
+        kept = StatefulDynamicExecutable(model, fixed, made, threads, tier=tier)
         kept.keep(states)
         return kept
-    return DynamicExecutable(model, fixed, made, threads)
+    return DynamicExecutable(model, fixed, made, threads, tier=tier)
 
 
 def _states(model: Model | None) -> tuple[State, ...]:

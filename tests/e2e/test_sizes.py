@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 import whence
-from whence import sized
 from whence.building import compile_kernels
 from whence.dynamic import DynamicExecutable
 from whence.input_shapes import given_shapes
@@ -184,15 +184,15 @@ def test_images_whose_batch_stays(scales: str):
         agree(compiled(model), model, {"x": floats(n, 3, 5)})
 
 
-@pytest.mark.parametrize("given", ["scales", "sizes"])
 @pytest.mark.parametrize(
-    "how",
+    ("how", "given"),
     [
-        'mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"',
-        'mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "ceil"',
-        'mode = "linear"',
-        'mode = "linear", coordinate_transformation_mode = "align_corners"',
-        'mode = "cubic", coordinate_transformation_mode = "half_pixel_symmetric"',
+        ('mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"', "scales"),
+        ('mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "ceil"', "sizes"),
+        ('mode = "linear"', "scales"),
+        ('mode = "linear"', "sizes"),
+        ('mode = "linear", coordinate_transformation_mode = "align_corners"', "scales"),
+        ('mode = "cubic", coordinate_transformation_mode = "half_pixel_symmetric"', "sizes"),
     ],
 )
 def test_images_of_any_size(how: str, given: str):
@@ -262,7 +262,9 @@ def test_sizes_that_are_asked_for_have_programs_of_their_own():
 
 
 def test_sizes_met_often_are_specialised_while_threads_go_on_calling(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sized, "OFTEN", 5)
+    # As where no other process can be had.
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    interval = sys.getswitchinterval()
     executable = compiled(ACT, threads=1)
     executable._often, executable._limit = 5, 2  # pyright: ignore[reportPrivateUsage]
     wrong: list[int] = []
@@ -281,6 +283,7 @@ def test_sizes_met_often_are_specialised_while_threads_go_on_calling(monkeypatch
         thread.join()
     assert executable.wait(60)
     assert not wrong
+    assert sys.getswitchinterval() == interval
     assert 1 <= len(executable.specializations) <= 2
     for part in executable.specializations:
         (n,) = part.inputs[0].shape

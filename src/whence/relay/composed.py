@@ -3,51 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 
-from whence.dialects.element_types import DTYPES
-from whence.dialects.size_text import parse_size
-from whence.dialects.size_types import tensor_of
 from whence.dialects.sizes import Size, SizeExpr, symbol
 from whence.frontends.relay.expr import Constant, Expr, Tuple, TupleGetItem, Var
+from whence.frontends.relay.type_view import SPELLINGS, tensor_type
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.picking import PICKING
 from whence.relay.sized import resized
 from whence.support.errors import FrontendError
 
 
-def tensor_type(shape: Sequence[Any], dtype: str = "float32") -> TensorType[Attribute]:
-    """The type of a tensor. An extent may be a size, `te.size_var("n") + 1`, or the text of one, `"n + 1"`; any other
-    that is no number, such as `relay.Any()`, is open.
+def _size_of_te(extent: object) -> Size | None:
+    """A size in the language of te, each variable of which is the size of its name; None for what is no expression."""
+    from whence.te.language.expr import Expr as Number
+    from whence.te.language.scalars import extent_value
 
-    Raises FrontendError for an unknown dtype and a text that is no size.
-    """
-    if dtype not in DTYPES:
-        raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
-    return tensor_of(DTYPES[dtype], [_extent(extent) for extent in shape])
+    return extent_value(extent, _Symbols()) if isinstance(extent, Number) else None
 
 
-def _extent(extent: Any) -> Size:
-    match extent:
-        case int() | SizeExpr():
-            return extent
-        case str():
-            try:
-                return parse_size(extent)
-            except ValueError as error:
-                raise FrontendError(f"TensorType: {error}") from error
-        case np.generic():
-            return cast(int, extent.item())
-        case _:
-            # The language of te is for those who name sizes with it.
-            from whence.te.language.expr import Expr as Number
-            from whence.te.language.scalars import extent_value
-
-            return extent_value(extent, _Symbols()) if isinstance(extent, Number) else DYNAMIC_INDEX
+SPELLINGS.append(_size_of_te)
 
 
 class _Symbols(Mapping[str, SizeExpr]):
