@@ -181,7 +181,7 @@ def _cut(text: str) -> str:
 
 
 def _type(entry: Entry) -> str:
-    return f"{entry.dtype}[{', '.join(map(str, entry.shape))}]"
+    return f"{entry.dtype}[{', '.join(entry.texts or map(str, entry.shape))}]"
 
 
 def _quoted(text: str) -> str:

@@ -14,6 +14,7 @@ from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
 from ..runtime.graph import NOP, Entry, Graph, Node, Ref
 from ..runtime.program import Slot
+from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import TensorSpec
 from ..support.dtypes import Array
 from .artifact import Artifact, Call
@@ -45,6 +46,7 @@ def graph_plan(artifact: Artifact, name: str = "default") -> GraphPlan:
     Its inputs come first, then calls in their order, each after the constants that it is the first to read: `p0`, `p1`
     and so on. A function is `tvmgen_<name>_fused_<operators>`, a node the function, both with a number where the name
     is taken. A call that changes nothing but the shape of what another call made is a node `reshape_nop`.
+    Of a program for all sizes entries have -1 and the texts of sizes, and storage ids that say nothing.
     """
     return _Builder(artifact, name).plan()
 
@@ -85,7 +87,10 @@ class _Builder:
         sizes = [[spec.nbytes for spec in specs] for specs in self.specs]
         storages = storage_ids(self.nodes, sizes, heads)
         specs = [spec for specs in self.specs for spec in specs]
-        entries = tuple(Entry(s.shape, s.dtype.name, number) for s, number in zip(specs, storages, strict=True))
+        entries = tuple(
+            Entry(s.shape, s.dtype.name, number, texts=s.texts if isinstance(s, SizedSpec) else ())
+            for s, number in zip(specs, storages, strict=True)
+        )
         arguments = tuple(place for place, node in enumerate(self.nodes) if node.is_argument)
         graph = Graph(tuple(self.nodes), arguments, tuple(heads), entries)
         kernels = {name: kernel for kernel, name in self.functions.items()}

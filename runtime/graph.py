@@ -71,6 +71,8 @@ class Entry:
     dtype: str
     storage: int
     device: int = CPU
+    texts: tuple[str, ...] = ()
+    """The extents as they are written where a call decides them; `shape` has -1 for these."""
 
     @property
     def numpy(self) -> np.dtype[np.generic]:

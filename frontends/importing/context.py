@@ -135,6 +135,7 @@ class Context:
         """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
         made = op(*operands, location=None, **attributes)
         if any(is_open(result.type) for result in made.results):
+            made.infer(made.signature)  # which sizes would have to be equal, it says best
             types = ", ".join(str(operand.type) for operand in made.operands)
             raise Undecided(message(self.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
         made.check_sizes()

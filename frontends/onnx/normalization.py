@@ -13,6 +13,7 @@ from ...dialects.relay.nn import BatchNormOp, DropoutOp, LayerNormOp, LRNOp
 from ...dialects.relay.norms import GroupNormOp, InstanceNormOp, RMSNormOp
 from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import BroadcastToOp
+from ...dialects.sizes import proves
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
 from ..importing.terms import Term, absolute, constant, sqrt, term, where, wide_term
@@ -181,7 +182,7 @@ def _image(ctx: Context) -> Term:
     if len(shape) < 2:
         ctx.fail("data of at least 2 dimensions", f"shape {list(shape)}")
     extent = prod(shape[2:])
-    return data if extent % _VECTOR == 0 and len(shape) > 2 else data.reshape(*shape[:2], extent)
+    return data if proves(extent % _VECTOR, "==", 0) and len(shape) > 2 else data.reshape(*shape[:2], extent)
 
 
 def instance_norm(ctx: Context) -> SSAValue:

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from ...dialects.sizes import holds_zero
+from ...dialects.sizes import UndecidedSize, decide, holds_zero, size_max
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import shape_of
@@ -26,6 +26,10 @@ def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
         k = ctx.int("k", 0)
     else:
         k = int(ctx.array(1, "k").reshape(-1)[0])
+    if decide(k, "<=", shape[axis]) is None:
+        # For fewer elements it is no model: the symbol gets that as its bound.
+        sides = (shape[axis], size_max(shape[axis], k))
+        raise UndecidedSize(f"TopK: whether there are {k} of {shape[axis]} elements", sides)
     if not 0 <= k <= shape[axis]:
         ctx.fail(f"k of at most {shape[axis]}", str(k))
     if not k:

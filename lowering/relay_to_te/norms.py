@@ -6,11 +6,11 @@ The last stage is tagged as that of a layer_norm, so that rows that fit are norm
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 from ... import te
 from ...dialects.relay import norms as relay
 from ...dialects.relay.operator import Operator
+from ...dialects.sizes import Size, SizeExpr, product
 from ...te import Expr, Tensor
 from .reduce import reduced_over
 from .stages import compute, label, shape, wide
@@ -38,7 +38,7 @@ def _normalized(
     point of `data`; row: a point of `data` -> its point among the means.
     """
     number = wide(data.dtype)
-    share = 1 / prod(rows[axis] for axis in axes)
+    share = _share(product(rows[axis] for axis in axes), number)
     kept = tuple(extent for axis, extent in enumerate(rows) if axis not in axes)
 
     def value(point: _Point) -> Expr:
@@ -62,6 +62,11 @@ def _normalized(
         return centred(point) * (1.0 / te.sqrt(variance + op.signature.get("epsilon")))
 
     return result
+
+
+def _share(count: Size, dtype: str) -> float | Expr:
+    """What each of so many elements counts in their mean."""
+    return 1.0 / te.const(count, dtype) if isinstance(count, SizeExpr) else 1 / count
 
 
 def instance_norm(op: Operator, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
@@ -102,7 +107,7 @@ def rms_norm(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     extents, number = shape(data), wide(data.dtype)
     axis = op.signature.int("axis") % len(extents)
     total = _squares(data, [axis], f"{label(op)}_sum")
-    share = 1 / extents[axis]
+    share = _share(extents[axis], number)
 
     def element(*i: Expr) -> Expr:
         square = total(*i[:axis], *i[axis + 1 :]) * share + op.signature.get("epsilon")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from ... import te
 from ...dialects.relay import sorting as relay
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import Size, SizeExpr, proves
 from ...support.dtypes import is_float
 from ...te import Expr, Tensor
 from . import sorting_scripts as scripts
@@ -46,7 +47,9 @@ def _order(x: Tensor, axis: int, ascend: bool, count: int) -> Tensor:
     outer, extent, inner = _rows(shape(x), axis)
     key, before = _key(x.dtype), _before(x.dtype, ascend)
     with te.tag_scope(ROWS_APART):
-        if count * _FULL > extent:
+        # Of any number of elements a few are selected, any part is what a sort of all begins with.
+        few = proves(count * _FULL, "<=", extent)
+        if not few and not (isinstance(cast(Size, count), int) and isinstance(cast(Size, extent), SizeExpr)):
             return scripts.merge_sort(x, outer, extent, inner, wide(x.dtype), key, before)
         return scripts.heap_select(x, outer, extent, inner, count, wide(x.dtype), key, before)
 
@@ -85,7 +88,8 @@ def argsort(op: Operator, x: Tensor) -> Tensor:
 def topk(op: Operator, x: Tensor) -> tuple[Tensor, ...]:
     sig = op.signature
     axis = sig.axis(sig.int("axis"), len(shape(x)))
-    both = _sorted(x, axis, bool(sig.get("is_ascend")), relay.TopKOp.count(sig), sig.str("dtype"), label(op))
+    count = shape_of(op.results[0])[axis]
+    both = _sorted(x, axis, bool(sig.get("is_ascend")), count, sig.str("dtype"), label(op))
     return {"both": both, "values": both[:1], "indices": both[1:]}[sig.str("ret_type")]
 
 

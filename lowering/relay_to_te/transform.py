@@ -10,7 +10,7 @@ from ...dialects.affine import below
 from ...dialects.relay import transform as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import SizeExpr, product, same
+from ...dialects.sizes import SizeExpr, product, same, size_max
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
 from .stages import compute, label, shape
@@ -119,7 +119,7 @@ def blocked_point(point: Sequence[Expr], src_layout: str, dst_layout: str) -> li
 
 def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:
     before, after = op.signature.ints("pad_width")[::2], op.signature.ints("pad_width")[1::2]
-    widths = [max(pair) for pair in zip(before, after, strict=True)]
+    widths = [cast(int, size_max(*pair)) for pair in zip(before, after, strict=True)]
     mode = op.signature.str("pad_mode")
     outside = value(*[0] * len(shape(value)))
 
@@ -137,7 +137,7 @@ def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:
 
 def _mirrored(index: Expr, extent: int, width: int, mode: str) -> Expr:
     """An index up to `width` outside brought inside: to the nearest edge, reflected at it, or round from the other."""
-    if not width:
+    if same(width, 0):
         return index
     if mode == "wrap":
         return index % extent

@@ -263,7 +263,11 @@ def test_a_model_of_any_sizes_is_shipped(whence: Tool, tmp_path: Path):
     assert whence("compile", path, "-o", tmp_path / "open.tar").code == 0
     x = np.random.default_rng(0).standard_normal((3, 4), np.float32)
     np.testing.assert_array_equal(load_module(tmp_path / "open.tar").run({"x": x})["y"], np.maximum(x, 0))
-    assert "expected a model of fixed shapes (--input-shapes fixes them)" in whence("memory", path).err
+    assert "expected a model of fixed shapes (--input-shapes fixes them)" in whence("graph", path).err
+    assert '-> n1 [label="float32[N, 4]"]' in whence("graph", tmp_path / "open.tar", "--format", "dot").out
+    assert "32*N" in whence("memory", tmp_path / "open.tar", "--sizes", "N=3", "--svg", tmp_path / "open.svg").out
+    assert "open.tar, N = 3: arena" in (tmp_path / "open.svg").read_text()
+    assert "--svg: expected --sizes" in whence("memory", path, "--svg", tmp_path / "none.svg").err
 
 
 def test_an_input_that_is_called_like_a_parameter_is_drawn(whence: Tool, tmp_path: Path):

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from whence.cli.common import add_model, compile_model
-from whence.cli.inputs import static
+from whence.cli.inputs import native, static
 from whence.cli.options import Subparsers, add_output, command
 from whence.models import model_path
 from whence.support.errors import PipelineError
@@ -53,7 +53,8 @@ def _graph(args: argparse.Namespace) -> int:
 
     form = _format(args)
     compiled, _ = compile_model(args)
-    artifact = static(compiled, "graph").artifact
+    # TVM's JSON has numbers only.
+    artifact = (static if form == "tvm" else native)(compiled, "graph").artifact
     plan, title = graph_plan(artifact), model_path(args.model).name
     hidden = () if args.params else tuple(plan.params)
     match form:

@@ -6,18 +6,26 @@ import argparse
 
 from whence.cli.answers import answer
 from whence.cli.common import add_memory, add_model, compile_model
-from whence.cli.inputs import static
+from whence.cli.inputs import native
 from whence.cli.options import Subparsers, add_json, command, new_file
 from whence.models import model_path
+from whence.support.errors import PipelineError, expectation
 
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "What is the memory of a model for? The arena and what lies in it when, parameters and tensors by layer."
-    examples = ("light_resnet50", "resnet.tar --svg memory.svg", "model.onnx --usmp hill_climb --json")
+    examples = (
+        "light_resnet50",
+        "resnet.tar --svg memory.svg",
+        "model.onnx --usmp hill_climb --json",
+        "bert.onnx --sizes batch=1,seq=128",
+    )
     parser = command(commands, "memory", "what memory is used for", about, examples)
     add_model(parser)
     parser.add_argument("--svg", type=new_file, metavar="FILE", help="draw what lies in the arena, over time")
+    about = "of a program for all sizes: the numbers for these, such as batch=1,seq=128"
+    parser.add_argument("--sizes", metavar="SIZES", help=about)
     add_memory(parser)
     add_json(parser)
     parser.set_defaults(command=_memory)
@@ -26,11 +34,36 @@ def add(commands: Subparsers) -> None:
 def _memory(args: argparse.Namespace) -> int:
     from whence.explorer.memory import memory_report
     from whence.explorer.memory_picture import memory_svg
+    from whence.explorer.open_memory import open_memory_report
     from whence.support.files import write_text
 
+    at = _sizes(args.sizes)
     compiled, _ = compile_model(args)
-    report = memory_report(static(compiled, "memory").artifact)
+    artifact, title = native(compiled, "memory").artifact, model_path(args.model).name
+    if artifact.program.sizes is None:
+        if at is not None:
+            raise PipelineError(expectation("--sizes", "a program for all sizes", "one of fixed shapes"))
+        report = drawn = memory_report(artifact)
+    else:
+        report = open_memory_report(artifact, at)
+        drawn, named = report.numbers, [f"{name} = {value}" for name, value in (report.at or {}).items()]
+        title = ", ".join([title, *named])
     if args.svg is not None:
-        write_text(args.svg, memory_svg(report, model_path(args.model).name))
+        if drawn is None:
+            raise PipelineError(expectation("--svg", "--sizes, or bounds of all sizes, beside it", "neither"))
+        write_text(args.svg, memory_svg(drawn, title))
     answer(args, lambda: report, lambda: str(report))
     return 0
+
+
+def _sizes(text: str | None) -> dict[str, int] | None:
+    """`batch=1,seq=128` as numbers by name; raises PipelineError for another text."""
+    if text is None:
+        return None
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, number = (one.strip() for one in part.partition("="))
+        if not name or not number.isdecimal():
+            raise PipelineError(expectation("--sizes", "text such as batch=1,seq=128", repr(text)))
+        found[name] = int(number)
+    return found

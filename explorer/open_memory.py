@@ -1,0 +1,192 @@
+"""Where the memory of a program for all sizes goes: formulas, and for some sizes numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from ..dialects.size_text import parse_size
+from ..dialects.sizes import Size, evaluate, product, size_max
+from ..planning.artifact import Artifact
+from ..planning.assemble_sized import ALGORITHM
+from ..planning.graph import graph_plan
+from ..planning.lifetimes import Plan
+from ..runtime.program import Slot
+from ..runtime.sizes import SizedSpec, Sizes
+from ..runtime.tensors import ALIGNMENT, TensorSpec
+from ..support.errors import PipelineError, expectation
+from .memory import MemoryReport, memory_report
+from .report import some, table
+
+
+@dataclass(frozen=True)
+class OpenBlock:
+    """A part of the arena, which tensors and workspaces use one after the other."""
+
+    id: int
+    """Its storage id: blocks follow one another in the arena."""
+    bytes: str
+    """The greatest of what lies in it; rounded up to 64."""
+    lives: tuple[tuple[str, str], ...]
+    """What lies in it, in turn: node and bytes."""
+
+
+@dataclass(frozen=True)
+class OpenMemoryReport:
+    """Bytes that a program for all sizes takes, as formulas of its symbols."""
+
+    symbols: tuple[str, ...]
+    bounds: tuple[str, ...]
+    """`1 <= seq <= 512`, of each symbol."""
+    blocks: tuple[OpenBlock, ...]
+    io: str
+    """Of inputs and outputs."""
+    constant_bytes: int
+    arena_bytes: int
+    """Of the largest sizes; 0 where a symbol has no bound."""
+    at: Mapping[str, int] | None
+    """The sizes that `numbers` are for."""
+    numbers: MemoryReport | None
+
+    def __str__(self) -> str:
+        fixed = f", {self.arena_bytes} bytes for the largest sizes" if self.arena_bytes else ", grown when needed"
+        rows = [
+            ("arena", f"the sum of its blocks, each rounded up to {ALIGNMENT}; one per concurrent run{fixed}"),
+            ("inputs, outputs", self.io),
+            ("parameters", str(self.constant_bytes)),
+        ]
+        lines = [(str(block.id), block.bytes, some([node for node, _ in block.lives], 3)) for block in self.blocks]
+        parts = [
+            f"for every {', '.join(self.bounds)}",
+            table(rows, ("", "bytes"), indent=""),
+            table(lines, ("storage", "bytes", "nodes"), indent=""),
+        ]
+        if self.numbers is not None and self.at is not None:
+            named = ", ".join(f"{name} = {value}" for name, value in self.at.items())
+            parts.append(f"for {named}\n{self.numbers}")
+        return "\n\n".join(parts)
+
+
+def open_memory_report(artifact: Artifact, at: Mapping[str, int] | None = None) -> OpenMemoryReport:
+    """What the memory of a program for all sizes is for; with numbers for the sizes `at`, where nobody says any for the
+    largest ones, if all have bounds."""
+    sizes = _sizes_of(artifact)
+    if at is None and all(high is not None for _, high in sizes.ranges):
+        at = {name: cast(int, high) for name, (_, high) in zip(sizes.symbols, sizes.ranges, strict=True)}
+    program = artifact.program
+    return OpenMemoryReport(
+        sizes.symbols,
+        tuple(_bound(name, *span) for name, span in zip(sizes.symbols, sizes.ranges, strict=True)),
+        _blocks(artifact),
+        str(sum((_bytes(spec) for spec in (*program.inputs, *program.outputs)), 0)),
+        sum(array.nbytes for array in artifact.params),
+        program.arena_bytes,
+        at,
+        memory_at(artifact, at) if at is not None else None,
+    )
+
+
+def memory_at(artifact: Artifact, at: Mapping[str, int]) -> MemoryReport:
+    """What the memory of a program for all sizes is for when it runs with these ones.
+
+    Raises PipelineError unless each symbol has a number within its bounds.
+    """
+    found = at_sizes(artifact, at)
+    report = memory_report(found)
+    return replace(report, info=replace(report.info, peak_bytes=max(report.live_bytes, default=0)))
+
+
+def at_sizes(artifact: Artifact, at: Mapping[str, int]) -> Artifact:
+    """The same program with numbers for shapes and places in the arena, to be looked at; errors as `memory_at`."""
+    sizes = _sizes_of(artifact)
+    _check(sizes, at)
+    program, starts, end = artifact.program, dict[int, int](), 0
+    for start, members in _groups(artifact).items():
+        starts[start] = end
+        most = max(evaluate(size, at) for _, size in members)
+        end += -(-most // ALIGNMENT) * ALIGNMENT
+
+    def placed(slot: Slot) -> Slot:
+        return Slot("arena", starts[slot.at]) if slot.kind == "arena" else slot
+
+    def known(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
+        shapes = [(spec, [evaluate(size, at) for size in _extents(spec)]) for spec in specs]
+        return tuple(TensorSpec(spec.name, tuple(shape), spec.dtype) for spec, shape in shapes)
+
+    runs = [
+        replace(
+            call.run,
+            inputs=tuple(map(placed, call.run.inputs)),
+            outputs=tuple(map(placed, call.run.outputs)),
+            workspace=None if call.run.workspace is None else placed(call.run.workspace),
+            results=known(call.run.results),
+        )
+        for call in artifact.calls
+    ]
+    bound = replace(
+        program,
+        calls=tuple(runs),
+        copies=tuple(copy._replace(source=placed(copy.source)) for copy in program.copies),
+        inputs=known(program.inputs),
+        outputs=known(program.outputs),
+        arena_bytes=end,
+        sizes=None,
+    )
+    calls = tuple(replace(call, run=run) for call, run in zip(artifact.calls, runs, strict=True))
+    return replace(artifact, program=bound, calls=calls, plan=Plan({}, (-1,) * len(calls), end, 0, ALGORITHM, ()))
+
+
+def _sizes_of(artifact: Artifact) -> Sizes:
+    sizes = artifact.program.sizes
+    if sizes is None:
+        raise PipelineError(expectation("sizes", "a program for all sizes", "one of fixed shapes"))
+    return sizes
+
+
+def _check(sizes: Sizes, at: Mapping[str, int]) -> None:
+    for name, (low, high) in zip(sizes.symbols, sizes.ranges, strict=True):
+        if name not in at or at[name] < low or (high is not None and at[name] > high):
+            found = f"{name} = {at[name]}" if name in at else ", ".join(at) or "none"
+            raise PipelineError(expectation("sizes", f"a number for each of {_bound(name, low, high)}", found))
+    if unknown := [name for name in at if name not in sizes.symbols]:
+        raise PipelineError(expectation("sizes", f"symbols among {', '.join(sizes.symbols)}", ", ".join(unknown)))
+
+
+def _bound(name: str, low: int, high: int | None) -> str:
+    return f"{f'{low} <= ' if low else ''}{name}{'' if high is None else f' <= {high}'}"
+
+
+def _extents(spec: TensorSpec) -> Sequence[Size]:
+    return [parse_size(text) for text in spec.texts] if isinstance(spec, SizedSpec) else spec.shape
+
+
+def _bytes(spec: TensorSpec) -> Size:
+    return product(_extents(spec)) * np.dtype(spec.dtype).itemsize
+
+
+def _groups(artifact: Artifact) -> dict[int, list[tuple[str, Size]]]:
+    """What lies at each place of the arena, by the number of the value that it begins at, in order of place."""
+    nodes = {call: node for node, call in graph_plan(artifact).calls.items()}
+    found: dict[int, list[tuple[str, Size]]] = {}
+    for number, call in enumerate(artifact.calls):
+        for slot, spec in zip(call.run.outputs, call.run.results, strict=True):
+            if slot.kind == "arena":
+                found.setdefault(slot.at, []).append((nodes[number], _bytes(spec)))
+        if call.run.workspace is not None:
+            scratch = artifact.kernels[call.kernel].workspace
+            found.setdefault(call.run.workspace.at, []).append((f"{nodes[number]} (workspace)", scratch))
+    return {start: found[start] for start in sorted(found)}
+
+
+def _blocks(artifact: Artifact) -> tuple[OpenBlock, ...]:
+    return tuple(
+        OpenBlock(
+            number,
+            str(size_max(*(size for _, size in members))),
+            tuple((node, str(size)) for node, size in members),
+        )
+        for number, members in enumerate(_groups(artifact).values())
+    )
