@@ -155,7 +155,7 @@ def compile(
             if any(isinstance(op, LetOp | TupleOp) for op in found.walk()):
                 run_passes(found, preparation(), ledger=ledger, audit=audit)
             if needs_machine(found):
-                return VirtualExecutable(found, made, threads)
+                return VirtualExecutable(found, made, threads, tier=tier)
             if not is_sized(found):
                 states = _states(model)
                 if not states:
