@@ -51,6 +51,9 @@ CASES: dict[str, Case] = {
         lambda s: [(12, s, s), (12, s, 64)], lambda *v: OP["nn.batch_matmul"](*v, transpose_b=False), (16, 100, 128)
     ),
     "softmax": Case(lambda s: [(12, s, s)], lambda x: OP["nn.softmax"](x, axis=-1), (16, 100, 128, 384)),
+    "softmax of short rows": Case(
+        lambda s: [(192, s, s)], lambda x: OP["nn.softmax"](x, axis=-1), (4, 12, 16, 36, 100)
+    ),
     "layer_norm": Case(lambda s: [(s, 768), (768,), (768,)], lambda *v: OP["nn.layer_norm"](*v)),
     "elementwise": Case(lambda s: [(s, 3072), (3072,)], _gelu),
     "exp of a row": Case(lambda s: [(s,)], lambda x: OP["exp"](x), (7, 100, 10000)),

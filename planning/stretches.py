@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ..dialects.relay.constants import pool_of
@@ -13,10 +14,15 @@ from ..dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ..dialects.relay.dynamic import Dynamic
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.operator import Operator, element_of
+from ..dialects.relay.size_ranges import main_of, set_ranges
+from ..dialects.size_types import tensor_of
+from ..dialects.size_unknowns import Unknowns
+from ..dialects.sizes import Size, UndecidedSize, known_ranges
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import fail
 from ..provenance.span import fuse
 from ..runtime.language import Native
+from ..runtime.shape_patterns import Pattern
 from ..support.dtypes import Array
 
 
@@ -58,7 +64,30 @@ class Operators:
         step.inputs, step.outputs = (tuple(names[value] for value in group) for group in (self.inputs, self.outputs))
         step.open = tuple(at for at, value in enumerate(self.inputs) if is_open(value.type))
 
-    def specialised(self, step: Native, arrays: Sequence[Array]) -> ModuleOp:
+    def opened(self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]) -> ModuleOp:
+        """The relay module of the operators for inputs of all shapes of a pattern, of which these are some.
+
+        sizes: the extents of open inputs, which the pattern is of. What has to be equal is taken to be, if it is here.
+        Raises VerifyException where the operators do not take such sizes.
+        """
+        names = [f"{step.inputs[at]}_{axis}" for at in step.open for axis in range(arrays[at].ndim)]
+        unknowns = Unknowns(pattern.terms, sizes, names)
+        while True:
+            left = iter(unknowns.sizes)
+            shapes: list[Sequence[Size]] = [
+                list(islice(left, array.ndim)) if at in step.open else array.shape for at, array in enumerate(arrays)
+            ]
+            try:
+                with known_ranges(unknowns.ranges):
+                    module = self.specialised(step, shapes)
+            except UndecidedSize as error:
+                if not unknowns.narrow(error.equal):
+                    raise
+            else:
+                set_ranges(main_of(module), unknowns.ranges)
+                return module
+
+    def specialised(self, step: Native, shapes: Sequence[Sequence[Size]]) -> ModuleOp:
         """The relay module of the operators for inputs of these shapes.
 
         Raises VerifyException where the operators do not take them.
@@ -66,7 +95,7 @@ class Operators:
         made = ModuleOp([])
         # Pools are of modules: what folding adds for some shapes is not kept with what all share.
         pool, shared = pool_of(made), pool_of(self.module)
-        types = [TensorType(element_of(v), a.shape) for v, a in zip(self.inputs, arrays, strict=True)]
+        types = [tensor_of(element_of(value), shape) for value, shape in zip(self.inputs, shapes, strict=True)]
         main = FuncOp("main", types, [], location=self.location)
         made.body.block.add_op(main)
         builder = LocatedBuilder(main.block)

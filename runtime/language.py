@@ -6,7 +6,6 @@ The values of one call are in one environment, those of its branches and clauses
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -16,6 +15,7 @@ from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
 from .flow import Adt, Closure, Environment, Reference, Region, Step, Stretch, Value
 from .frames import Frame, Machine, Run
+from .shape_patterns import Families, Pattern
 
 Values = dict[str, Value]
 
@@ -45,8 +45,8 @@ class Native(Instruction):
     """Inputs whose shape only a call tells."""
     fixed: Stretch | None = None
     """What is compiled, when no input is open."""
-    kept: OrderedDict[tuple[object, ...], Stretch] = field(default_factory=OrderedDict[tuple[object, ...], Stretch])
-    """By the shapes of open inputs, the least recently used first."""
+    kept: Families | None = None
+    """What is compiled, when some are."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
         arrays: list[Any] = [values[name] for name in self.inputs]
@@ -275,6 +275,17 @@ class Specialise(Protocol):
     def __call__(self, step: Native, arrays: Sequence[Array]) -> Stretch: ...
 
 
+class Generalise(Protocol):
+    """The compiler: a stretch for arrays of all shapes of a pattern, of which these are some.
+
+    sizes: the extents of open inputs, in order, which the pattern is of. None where there is no such program.
+    """
+
+    def __call__(
+        self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]
+    ) -> Stretch | None: ...
+
+
 class Evaluate(Protocol):
     """What the operator of a step gives for arrays."""
 
@@ -284,23 +295,27 @@ class Evaluate(Protocol):
 class LanguageMachine(Machine):
     """Runs programs of the language; safe to use from several threads at once.
 
-    limit: for how many shapes one step is kept compiled, the least recently used go first.
+    generalise: None where every shape is to have a program of its own.
+    limit: how many stretches are kept of one step, the least recently used go first.
     max_depth: how many calls may wait for another; those in tail position wait for none.
     """
 
-    def __init__(self, specialise: Specialise, evaluate: Evaluate, limit: int, max_depth: int):
+    def __init__(
+        self, specialise: Specialise, generalise: Generalise | None, evaluate: Evaluate, limit: int, max_depth: int
+    ):
         self.evaluate = evaluate
         self.limit = limit
         self.max_depth = max_depth
         self._specialise = specialise
+        self._generalise = generalise
         self._lock = Lock()
-        self._made: dict[Stretch, None] = {}
+        self._met: dict[Native, None] = {}
 
     @property
     def stretches(self) -> list[Stretch]:
-        """What is compiled and kept, in the order of first use."""
+        """What is compiled and kept: of the step that was first met first, the least recently used first."""
         with self._lock:
-            return list(self._made)
+            return [stretch for step in self._met if step.kept is not None for stretch in step.kept.stretches]
 
     def run(self, region: Region, given: Mapping[str, Value], run: Run) -> list[Value]:
         """The outputs of a region, for its inputs and what else it reads."""
@@ -330,16 +345,25 @@ class LanguageMachine(Machine):
 
     def stretch(self, step: Native, arrays: Sequence[Array]) -> Stretch:
         """What is compiled for arrays of these shapes."""
-        key = tuple([arrays[at].shape for at in step.open])
+        sizes = tuple([extent for at in step.open for extent in arrays[at].shape])
+
+        def specialise() -> Stretch:
+            return self._specialise(step, arrays)
+
+        def generalise(pattern: Pattern) -> Stretch | None:
+            return None if self._generalise is None else self._generalise(step, arrays, pattern, sizes)
+
         with self._lock:
-            if (found := step.kept.get(key)) is not None:
-                step.kept.move_to_end(key)
-                return found
-            found = self._specialise(step, arrays)
-            step.kept[key] = found
-            self._made[found] = None
-            while len(step.kept) > self.limit:
-                del self._made[step.kept.popitem(last=False)[1]]
+            self._met[step] = None
+            if step.kept is None:
+                step.kept = Families(self.limit)
+            found = step.kept.stretch(
+                tuple([arrays[at].ndim for at in step.open]),
+                sizes,
+                specialise,
+                generalise,
+                lambda made: made.fits is None or made.fits(arrays),
+            )
             if not step.open:
                 step.fixed = found
             return found

@@ -11,14 +11,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects import llvm_ext
 from ...dialects.affine import below, hull, linear_bounds
 from ...dialects.kernel_sizes import at_least
-from ...dialects.tir import buffer_of
+from ...dialects.tir import buffer_of, element_bytes
 from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ...provenance.diagnostics import fail
 from ..llvm_to_native.text import suffix, type_text
 from .arithmetic import select
 from .context import Handler, Lowering
 from .indexing import Indices
-from .memory import Access, constant_of
+from .memory import SPARE, Access, constant_of
 from .types import PTR, element, lanes, like, numbers_attribute, register_type, vector_type
 
 _SMALL = (-(1 << 31), (1 << 31) - 1)
@@ -78,15 +78,19 @@ class _Lanes:
 
 
 def _private(ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, count: int) -> bool:
-    """Whether all lanes lie in one stack buffer of this function, so that those masked out may be touched.
+    """Whether all lanes lie in one local buffer of this function, so that those masked out may be touched.
 
-    A whole vector is what LLVM keeps in a register; a masked access would keep the buffer in memory.
+    A whole vector is what LLVM keeps in a register; a masked access would keep the buffer in memory, and a load after a
+    masked store wait until that is there.
     """
     buffer, indices = buffer_of(op.buffer), Indices(ctx, op.indices)
-    if op.step != 1 or not isinstance(ctx.frame.places[op.buffer].pointer.owner, llvm.AllocaOp):
+    owner, spare = ctx.frame.places[op.buffer].pointer.owner, 0
+    if isinstance(owner, llvm.CallOp) and buffer.scope.data == "local":
+        spare = SPARE // element_bytes(buffer.element_type)
+    elif not isinstance(owner, llvm.AllocaOp):
         return False
     low, high = linear_bounds(indices.offset(buffer, op.map.data), indices.ranges)
-    return at_least(low, 0) and below(high + count - 1, buffer.size)
+    return op.step == 1 and at_least(low, 0) and below(high + count - 1, buffer.size + spare)
 
 
 def _load(ctx: Lowering, op: Operation) -> None:

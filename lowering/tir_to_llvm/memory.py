@@ -30,6 +30,8 @@ from .types import (
     vector_type,
 )
 
+SPARE = 128
+"""Bytes behind a local buffer of a size that only a call knows: whole vectors at its end lie in what is its own."""
 Touched: TypeAlias = LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | PrefetchOp
 
 
@@ -144,7 +146,7 @@ def _alloc(ctx: Lowering, op: Operation) -> None:
     type_ = buffer_of(op.result)
     stored = memory_type(type_.element_type)
     if not type_.is_static:
-        pointer = ctx.take(type_.nbytes)
+        pointer = ctx.take(type_.nbytes + (SPARE if type_.scope.data == "local" else 0))
     elif type_.scope.data == "local":
         pointer = ctx.alloca(stored, cast(int, type_.size))
     else:

@@ -146,7 +146,7 @@ def compile(
             if needs_machine(found) and model is None:
                 opened = _opened(found, tier)
                 if opened is None:
-                    return VirtualExecutable(_bare(found), made, threads)
+                    return VirtualExecutable(_bare(found), made, threads, tier=tier)
                 found = opened
             if not is_sized(found):
                 states = _states(model)
@@ -165,7 +165,7 @@ def compile(
                 if tier == "symbolic":
                     raise refused(error) from error
                 if model is None:
-                    return VirtualExecutable(_bare(original), made, threads)
+                    return VirtualExecutable(_bare(original), made, threads, tier=tier)
         assert model is not None
         return _dynamic(model, given, made, threads, tier)
 

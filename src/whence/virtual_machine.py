@@ -32,9 +32,11 @@ from whence.runtime.frames import Run
 from whence.runtime.language import Computed, LanguageMachine, Native
 from whence.runtime.open_specs import OpenSpec
 from whence.runtime.program import Call
+from whence.runtime.shape_patterns import Pattern
+from whence.sized import SizedExecutable, Tier
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, ScheduleError
 from whence.values import Edge
 
 _STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
@@ -68,11 +70,13 @@ Visit = Callable[[Stretch, Call, float], None]
 class VirtualExecutable(InterpretedExecutable):
     """A compiled program of the language.
 
-    A run of tensor operators is compiled for the shapes that it meets; of those of one run the least recently used go
-    when there are more than `limit`.
+    A run of tensor operators is compiled for the shapes that it meets first, and then for all like these where that can
+    be; of the programs of one run the least recently used go when there are more than `limit`.
     """
 
-    def __init__(self, module: ModuleOp, build: Build, threads: int | None = None, limit: int = LIMIT):
+    def __init__(
+        self, module: ModuleOp, build: Build, threads: int | None = None, limit: int = LIMIT, tier: Tier = "auto"
+    ):
         super().__init__(build, threads, limit)
         if any(COMPOSITE in op.attributes for op in module.ops if isinstance(op, FuncOp)):
             module = module.clone()
@@ -85,7 +89,8 @@ class VirtualExecutable(InterpretedExecutable):
         names = [argument.name_hint or f"input{k}" for k, argument in enumerate(self._main.block.args)]
         self._inputs = self._specs(names, self._main.function_type.inputs.data)
         depth = cast(int, PassContext.current().option("relay.vm.max_depth"))
-        self._machine = LanguageMachine(self._specialise, _evaluated, limit, depth)
+        generalise = None if tier == "static" else self._generalise
+        self._machine = LanguageMachine(self._specialise, generalise, _evaluated, limit, depth)
 
     def _stretches(self) -> list[Stretch]:
         return self._machine.stretches
@@ -208,11 +213,29 @@ class VirtualExecutable(InterpretedExecutable):
         ledger = Ledger()
         try:
             with recording(ledger, "import"):
-                module = step.source.specialised(step, arrays)
+                module = step.source.specialised(step, [array.shape for array in arrays])
         except VerifyException as error:
             raise FrontendError(str(error)) from error
         part = self._compiled(module, ledger)
         return Stretch(None, (), {}, part.runner, part)
+
+    def _generalise(
+        self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]
+    ) -> Stretch | None:
+        return self._context.copy().run(self._opened, step, arrays, pattern, sizes)
+
+    def _opened(self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]) -> Stretch | None:
+        assert isinstance(step.source, Operators)
+        ledger = Ledger()
+        try:
+            with recording(ledger, "import"):
+                module = step.source.opened(step, arrays, pattern, sizes)
+            part = self._compiled(module, ledger)
+        except (VerifyException, ScheduleError):
+            # For the sizes that came there may be a program nevertheless.
+            return None
+        assert isinstance(part, SizedExecutable)
+        return Stretch(None, (), {}, part, part, part.takes)
 
 
 def _evaluated(step: Computed, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -49,8 +49,8 @@ def items(adt: Adt) -> list[Any]:
     return found
 
 
-def compiled(text: str, folder: Path) -> VirtualExecutable:
-    executable = whence.compile(programs.module_of(text, folder), audit=True)
+def compiled(text: str, folder: Path, **options: Any) -> VirtualExecutable:
+    executable = whence.compile(programs.module_of(text, folder), audit=True, **options)
     assert isinstance(executable, VirtualExecutable)
     return executable
 
@@ -247,8 +247,20 @@ def test_what_the_executable_tells(tmp_path: Path):
     assert str(executable.where(choice)).endswith(": relay.if, done by the virtual machine")
 
 
-def test_the_least_recently_used_shape_goes_first(tmp_path: Path):
+def test_a_tensor_that_grows_is_compiled_for_all_lengths(tmp_path: Path):
     executable = compiled(programs.GROWING, tmp_path)
+    wanted = x = floats(1, 2)
+    for _ in range(20):
+        wanted = np.concatenate([wanted, wanted.sum(0, keepdims=True)])
+    np.testing.assert_allclose(executable(x, 20), wanted, rtol=1e-5)
+    # One program for the first length, and one for all others.
+    shapes = [str(spec) for part in executable.specializations for spec in part.inputs if spec.name == "x"]
+    assert shapes == ["float32[1, 2] 'x'", "float32[x_0, 2] 'x'"]
+    assert executable.coverage()["relay"] == 1.0
+
+
+def test_the_least_recently_used_shape_goes_first(tmp_path: Path):
+    executable = compiled(programs.GROWING, tmp_path, tier="static")
     executable._machine.limit = 2  # pyright: ignore[reportPrivateUsage]
     for rows in (1, 2, 1, 3):
         executable(floats(rows, 2), 1)

@@ -82,6 +82,14 @@ CASES: dict[str, Case] = {
     "sum": Case([(B, S, 5)], lambda x: OP["sum"](x, axis=(1,)), lambda x: x.sum(1)),
     "mean": Case([(B, S)], lambda x: OP["mean"](x, axis=(-1,), keepdims=True), lambda x: x.mean(-1, keepdims=True), 1),
     "softmax": Case([(B, 2, S, S)], lambda x: OP["nn.softmax"](x, axis=-1), _softmax),
+    "log_softmax beside": Case(
+        [(B, 4, S)], lambda x: OP["nn.log_softmax"](x, axis=-1), lambda x: np.log(np.maximum(_softmax(x), 1e-30))
+    ),
+    "l2_normalize beside": Case(
+        [(6, S)],
+        lambda x: OP["nn.l2_normalize"](x, axis=(1,), eps=1e-6),
+        lambda x: x / np.sqrt(np.maximum((x * x).sum(-1, keepdims=True), 1e-6)),
+    ),
     "layer_norm": Case([(B, S, 40), (40,), (40,)], lambda *v: OP["nn.layer_norm"](*v), _layer_norm),
     "rms_norm": Case(
         [(S, 24), (24,)],

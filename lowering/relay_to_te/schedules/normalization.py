@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ....dialects.affine import below
@@ -11,7 +12,7 @@ from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from .common import VECTOR_REDUCTION, Scheduling
+from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling
 from .reduction import along, factor
 
 _ROW_BYTES = 1 << 16
@@ -64,6 +65,23 @@ def _beside(rows: Size, most: int) -> int:
     return largest_divisor(rows, most) if isinstance(rows, int) else 1
 
 
+def _several(rows: Sequence[IterVar]) -> tuple[int, int] | None:
+    """Which of the loops over rows, and how many of its passes, hide the latency of each other; the innermost one."""
+    for at in range(len(rows) - 1, -1, -1):
+        extent = rows[at].extent
+        if isinstance(extent, int) and (count := largest_divisor(extent, _ROWS)) > 1:
+            return at, count
+    return None
+
+
+def _vectors(work: Scheduling, stage: Stage, column: IterVar, rows: IterVar) -> None:
+    """Vectors of an open column, each of several rows beside each other."""
+    outer, lane = stage.split(column, work.lanes(stage))
+    stage.pragma(outer, PARTITION_HINT, 1)
+    stage.reorder(outer, rows, lane)
+    stage.vectorize(lane)
+
+
 def schedule_rows(work: Scheduling, stage: Stage) -> None:
     """Row by row, so that a row stays in the cache or in registers: all stages inside the loop of the last one's rows.
 
@@ -85,21 +103,36 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     vectors = -(-column.extent // work.lanes(last)) if isinstance(column.extent, int) else 0
     kept = 0 < vectors <= work.machine.vector_registers // 2
     block: IterVar | None = None
+    beside = False
     place = last.axes.index(rows[-1]) if rows else 0
     if kept and rows and (count := _beside(rows[-1].extent, min(_ROWS, _BESIDE // vectors))) > 1:
         rows[-1], block = last.split(rows[-1], count)
         last.unroll(block)
+    elif not isinstance(column.extent, int) and (found := _several(rows)) is not None:
+        at, count = found
+        place = last.axes.index(rows[at])
+        rows[at], block = last.split(rows[at], count)
+        last.reorder(*rows, block, column)
+        last.unroll(block)
+        beside = True
     row = last.fuse(*rows) if rows else last.fuse()
-    work.vectorize(last, column, unroll=kept)
+    if beside and block is not None:
+        _vectors(work, last, column, block)
+    else:
+        work.vectorize(last, column, unroll=kept)
     for stage in stages[:-1]:
-        made = factor(work, stage) if stage.compute.reducer is not None else None
+        made = factor(work, stage, one=beside) if stage.compute.reducer is not None else None
         stage.set_scope("local")
         for part in (stage,) if made is None else (made, stage):
             part.compute_at(last, row)
             if block is not None and place < len(part.axes):
                 part.unroll(part.axes[place])
+        if made is not None and beside:
+            made.reorder(made.reduce_axes[-1], made.axes[place])
         if made is not None:
             stage.pragma(stage.reduce_axes[-1], VECTOR_REDUCTION, 1)
+        elif beside and stage.compute.reducer is None:
+            _vectors(work, stage, stage.axes[-1], stage.axes[place])
         elif stage.compute.reducer is None:
             work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
         work.done.add(stage)

@@ -52,12 +52,13 @@ def along(stage: Stage) -> int:
     return best
 
 
-def factor(work: Scheduling, stage: Stage) -> Stage | None:
+def factor(work: Scheduling, stage: Stage, *, one: bool = False) -> Stage | None:
     """Reduce a row in the lanes of some vectors, then these to one element; returns the stage of the lanes.
 
         for k.outer { for unrolled k.i in 4 { for vectorized k.lane in 16 { rf[k.i * 16 + k.lane] += a[..] } } }
         b += vector.reduction of rf
 
+    one: only one vector, as other rows are reduced beside it.
     Of several axes that are no whole number of vectors only the last one is in lanes. None is made when a row is short.
     """
     axes = stage.reduce_axes[len(stage.reduce_axes) - along(stage) :]
@@ -74,7 +75,7 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
                 return None
         width = lanes
     row = stage.fuse(*axes) if len(axes) > 1 else axes[0]
-    vectors = _accumulators(extent, width)
+    vectors = 1 if one else _accumulators(extent, width)
     _, lane = stage.split(row, width * vectors)
     part = work.schedule.rfactor(stage, lane, -1)
     if not same(extent % width, 0):
