@@ -138,11 +138,13 @@ class SizedExecutable(Executable):
         return results[0] if len(results) == 1 else tuple(results)
 
     def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
-        special = None
-        if self._state.special or self._tier == "auto":
-            special = self._special(self._sized.symbols_for(inputs))
-        self._ran = special
-        return (self if special is None else special).runner.run(inputs, self._pool)
+        if not self._state.special and self._tier != "auto":
+            return self.runner.run(inputs, self._pool)
+        arrays, known = self._sized.met(inputs)
+        self._ran = special = self._special(known.symbols)
+        if special is None:
+            return self._sized.run_met(arrays, known, self._pool)
+        return special.runner.run(arrays, self._pool)
 
     def _special(self, key: _Key) -> Executable | None:
         """The program for some sizes, if there is one; one that is worth it is asked for."""
