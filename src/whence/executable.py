@@ -40,7 +40,7 @@ class Executable:
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        return tuple(spec.name for spec in self.outputs)
+        return tuple(spec.name for spec in self.artifact.outputs)
 
     @cached_property
     def runner(self) -> Runner:

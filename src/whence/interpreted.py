@@ -13,7 +13,9 @@ from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
 from whence.runtime.flow import Stretch
 from whence.runtime.open_specs import OpenSpec
+from whence.sized import SizedExecutable
 from whence.support.errors import FrontendError, PipelineError, expectation
+from whence.support.names import shortened
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -26,6 +28,8 @@ Build = Callable[["ModuleOp", Ledger], Artifact]
 
 LIMIT = 64
 """How many specialisations are kept."""
+_SHOWN = 48
+"""How many letters of the name and type of an input are told."""
 
 
 class InterpretedExecutable(Executable):
@@ -115,10 +119,12 @@ class InterpretedExecutable(Executable):
 
     def report(self) -> str:
         """What is compiled, and for which shapes, a line each."""
+        from whence.explorer.report import count, some
+
         lines: list[str] = []
         for part in self.specializations:
-            inputs = ", ".join(map(str, part.inputs)) or "nothing"
-            lines.append(f"{len(part.layers)} layers, {len(part.kernels)} kernels for {inputs}")
+            inputs = some((shortened(str(one), _SHOWN) for one in part.inputs), 4) or "nothing"
+            lines.append(f"{count(len(part.layers), 'layer')}, {count(len(part.kernels), 'kernel')} for {inputs}")
         return "\n".join([self._kept(len(lines)), *lines])
 
     def _kept(self, count: int) -> str:
@@ -132,8 +138,11 @@ class InterpretedExecutable(Executable):
         return {spec.name: array for spec, array in zip(self.inputs, arrays, strict=True)}
 
     def _compiled(self, module: ModuleOp, ledger: Ledger) -> Executable:
-        """A part, linked."""
-        return Executable(self._build(module, ledger), self._threads)
+        """A part."""
+        artifact = self._build(module, ledger)
+        if artifact.program.sizes is None:
+            return Executable(artifact, self._threads)
+        return SizedExecutable(artifact, self._build, self._threads)
 
 
 def _reports(stretches: Sequence[Stretch]) -> list[Executable]:

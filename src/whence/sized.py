@@ -24,6 +24,7 @@ from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
 from whence.runtime.sized_executor import SizedRunner
 from whence.runtime.tensors import Tensor
+from whence.runtime.threads import ThreadPool
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 
@@ -136,6 +137,22 @@ class SizedExecutable(Executable):
         """The short form: inputs in order; one output as an array, several as a tuple."""
         results = self._results(arrays)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def takes(self, arrays: Sequence[Array]) -> bool:
+        """Whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
+        try:
+            self._sized.met(arrays)
+        except FrontendError:
+            return False
+        return True
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        """The outputs for inputs in order, as part of a run that has a thread pool already."""
+        special = None
+        if self._state.special or self._tier == "auto":
+            special = self._special(self._sized.met(arrays)[1].symbols)
+        self._ran = special
+        return (self if special is None else special).runner.launch(arrays, pool, handle)
 
     def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
         if not self._state.special and self._tier != "auto":
