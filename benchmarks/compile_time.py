@@ -1,4 +1,9 @@
-"""How long it takes to import Whence, and to compile light ResNet-50 cold and from the cache: in fresh processes."""
+"""How long it takes to import Whence, and to compile light ResNet-50 cold and from the cache: in fresh processes.
+
+`python benchmarks/compile_time.py OTHER [MODEL[:SHAPES] ..]` compares with another state of Whence, whose `src` folder
+is OTHER: seconds of CPU, of all threads, that compiling takes with an empty kernel cache and with a full one, in turns.
+Models are paths or names of networks; a model of open sizes is compiled for all of them.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,30 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from statistics import median
 
-ROUNDS = 5
+ROUNDS = 3
+OURS = Path(__file__).parents[1] / "src"
 _IMPORT = "import time; s = time.perf_counter(); import whence; print(time.perf_counter() - s)"
 _COMPILE = (
     "import time; s = time.perf_counter(); import whence; "
     "whence.compile('light_resnet50', threads=1); print(time.perf_counter() - s)"
 )
+_CPU = """
+import sys, time, whence
+model, _, shapes = sys.argv[1].partition(":")
+before = time.process_time()
+whence.compile(model, threads=1, input_shapes=shapes or None)
+print(time.process_time() - before)
+"""
 
 
-def seconds(code: str, cache: str) -> float:
+def seconds(code: str, cache: str, *arguments: str, source: Path = OURS) -> float:
     """What `code` prints, run in a fresh interpreter with the kernel cache in `cache`."""
-    environment = {**os.environ, "WHENCE_CACHE_DIR": cache}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    environment = {**os.environ, "WHENCE_CACHE_DIR": cache, "PYTHONPATH": str(source)}
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return float(done.stdout)
 
 
@@ -34,5 +49,23 @@ def main() -> None:
     print(f"light ResNet-50, import included: cold {median(cold):.2f} s, from the cache {median(warm):.2f} s")
 
 
+def compare(other: Path, models: list[str]) -> None:
+    """Prints seconds of CPU per model, of the other state and of this one."""
+    sources = (other, OURS)
+    for model in models or ["light_squeezenet", "light_resnet50"]:
+        times: dict[tuple[str, Path], list[float]] = {}
+        for _ in range(ROUNDS):
+            with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+                for what in ("cold", "from the cache"):
+                    for source, cache in zip(sources, (one, two), strict=True):
+                        times.setdefault((what, source), []).append(seconds(_CPU, cache, model, source=source))
+        for what in ("cold", "from the cache"):
+            before, after = (median(times[what, source]) for source in sources)
+            print(f"{model}, {what}: {before:.2f} s before, {after:.2f} s now, {after / before:.2f}x")
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        compare(Path(sys.argv[1]), sys.argv[2:])
+    else:
+        main()

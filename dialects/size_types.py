@@ -105,6 +105,27 @@ def tensor_of(element: Attribute, shape: Sequence[Size]) -> TensorType[Attribute
     """The tensor type of an element type and sizes, of which DYNAMIC_INDEX is one that nothing tells."""
     if not any(isinstance(size, SizeExpr) for size in shape):
         return TensorType(element, cast("Sequence[int]", shape))
+    return _open_tensor(element, tuple(map(_Extent, shape)))
+
+
+class _Extent:
+    """A size by what it is: comparing sizes themselves may depend on a call."""
+
+    __slots__ = ("size", "text")
+
+    def __init__(self, size: Size):
+        self.size, self.text = size, str(size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Extent) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _open_tensor(element: Attribute, extents: tuple[_Extent, ...]) -> TensorType[Attribute]:
+    shape = [extent.size for extent in extents]
     open_ = [size for size in shape if isinstance(size, SizeExpr) or size == DYNAMIC_INDEX]
     texts = [StringAttr(str(size) if isinstance(size, SizeExpr) else UNKNOWN) for size in open_]
     plain = [DYNAMIC_INDEX if isinstance(size, SizeExpr) else size for size in shape]

@@ -31,7 +31,18 @@ Ranges: TypeAlias = Mapping[str, Range]
 RESERVED = frozenset({"floordiv", "ceildiv", "mod", "min", "max"})
 """Words that no symbol is called."""
 
-_known: ContextVar[Ranges | None] = ContextVar("known_ranges", default=None)
+
+class _Known:
+    """What is known of symbols, and how that decided comparisons: the same ones are asked again and again."""
+
+    __slots__ = ("answers", "items", "ranges")
+
+    def __init__(self, ranges: Ranges):
+        self.ranges, self.items = ranges, tuple(sorted(ranges.items()))
+        self.answers: dict[tuple[str | int, str, str | int], bool | None] = {}
+
+
+_known: ContextVar[_Known] = ContextVar("known_ranges", default=_Known({}))  # noqa: B039  # no part of it is written
 
 
 class SizeExpr:
@@ -221,6 +232,8 @@ def product(sizes: Iterable[Size]) -> Size:
 
 def same(a: Size, b: Size) -> bool:
     """Whether two sizes have one normal form."""
+    if a.__class__ is int and b.__class__ is int:
+        return a == b
     if isinstance(a, SizeExpr) and isinstance(b, SizeExpr):
         return str(a) == str(b)
     return not isinstance(a, SizeExpr) and not isinstance(b, SizeExpr) and a == b
@@ -253,8 +266,23 @@ def holds_zero(shape: Sequence[Size]) -> bool:
 
 def decide(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr) -> bool | None:
     """Whether `a == b` or `a <= b`; None where values of symbols within `known_ranges` make it true and false."""
-    difference = joined(plus(_terms(b), _terms(a), -1))
-    low, high = size_bounds.bounds(difference, _ranges(None))
+    known = _known.get()
+    key = (
+        a._text if isinstance(a, SizeExpr) else operator.index(a),  # pyright: ignore[reportPrivateUsage]
+        relation,
+        b._text if isinstance(b, SizeExpr) else operator.index(b),  # pyright: ignore[reportPrivateUsage]
+    )
+    if key not in known.answers:
+        if len(known.answers) >= _KEPT:
+            known.answers.clear()
+        known.answers[key] = _answer(a, relation, b, known.items)
+    return known.answers[key]
+
+
+def _answer(
+    a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr, ranges: size_bounds.Ranges
+) -> bool | None:
+    low, high = size_bounds.bounds(joined(plus(_terms(b), _terms(a), -1)), ranges)
     if relation == "<=":
         return True if low is not None and low >= 0 else False if high is not None and high < 0 else None
     if low == high == 0:
@@ -285,7 +313,7 @@ def proves(a: Size, relation: str, b: Size) -> bool:
 @contextmanager
 def known_ranges(ranges: Ranges) -> Generator[None]:
     """What values symbols may take, for comparisons and `bounds` inside; a symbol not told of is 0 or more."""
-    before = _known.set({**(_known.get() or {}), **ranges})
+    before = _known.set(_Known({**_known.get().ranges, **ranges}))
     try:
         yield
     finally:
@@ -352,8 +380,7 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
 
 
 def _ranges(ranges: Ranges | None) -> size_bounds.Ranges:
-    known = _known.get() if ranges is None else ranges
-    return tuple(sorted(known.items())) if known else ()
+    return _known.get().items if ranges is None else tuple(sorted(ranges.items()))
 
 
 def _size(terms: Polynomial) -> Size:

@@ -13,13 +13,14 @@ from .diagnostics import LocationError
 from .ledger import Ledger
 from .lost import is_located, is_lost, unlocated
 from .span import leaf_name, leaves
+from .walk import walk
 
 
 def surviving_leaves(root: Operation) -> set[LocationAttr]:
     """Every leaf that an op at or below `root`, or a block argument, stands for; marks of what was lost are none."""
     # Equal locations are mostly one object: what it stands for is looked up once.
     places: dict[int, LocationAttr] = {}
-    for op in root.walk():
+    for op in walk(root):
         places[id(op.location)] = op.location
         for region in op.regions:
             for block in region.blocks:
@@ -35,7 +36,7 @@ def coverage(roots: Iterable[Operation]) -> float:
     """The fraction of ops (modules apart) whose layers are all known; 1.0 when there are no ops."""
     total = known = 0
     for root in roots:
-        for op in root.walk():
+        for op in walk(root):
             if not isinstance(op, ModuleOp):
                 total += 1
                 known += is_located(op.location)

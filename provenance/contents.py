@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import BlockArgument, Operation
 
+from .walk import walk
+
 
 def arguments_in(op: Operation) -> Iterator[BlockArgument]:
     """The arguments of the blocks of `op`."""
@@ -17,4 +19,4 @@ def arguments_in(op: Operation) -> Iterator[BlockArgument]:
 
 def places_in(root: Operation) -> list[LocationAttr]:
     """Where an op, the ops in it, and the arguments of its blocks come from."""
-    return [place for op in root.walk() for place in (op.location, *(one.location for one in arguments_in(op)))]
+    return [place for op in walk(root) for place in (op.location, *(one.location for one in arguments_in(op)))]

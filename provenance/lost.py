@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, NameLoc, NoneAttr, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
 from .span import leaves
+from .walk import walk
 
 _PREFIX = "lost by pass "
 
@@ -20,7 +22,12 @@ def lost_location(pass_name: str) -> NameLoc:
 
 def is_lost(leaf: LocationAttr) -> bool:
     """Whether a leaf stands for something lost."""
-    return isinstance(leaf, NameLoc) and isinstance(leaf.location, NoneAttr) and leaf.desc.data.startswith(_PREFIX)
+    # By class, as xDSL's attributes are abstract base classes: `isinstance` takes ten times as long to deny one.
+    return leaf.__class__ is NameLoc and _is_lost(cast(NameLoc, leaf))
+
+
+def _is_lost(leaf: NameLoc) -> bool:
+    return leaf.location.__class__ is NoneAttr and leaf.desc.data.startswith(_PREFIX)
 
 
 def is_located(location: LocationAttr) -> bool:
@@ -31,7 +38,7 @@ def is_located(location: LocationAttr) -> bool:
 
 def unlocated(root: Operation) -> list[Operation]:
     """The ops at and below `root` that have no location; modules need none."""
-    return [op for op in root.walk() if isinstance(op.location, UnknownLoc) and not isinstance(op, ModuleOp)]
+    return [op for op in walk(root) if op.location.__class__ is UnknownLoc and not isinstance(op, ModuleOp)]
 
 
 def mark_lost(root: Operation, pass_name: str) -> int:

@@ -48,10 +48,13 @@ def _name_location(name: str) -> NameLoc:
 
 
 def is_known(location: LocationAttr) -> bool:
-    return not isinstance(location, UnknownLoc)
+    return location.__class__ is not UnknownLoc
 
 
 def _flatten(location: Attribute, out: list[LocationAttr]) -> None:
+    if location.__class__ is NameLoc:
+        out.append(cast(NameLoc, location))
+        return
     match location:
         case UnknownLoc():
             return
@@ -67,13 +70,27 @@ def _flatten(location: Attribute, out: list[LocationAttr]) -> None:
             raise TypeError(f"not a location: {location}")
 
 
+# As for `fuse`: hashing the leaves of a location costs more than finding them, and ops share locations.
+_leaves: dict[int, tuple[LocationAttr, tuple[LocationAttr, ...]]] = {}
+
+
 def leaves(location: LocationAttr) -> tuple[LocationAttr, ...]:
     """The leaves of a location in order, each once. An unknown location has none."""
-    if isinstance(location, NameLoc | FileLineColLoc):
+    kind = location.__class__
+    if kind is NameLoc or kind is FileLineColLoc:
         return (location,)
-    found: list[LocationAttr] = []
-    _flatten(location, found)
-    return tuple(dict.fromkeys(found))
+    if kind is UnknownLoc:
+        return ()
+    if (hit := _leaves.get(id(location))) is not None:
+        return hit[1]
+    flat: list[LocationAttr] = []
+    _flatten(location, flat)
+    found = tuple(dict.fromkeys(flat))
+    if len(flat) <= _CACHED_LEAVES:
+        if len(_leaves) >= _CACHE_LIMIT:
+            _leaves.clear()
+        _leaves[id(location)] = location, found
+    return found
 
 
 def layer_names(location: LocationAttr) -> tuple[str, ...]:
@@ -101,7 +118,7 @@ def fuse(locations: Iterable[LocationAttr]) -> LocationAttr:
 
     None known -> unknown; one -> itself.
     """
-    distinct = {id(location): location for location in locations if not isinstance(location, UnknownLoc)}
+    distinct = {id(location): location for location in locations if location.__class__ is not UnknownLoc}
     given = tuple(distinct.values())
     if len(given) <= 1:
         return given[0] if given else UNKNOWN_LOC

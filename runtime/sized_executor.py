@@ -30,7 +30,7 @@ KEPT = 1024
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """What follows from the shapes of inputs."""
 
     symbols: tuple[int, ...]
@@ -65,7 +65,7 @@ class SizedRunner(Runner):
         self._sized_main = prototype(code[ENTRY])
         self._derive = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code[SIZES_ENTRY])
         self._pack_io = struct.Struct(f"{len(program.inputs) + len(program.outputs)}P").pack
-        self._known: OrderedDict[tuple[tuple[int, ...], ...], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[tuple[int, ...], ...], Known] = OrderedDict()
         self._lock = Lock()
         self._memory = RefusedMemory(code)
 
@@ -78,12 +78,22 @@ class SizedRunner(Runner):
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         return self.run(arrays, pool) if self._bounds is not None else self._run(arrays, handle)
 
-    def symbols_for(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[int, ...]:
-        """The symbols' values for inputs; raises FrontendError when these are not what the program takes."""
-        _, known = self._met(inputs)
-        return (known or self._for(self._arrays(inputs))).symbols
+    def met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array], Known]:
+        """The inputs in order, and what follows from their shapes.
 
-    def _met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array] | None, _Known | None]:
+        Raises FrontendError when these are not what the program takes.
+        """
+        arrays, known = self._met(inputs)
+        if arrays is not None and known is not None:
+            return arrays, known
+        arrays = self._arrays(inputs)
+        return arrays, self._for(arrays)
+
+    def run_met(self, arrays: Sequence[Array], known: Known, pool: ThreadPool) -> list[Tensor]:
+        """As `run`, for what `met` gave."""
+        return self.run(arrays, pool) if self._bounds is not None else self._launch(arrays, known, pool.handle)
+
+    def _met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array] | None, Known | None]:
         """The inputs in order where they are arrays, and what is known of their shapes."""
         given = self._in_order(inputs)
         if given is None or not all(isinstance(array, np.ndarray) for array in given):
@@ -92,11 +102,13 @@ class SizedRunner(Runner):
         return arrays, self._known.get(tuple([array.shape for array in arrays]))
 
     def _run(self, inputs: Sequence[Array] | Mapping[str, object], handle: int) -> list[Tensor]:
-        arrays, known = self._met(inputs)
-        addresses = known.arguments.ready(arrays) if known is not None and arrays is not None else None
-        if known is None or addresses is None:
-            arrays = self._arrays(inputs)
-            known = self._for(arrays)
+        return self._launch(*self.met(inputs), handle)
+
+    def _launch(self, arrays: Sequence[Array], known: Known, handle: int) -> list[Tensor]:
+        addresses = known.arguments.ready(arrays)
+        if addresses is None:
+            # They are not as kernels read them, or of other dtypes.
+            arrays = self._arrays(arrays)
             addresses = [address(array) for array in arrays]
         arena = self._arena_of(known.arena_bytes)
         try:
@@ -147,7 +159,7 @@ class SizedRunner(Runner):
         met = [_fitting(spec, inputs.get(spec.name)) for spec in self._specs]
         return [readable(array) for array in check_inputs(met, inputs)]
 
-    def _for(self, arrays: Sequence[Array]) -> _Known:
+    def _for(self, arrays: Sequence[Array]) -> Known:
         key = tuple([array.shape for array in arrays])
         with self._lock:
             if (known := self._known.get(key)) is not None:
@@ -165,7 +177,7 @@ class SizedRunner(Runner):
         ]
         written = sum(prod(shape) * dtype.itemsize for shape, dtype in kinds[1])
         arena = numbers[self.sizes.arena]
-        known = _Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds))
+        known = Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds))
         with self._lock:
             self._known[key] = known
             if len(self._known) > KEPT:

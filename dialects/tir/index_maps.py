@@ -218,6 +218,8 @@ def _where(seen: View, guard: tuple[AffineExpr, ...], ranges: Ranges) -> Ranges:
 
 def blocks_of(op: Operation, ranges: Ranges) -> Iterator[tuple[Block, Ranges]]:
     """The blocks that `op` holds, each with the ranges that hold in it."""
+    if not op.regions:
+        return
     match op:
         case ForOp():
             ranges[op.var] = op.bounds

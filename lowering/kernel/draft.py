@@ -12,6 +12,7 @@ from ...dialects.relay.core import FuncOp
 from ...passes.tir.instrument_bound_checkers import sites_of
 from ...passes.tir.pipeline import run_tir_passes
 from ...provenance.lost import is_located
+from ...provenance.walk import walk
 from ..llvm_to_native.compile import compile_text
 from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
@@ -26,8 +27,16 @@ from .work import slots_work, stages_work
 
 def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     """Ops below the roots, roots included, and how many of them are located."""
-    known = [is_located(op.location) or isinstance(op, ModuleOp) for root in roots for op in root.walk()]
-    return len(known), sum(known)
+    known: dict[int, bool] = {}
+    count = located = 0
+    for root in roots:
+        for op in walk(root):
+            location = op.location
+            if (found := known.get(id(location))) is None:
+                found = known[id(location)] = is_located(location)
+            count += 1
+            located += found or isinstance(op, ModuleOp)
+    return count, located
 
 
 def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> Draft:

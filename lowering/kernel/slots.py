@@ -6,6 +6,8 @@ functions of any model, and every call brings its own layers (slot -> location).
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
 
 from ...dialects.relay.core import FuncOp
@@ -16,6 +18,7 @@ from ...provenance.span import fuse, leaf_name, leaves
 from .sizes import is_sized, with_kernel_sizes
 
 
+@lru_cache(maxsize=1 << 12)
 def slot_location(slot: int) -> LocationAttr:
     return NameLoc(StringAttr(f"#{slot}"), NoneAttr())
 

@@ -12,6 +12,7 @@ from ...dialects.llvm_ext import UNROLL
 from ...dialects.sizes import Size, same
 from ...dialects.tir import ForOp, IfOp, WhileOp
 from ...dialects.tir.statements import ConditionOp
+from ...provenance.walk import walk
 from .builder import NO_FLAGS
 from .context import Handler, Lowering
 from .frame import Place, Scope
@@ -138,7 +139,7 @@ def _captures(op: ForOp) -> list[SSAValue]:
     """The values from outside that a loop uses, in order of first use."""
     defined: set[SSAValue] = set()
     found: dict[SSAValue, None] = {}
-    for inner in op.walk():
+    for inner in walk(op):
         defined.update(inner.results)
         for region in inner.regions:
             for block in region.blocks:

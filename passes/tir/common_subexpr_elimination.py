@@ -16,6 +16,7 @@ from ...dialects.tir import IndexOp, PrimFuncOp, buffer_of, index_ranges, prim_f
 from ...dialects.tir.index_maps import Reader, flat_index, simplify_maps, view
 from ...dialects.tir.masked import MaskedLoadOp
 from ...provenance.cse import eliminate_common_subexpressions
+from ...provenance.walk import walk
 from .analysis.canonical import canonical
 
 _Mapped: TypeAlias = Reader | IndexOp
@@ -23,7 +24,7 @@ _Mapped: TypeAlias = Reader | IndexOp
 
 def run(func: PrimFuncOp) -> None:
     """Merge the equal ops of one kernel, in place."""
-    reads = Counter(_kind(op) for op in func.walk() if isinstance(op, _Mapped))
+    reads = Counter(_kind(op) for op in walk(func) if isinstance(op, _Mapped))
 
     def key(op: Operation) -> Hashable | None:
         if not isinstance(op, _Mapped):

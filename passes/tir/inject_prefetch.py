@@ -17,6 +17,7 @@ from ...dialects.kernel_sizes import affine_map
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges, view
 from ...dialects.tir.prefetch import PrefetchOp
+from ...provenance.walk import walk
 from .analysis.canonical import canonical
 from .rewriting.ops import record
 
@@ -28,7 +29,7 @@ LOCALITY = 2
 
 def run(func: PrimFuncOp) -> None:
     """Put hints into the marked loops of one kernel, in place."""
-    loops = [op for op in func.walk() if isinstance(op, ForOp)]
+    loops = [op for op in walk(func) if isinstance(op, ForOp)]
     ranges: Ranges = {loop.var: loop.bounds for loop in loops}
     for loop in [loop for loop in loops if MARK in loop.attributes]:
         offsets = _offsets(loop.attributes.pop(MARK))

@@ -27,6 +27,7 @@ from ...dialects.tir import CallExternOp, IfOp, IndexOp, LoadOp, PrimFuncOp, Sto
 from ...dialects.tir.index_maps import LEADING, Ranges, blocks_of, simplify_maps, view
 from ...dialects.tir.lanes import lanes
 from ...provenance.span import layer_names
+from ...provenance.walk import walk
 from .analysis.integer_ranges import integer_ranges
 from .rewriting.constants import zero
 
@@ -66,7 +67,7 @@ def run(func: PrimFuncOp) -> None:
 def _names(func: PrimFuncOp) -> dict[SSAValue, str]:
     """What buffers are called in messages."""
     names: dict[SSAValue, str] = {}
-    for number, value in enumerate([*func.block.args, *(result for op in func.walk() for result in op.results)]):
+    for number, value in enumerate([*func.block.args, *(result for op in walk(func) for result in op.results)]):
         names[value] = value.name_hint or (f"argument {number}" if isinstance(value, BlockArgument) else "a buffer")
     return names
 

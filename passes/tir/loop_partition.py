@@ -17,6 +17,7 @@ from ...dialects.kernel_sizes import affine_map, lifted
 from ...dialects.sizes import Size, proves, same
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, view
+from ...provenance.walk import walk
 from .rewriting.index_set_splitting import subrange
 from .rewriting.ops import record
 from .rewriting.tail_pieces import pieces
@@ -28,7 +29,7 @@ HINT = "pragma_loop_partition_hint"
 def run(func: PrimFuncOp, const_loops: bool = False) -> None:
     """Partition the loops of one kernel, outer ones first, in place."""
     asked = const_loops
-    for op in func.walk():
+    for op in walk(func):
         if isinstance(op, ForOp):
             asked |= HINT in op.attributes
         elif isinstance(op, IfOp):

@@ -15,6 +15,7 @@ from ...dialects.kernel_sizes import affine_map
 from ...dialects.tir import IfOp, IndexOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.rewrite import rewrite
+from ...provenance.walk import walk
 
 
 class OpenInit(RewritePattern):
@@ -66,7 +67,7 @@ def _taken(block: Block) -> list[Operation]:
 
 def run(func: PrimFuncOp) -> None:
     """Open the blocks of one kernel, in place."""
-    if any(isinstance(op, BlockOp) for op in func.walk()):
+    if any(isinstance(op, BlockOp) for op in walk(func)):
         rewrite(func.body, [OpenInit()])
         rewrite(func.body, [OpenBlock()])
 

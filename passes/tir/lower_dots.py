@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from ...dialects.tir import CallExternOp, Dot2Op, Dot4Op, PrimFuncOp
 from ...dialects.tir.lanes import lanes
 from ...provenance.rewrite import rewrite
+from ...provenance.walk import walk
 
 _BITS = {4: 128, 8: 256, 16: 512}
 """Lanes of int32 -> bits of the vectors that the instruction takes."""
@@ -57,7 +58,7 @@ class DotOfPairs(RewritePattern):
 
 def run(func: PrimFuncOp, vnni: bool, pmaddwd: int) -> None:
     """Let one kernel use the instructions, in place. pmaddwd: the most lanes of that."""
-    kinds = {type(op) for op in func.walk()}
+    kinds = {type(op) for op in walk(func)}
     if vnni and Dot4Op in kinds:
         rewrite(func.body, [DotOntoSum()], recursive=False)
     if pmaddwd and Dot2Op in kinds:

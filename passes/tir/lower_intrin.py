@@ -13,6 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
+from ...provenance.walk import walk
 from . import lower_dots
 from .elementary.floats import Floats
 from .elementary.formulas import FORMULAS
@@ -44,7 +45,7 @@ def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0) -> None:
     """
     if vnni or pmaddwd:
         lower_dots.run(func, vnni, pmaddwd)
-    if any(type(op) in FORMULAS for op in func.walk()):
+    if any(type(op) in FORMULAS for op in walk(func)):
         rewrite(func.body, [ExpandIntrin()], recursive=False)
 
 

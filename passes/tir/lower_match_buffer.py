@@ -19,6 +19,7 @@ from ...dialects.tir.buffer import strides_attribute
 from ...dialects.tir.index_maps import LEADING, Reader, Touch, Writer
 from ...dialects.tir.lanes import lanes
 from ...provenance.diagnostics import fail
+from ...provenance.walk import walk
 from .rewriting.constants import stride_attribute
 from .rewriting.ops import drop
 
@@ -100,7 +101,7 @@ def _tail(view: DeclBufferOp) -> tuple[Size, ...]:
 
 def run(func: PrimFuncOp) -> None:
     """Resolve the views of one kernel, in place; a view of a view comes after its source, so in order."""
-    for view in [op for op in func.walk() if isinstance(op, DeclBufferOp)]:
+    for view in [op for op in walk(func) if isinstance(op, DeclBufferOp)]:
         _resolve(view)
 
 

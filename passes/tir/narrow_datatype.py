@@ -26,6 +26,7 @@ from ...dialects.tir import LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir import lanes as tir_lanes
 from ...dialects.tir.index_maps import Ranges
 from ...dialects.tir.lanes import lanes, scalar_type
+from ...provenance.walk import walk
 from .analysis.integer_ranges import integer_ranges, kind_of, numbers_of
 from .rewriting.constants import constant
 from .rewriting.ops import drop, record
@@ -38,10 +39,10 @@ _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 
 def run(func: PrimFuncOp) -> None:
     """Narrow the arithmetic of one kernel, in place."""
-    if not any(_is_end(op) for op in func.walk()):
+    if not any(_is_end(op) for op in walk(func)):
         return
     narrow = _Narrow(integer_ranges(func))
-    for op in list(func.walk()):
+    for op in list(walk(func)):
         narrow.end(op)
     for op in reversed(narrow.replaced):
         if op.has_trait(Pure) and all(result.first_use is None for result in op.results):

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from ...dialects.sizes import same
 from ...dialects.tir import DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, prim_funcs
 from ...provenance.dce import eliminate_dead_code
+from ...provenance.walk import walk
 from .analysis.effects import writes
 from .analysis.elementwise import point
 from .rewriting.ops import drop
@@ -19,7 +20,7 @@ from .rewriting.ops import drop
 
 def run(func: PrimFuncOp) -> None:
     """Remove what has no effect from one kernel, in place."""
-    for op in list(func.walk()):
+    for op in list(walk(func)):
         match op:
             case ForOp() if same(op.trip_count, 0) and func.is_ancestor(op):
                 drop(op, "NoOp", "a loop of extent 0")

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, WhileOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges
 from ...provenance.span import fuse
+from ...provenance.walk import walk
 from .analysis.elementwise import same_elements
 from .flatten_buffer import flatten
 from .rewriting.ops import record
@@ -23,7 +24,7 @@ from .rewriting.ops import record
 
 def run(func: PrimFuncOp) -> None:
     """Let the buffers of one kernel share memory, in place."""
-    allocs = [op for op in func.walk() if isinstance(op, AllocOp)]
+    allocs = [op for op in walk(func) if isinstance(op, AllocOp)]
     # How large a buffer of open sizes is, and so what fits in it, only a call says.
     allocs = [op for op in allocs if not op.attributes and op.result.first_use is not None and op.result.type.is_static]
     if len(allocs) < 2:
@@ -32,7 +33,7 @@ def run(func: PrimFuncOp) -> None:
     homes: dict[Block, list[_Buffer]] = {}
     for op in allocs:
         homes.setdefault(_home(op), []).append(_buffer(op, order, last))
-    ranges: Ranges = {op.var: op.bounds for op in func.walk() if isinstance(op, ForOp)}
+    ranges: Ranges = {op.var: op.bounds for op in walk(func) if isinstance(op, ForOp)}
     for buffers in homes.values():
         for slot in _assigned(buffers, ranges):
             if len(slot.buffers) > 1:
@@ -73,7 +74,7 @@ class _Slot:
 
 def _number(func: PrimFuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
     """The place of each op in the text, and that of the last op inside of it."""
-    order = {op: number for number, op in enumerate(func.walk())}
+    order = {op: number for number, op in enumerate(walk(func))}
     last = dict(order)
     for op in reversed(order):
         if (parent := op.parent_op()) is not None and parent in last:
@@ -160,7 +161,7 @@ def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
     nest = old.last
     if new.first is not nest or nest.parent is not old.alloc.parent:
         return False
-    if any(isinstance(op, WhileOp) for op in nest.walk()):
+    if any(isinstance(op, WhileOp) for op in walk(nest)):
         return False
     reads = [op for op in old.users if nest.is_ancestor(op)]
     accesses: list[LoadOp | StoreOp] = []

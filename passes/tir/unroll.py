@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Access, Ranges, Writer, narrowed, simplify_maps, update, view
 from ...dialects.tir.prefetch import PrefetchOp
+from ...provenance.walk import walk
 from .rewriting.constants import index_constant
 from .rewriting.ops import record
 
@@ -39,7 +40,7 @@ class Limits:
 
 def run(func: PrimFuncOp, limits: Limits = Limits()) -> bool:
     """Unroll the loops of one kernel, in place, and say whether there was a reason to look at them."""
-    asked = limits != Limits() or any(STEPS in op.attributes or EXPLICIT in op.attributes for op in func.walk())
+    asked = limits != Limits() or any(STEPS in op.attributes or EXPLICIT in op.attributes for op in walk(func))
     if asked:
         _block(func.block, {}, limits)
     _bounded(func.block)

@@ -19,6 +19,7 @@ from ...dialects.sizes import ceil_div, proves, same
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, element_bytes, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, simplify_maps, view
 from ...provenance.span import fuse
+from ...provenance.walk import walk
 from ...support.machine import WIDEST, Machine
 from .analysis.lanes import Condition, Lanes, Obstacle, conditions, is_width
 from .rewriting.index_set_splitting import strip_mine, subrange
@@ -37,7 +38,7 @@ def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
     Says whether loops of one iteration are left.
     """
     _block(func.block, {}, {}, machine)
-    return any(isinstance(op, ForOp) and same(op.trip_count, 1) for op in func.walk())
+    return any(isinstance(op, ForOp) and same(op.trip_count, 1) for op in walk(func))
 
 
 def serialize(func: PrimFuncOp) -> None:
@@ -69,7 +70,7 @@ def _reduction(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> No
 
 def _leave(loop: ForOp, reason: str) -> None:
     """Run the lanes of a loop one after the other; without jumps where each looks something up and little else."""
-    inside = list(loop.walk())
+    inside = list(walk(loop))
     looks_up = any(isinstance(op, arith.IndexCastOp) for op in inside)
     short = loop.is_known and cast(int, loop.trip_count) * len(inside) <= _UNROLLED
     plain = not any(isinstance(op, ForOp | IfOp) for op in inside if op is not loop)

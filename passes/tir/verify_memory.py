@@ -26,6 +26,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.index_maps import Ranges, blocks_of
 from ...provenance.diagnostics import message
+from ...provenance.walk import walk
 from ...support.errors import ScheduleError
 from .analysis import out_of_range
 from .analysis.effects import writes
@@ -134,7 +135,7 @@ def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
         assert parent is not None
         conditional = conditional or isinstance(parent, IfOp | WhileOp)
         if isinstance(parent, ForOp | WhileOp) and conditional:
-            if any(writes(inner, alloc.result) for inner in parent.walk()):
+            if any(writes(inner, alloc.result) for inner in walk(parent)):
                 return True
         op = parent
     return False

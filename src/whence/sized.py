@@ -22,7 +22,6 @@ from whence.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
-from whence.runtime.executor import Runner
 from whence.runtime.sized_executor import SizedRunner
 from whence.runtime.tensors import Tensor
 from whence.runtime.threads import ThreadPool
@@ -142,25 +141,27 @@ class SizedExecutable(Executable):
     def takes(self, arrays: Sequence[Array]) -> bool:
         """Whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
         try:
-            self._sized.symbols_for(arrays)
+            self._sized.met(arrays)
         except FrontendError:
             return False
         return True
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         """The outputs for inputs in order, as part of a run that has a thread pool already."""
-        return self._chosen(arrays).launch(arrays, pool, handle)
-
-    def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
-        return self._chosen(inputs).run(inputs, self._pool)
-
-    def _chosen(self, inputs: Sequence[Array] | Mapping[str, Array]) -> Runner:
-        """What runs the program for the sizes of these inputs."""
         special = None
         if self._state.special or self._tier == "auto":
-            special = self._special(self._sized.symbols_for(inputs))
+            special = self._special(self._sized.met(arrays)[1].symbols)
         self._ran = special
-        return (self if special is None else special).runner
+        return (self if special is None else special).runner.launch(arrays, pool, handle)
+
+    def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
+        if not self._state.special and self._tier != "auto":
+            return self.runner.run(inputs, self._pool)
+        arrays, known = self._sized.met(inputs)
+        self._ran = special = self._special(known.symbols)
+        if special is None:
+            return self._sized.run_met(arrays, known, self._pool)
+        return special.runner.run(arrays, self._pool)
 
     def _special(self, key: _Key) -> Executable | None:
         """The program for some sizes, if there is one; one that is worth it is asked for."""

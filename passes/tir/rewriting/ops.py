@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation
 
 from ....dialects.tir import ForOp
 from ....provenance.ledger import current_ledger
+from ....provenance.walk import walk
 from .constants import index_constant
 
 
@@ -15,10 +16,10 @@ def record(pattern: str, op: Operation, reason: str, after: Sequence[Operation] 
     """Tell the open ledger that `op` went (or, not `gone`, changed) and what stands for it now."""
     if (ledger := current_ledger()) is None:
         return
-    inside = [op.location, *(inner.location for inner in op.walk() if inner is not op)] if gone else [op.location]
+    inside = [op.location, *(inner.location for inner in walk(op) if inner is not op)] if gone else [op.location]
     ledger.record(
         pattern,
-        removed=[inner.name for inner in op.walk()] if gone else (),
+        removed=[inner.name for inner in walk(op)] if gone else (),
         created=[new.name for new in after],
         before=inside,
         after=[new.location for new in after] if gone else [op.location],

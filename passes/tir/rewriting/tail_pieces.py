@@ -21,6 +21,7 @@ from ....dialects.kernel_sizes import affine_map, lifted, size_attribute
 from ....dialects.sizes import Size, ceil_div, same
 from ....dialects.tir import ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ....dialects.tir.index_maps import Access, Ranges, simplify_maps, update, view
+from ....provenance.walk import walk
 
 _SERIAL = StringAttr("serial")
 _POINTERS = 8
@@ -43,7 +44,7 @@ def pieces(loop: ForOp, ranges: Ranges) -> tuple[Size, list[ForOp]] | None:
     None where the loop is not one over tiles that are unrolled.
     """
     inside: Ranges = {**ranges, loop.var: loop.bounds}
-    inside.update((op.var, op.bounds) for op in loop.walk() if isinstance(op, ForOp) and op is not loop)
+    inside.update((op.var, op.bounds) for op in walk(loop) if isinstance(op, ForOp) and op is not loop)
     tile = _tile(loop, inside)
     if tile is None:
         return None
@@ -111,7 +112,7 @@ class _Piece:
         """The variables of the loops over the rows of a tile."""
         self.nearest: dict[SSAValue, SSAValue] = {}
         """For such a variable, the row that it is of the tensor, or the last one."""
-        self.read = {op.buffer for op in self.loop.walk() if isinstance(op, LoadOp)}
+        self.read = {op.buffer for op in walk(self.loop) if isinstance(op, LoadOp)}
 
     def fill(self) -> bool:
         """Let the copy do what it is for; whether all its indices are those of tiles."""
@@ -122,11 +123,11 @@ class _Piece:
                     op.properties["extent"] = size_attribute(self.height)
                     self.rows.add(op.var)
                 self.ranges[op.var] = op.bounds
-        for op in list(self.loop.walk()):
+        for op in list(walk(self.loop)):
             if op in computing:
                 continue
             if isinstance(op, IfOp) and self._computes(op):
-                inside = list(op.walk())
+                inside = list(walk(op))
                 computing.update(inside)
                 if not all(self._moved(one, clamped=True) for one in inside):
                     return False
