@@ -165,7 +165,6 @@ def fused_lstm() -> Model:
     """Its layers are UNIDIRECTIONAL_SEQUENCE_LSTM, which the converter makes of those of Keras 2 only (tf_keras)."""
     import tf_keras
 
-    # The converter takes them for its own where it is told to; it asks when it is imported.
     layers: Any = tf_keras.layers
     tf_keras.utils.set_random_seed(0)
     given = tf_keras.Input((6, 8), batch_size=1, name="steps")
