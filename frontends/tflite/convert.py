@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 from ..importing.converter import Converter
 from . import (
     activations,
+    complex_numbers,
     detection,
     elementwise,
     hybrid,
@@ -23,6 +24,7 @@ from . import (
     reductions,
     scatters,
     shaping,
+    stablehlo,
     windows,
 )
 from .context import INTEGERS, Context
@@ -31,6 +33,7 @@ from .program import RENAMING, Node
 
 CONVERTERS: dict[str, Converter[Context]] = {
     **activations.TABLE,
+    **complex_numbers.TABLE,
     **detection.TABLE,
     **elementwise.TABLE,
     **indexing.TABLE,
@@ -39,6 +42,7 @@ CONVERTERS: dict[str, Converter[Context]] = {
     **reductions.TABLE,
     **scatters.TABLE,
     **shaping.TABLE,
+    **stablehlo.TABLE,
     **windows.TABLE,
     "DEQUANTIZE": Converter(quantized_elementwise.dequantize),
     "QUANTIZE": Converter(quantized_elementwise.quantize),
@@ -86,6 +90,8 @@ def is_quantized(node: Node) -> bool:
 
 def converter_of(node: Node) -> Converter[Context] | None:
     """The row of an operator; raises FrontendError for one that is not quantised here."""
+    if any(info is not None and info.type == complex_numbers.COMPLEX for info in (*node.inputs, *node.outputs)):
+        return CONVERTERS[node.op_type] if node.op_type in complex_numbers.TABLE else Converter(_of_complex)
     if is_quantized(node):
         return QUANTIZED.get(node.op_type) or (
             CONVERTERS.get(node.op_type) if node.op_type in AS_THEY_ARE else Converter(_unknown)
@@ -108,6 +114,10 @@ _OF_FLOATS = {
 }
 """Operators whose data are floats, or quantised."""
 _MIXED = (("FLOAT32", "INT8"), ("FLOAT32", "INT4"))
+
+
+def _of_complex(ctx: Context) -> SSAValue:
+    ctx.fail("real numbers", complex_numbers.COMPLEX.lower())
 
 
 def _unknown(ctx: Context) -> SSAValue:

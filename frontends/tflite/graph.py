@@ -23,6 +23,7 @@ from ..importing.converter import Converter, Narrowed, Result
 from ..importing.limits import excess, expectation
 from ..importing.tensor import Tensor, Undecided
 from ..importing.tensor import dtype_of as value_dtype
+from .complex_numbers import COMPLEX
 from .context import Context
 from .convert import converter_of
 from .load import Source, load
@@ -64,6 +65,9 @@ class Model(importer.Model):
         return any(any(self._info(name).open) for name in self.region.inputs)
 
     def _check_names(self, shapes: Mapping[str, object]) -> None:
+        for name in self.region.outputs:
+            if (info := self.source.builder.infos.get(name)) is not None:
+                dtype_of(info)
         if unknown := [name for name in shapes if name not in self.region.inputs]:
             listed = ", ".join(unknown)
             raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {listed}")
@@ -179,7 +183,8 @@ def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tu
         ctx.fail(f"{len(found)} outputs", str(len(ctx.node.outputs)))
     for info, result in zip(ctx.node.outputs, found, strict=False):
         own = _dtype(result)
-        if own is not None and own != DTYPES.get(info.type):
+        parts = info.type == COMPLEX
+        if own is not None and own != (np.dtype(np.float32) if parts else DTYPES.get(info.type)):
             ctx.fail(f"an output of {own}", info.type.lower())
     return results
 

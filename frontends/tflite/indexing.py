@@ -8,11 +8,14 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.indexing import GatherNdOp, OneHotOp, ReverseSequenceOp
 from ...dialects.relay.resize import Resize2DOp
-from ...dialects.relay.transform import ReshapeOp, TakeOp, TransposeOp
+from ...dialects.relay.scatter import ScatterNdOp
+from ...dialects.relay.transform import BroadcastToOp, ReshapeOp, TakeOp, TransposeOp
 from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term, sqrt, term, where
 from .context import Context
+from .shaping import cut
 
 
 def _inside(ctx: Context, index: int, extents: tuple[int, ...]) -> None:
@@ -78,6 +81,43 @@ def embedding_lookup(ctx: Context) -> SSAValue:
     return ctx.emit(TakeOp, ctx.value(1), ctx.value(0), axis=0)
 
 
+_SUM, _MEAN, _SQRTN = range(3)
+
+
+def embedding_lookup_sparse(ctx: Context) -> SSAValue:
+    """Rows of input 4, each times its weight, added up where `indices` say; perhaps divided by what weights add up to.
+
+    Inputs: which rows, where (but for the last coordinate), the shape of that, weights, the table.
+    """
+    count, rank = ctx.shape(0)[0] if len(ctx.shape(0)) == 1 else -1, len(ctx.shape(1))
+    whole = ctx.known_ints(2, "a shape")
+    if rank != 2 or ctx.shape(1) != (count, len(whole)) or ctx.shape(3) != (count,) or len(ctx.shape(4)) < 2:
+        ctx.fail("ids, as many places and weights, and rows", str([list(ctx.shape(at)) for at in range(5)]))
+    _inside(ctx, 0, ctx.shape(4)[:1])
+    _inside(ctx, 1, whole)
+    if not whole or min(whole) < 1:
+        ctx.fail("a shape of positive extents", str(list(whole)))
+    places = cut(ctx, ctx.value(1), 1, 0, len(whole) - 1)
+    points = ctx.emit(TransposeOp, places, axes=(1, 0))
+    inner = ctx.shape(4)[1:]
+    weights = term(ctx, 3).reshape(count, *[1] * len(inner))
+    rows = Term(ctx, ctx.emit(TakeOp, ctx.value(4), ctx.value(0), axis=0)) * weights
+
+    def added(of: Term) -> Term:
+        shape = (*whole[:-1], *of.shape[1:])
+        ctx.fits(shape, of.dtype)
+        ground = ctx.emit(BroadcastToOp, ctx.number(0, "float32"), new_shape=shape)
+        return Term(ctx, ctx.emit(ScatterNdOp, ground, points, of.value, mode="add"))
+
+    total, combiner = added(rows), ctx.option("Combiner", _SUM)
+    if combiner == _SUM:
+        return total.value
+    if combiner not in (_MEAN, _SQRTN):
+        ctx.fail("a combiner SUM, MEAN or SQRTN", f"number {combiner}")
+    by = added(weights) if combiner == _MEAN else sqrt(added(weights * weights))
+    return (total / where(by.equal(0.0), 1.0, by)).value
+
+
 def _mode(ctx: Context) -> str:
     if ctx.option("AlignCorners", False):
         return "align_corners"
@@ -127,6 +167,7 @@ def _nearest_mode(ctx: Context) -> str:
 
 TABLE = {
     "EMBEDDING_LOOKUP": Converter(embedding_lookup),
+    "EMBEDDING_LOOKUP_SPARSE": Converter(embedding_lookup_sparse),
     "GATHER": Converter(gather),
     "GATHER_ND": Converter(gather_nd),
     "ONE_HOT": Converter(one_hot),

@@ -12,7 +12,7 @@ from ..importing.files import read_model
 from .checks import check
 from .convert import CONVERTERS
 from .model import ModelFile, Subgraph
-from .program import CALL, CONTROL, Builder
+from .program import CALL, COMPOSITE, CONTROL, Builder
 from .variables import ASSIGN, HANDLE, ONCE, READ, run_by
 
 _SHOWN = 3
@@ -70,7 +70,7 @@ def _checked(model: ModelFile, signature: str | None, keep: bool) -> Source:
     return Source(model, region, builder)
 
 
-_FOLLOWED = {CALL, *CONTROL, HANDLE, READ, ASSIGN, ONCE}
+_FOLLOWED = {CALL, COMPOSITE, *CONTROL, HANDLE, READ, ASSIGN, ONCE}
 """Operators that become no relay operators."""
 
 

@@ -28,13 +28,14 @@ from .variables import (
     handle,
     initial_values,
     operands,
+    run_by,
     variables,
     written_tensors,
     zeros,
 )
 
 CONTROL = {"IF": "If", "WHILE": "While"}
-CALL = "CALL"
+CALL, COMPOSITE = "CALL", "STABLEHLO_COMPOSITE"
 _MOST = 1_000_000
 """Steps of a program: calls of calls may be many more than operators."""
 _DEEPEST = 200
@@ -49,6 +50,8 @@ class Node(importer.Node):
     inputs: Sequence[TensorInfo | None]
     outputs: Sequence[TensorInfo]
     intermediates: Sequence[TensorInfo | None]
+    body: str = ""
+    """The operator that is all of the subgraph which says what happens to two elements, where there is one."""
 
 
 class Constants(Mapping[str, Array]):
@@ -256,8 +259,8 @@ class Builder:
             if missing:
                 got = f"'{missing[0]}', which no operator before makes"
                 raise FrontendError(message(node.op_type, "an input, a constant or a result", got, node.leaf))
-            if operator.op == CALL:
-                graph = self._called(node, "Subgraph")
+            if operator.op in (CALL, COMPOSITE):
+                graph = self._called(node, *run_by(operator) or ("Subgraph",))
                 if graph.index in inside:
                     raise self.model.fail("subgraphs that do not run themselves", f"subgraph {graph.index}")
                 if len(inside) > _DEEPEST:
@@ -346,7 +349,16 @@ class Builder:
             inputs=[tensors[at] if at >= 0 else None for at in operator.inputs],
             outputs=[tensors[at] for at in operator.outputs],
             intermediates=[tensors[at] if at >= 0 else None for at in operator.intermediates],
+            body=self._body(operator),
         )
+
+    def _body(self, operator: OperatorInfo) -> str:
+        """The one operator of the subgraph that a reduction of StableHLO names."""
+        name = "BodySubgraphIndex"
+        if not operator.op.startswith("STABLEHLO_") or not hasattr(operator.options, name):
+            return ""
+        inside = self.model.subgraph(getattr(operator.options, name)()).operators
+        return inside[0].op if len(inside) == 1 else ""
 
     def _step(self, node: Node, instance: Instance, running: AbstractSet[int], scope: Scope) -> Step:
         operator, names = node.operator, instance.names

@@ -1,6 +1,8 @@
-"""Quotients of quantised tensors, lengths made 1, and softmax of 16 bits: inverses in integers."""
+"""Quotients and products of quantised tensors, lengths made 1, and softmax of 16 bits: inverses in integers."""
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -8,13 +10,14 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import logic, reduce
 from ...dialects.relay.numerics import AnyArray
-from ...dialects.relay.transform import TakeOp
+from ...dialects.relay.transform import TakeOp, TransposeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.terms import Term, term, where
 from .context import Context
-from .fixed_point import activation_range, centred, factor, out_scale, saturated, scale_of
+from .fixed_point import activation_range, centred, factor, multiplied_wide, out_scale, saturated, scale_of
 from .kernel_arithmetic import between, interpolated_table, newton, reciprocal, root_shifts, scaled
+from .shaping import cut
 
 
 def _high(a: Term, b: Term | int) -> Term:
@@ -95,6 +98,35 @@ def div(ctx: Context) -> SSAValue:
     return saturated(ctx, total.to("int32").value, quantization, kind, activation_range(ctx, quantization, kind))
 
 
+_MOST_FACTORS = 1024
+
+
+def reduce_prod(ctx: Context) -> SSAValue:
+    """Number after number in order, each product rescaled and kept in 32 bits, which may overflow."""
+    dtype, shape = ctx.out().type.lower(), ctx.shape(0)
+    if dtype not in ("int8", "int16"):
+        ctx.fail("numbers of int8 or int16", dtype)
+    axes = sorted(ctx.axes(1, len(shape)))
+    rest = [axis for axis in range(len(shape)) if axis not in axes]
+    count = prod(shape[axis] for axis in axes)
+    if not 1 <= count <= _MOST_FACTORS:
+        ctx.fail(f"products of 1 to {_MOST_FACTORS} numbers", str(count))
+    ordered = Term(ctx, ctx.emit(TransposeOp, centred(ctx, 0, "int64").value, axes=[*axes, *rest]))
+    left = tuple(shape[axis] for axis in rest)
+    rows = ordered.reshape(count, *left)
+    real = scale_of(ctx, 0) / out_scale(ctx) ** (1.0 / count)
+
+    def row(at: int) -> Term:
+        return Term(ctx, cut(ctx, rows.value, 0, at, at + 1)).reshape(*left)
+
+    total = row(0)
+    for at in range(1, count):
+        total = Term(ctx, multiplied_wide(ctx, (total * row(at)).value, real)).to("int64")
+    found = saturated(ctx, multiplied_wide(ctx, total.value, real), ctx.out_quantization(), dtype)
+    kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
+    return Term(ctx, found).reshape(*kept).value if ctx.option("KeepDims", False) else found
+
+
 _LOW = 1 << 15
 
 
@@ -124,4 +156,5 @@ def softmax_of_16_bits(ctx: Context) -> SSAValue:
 TABLE = {
     "DIV": Converter(div),
     "L2_NORMALIZATION": Converter(l2_normalization),
+    "REDUCE_PROD": Converter(reduce_prod),
 }

@@ -17,8 +17,8 @@ from ...dialects.relay.transform import ConcatenateOp, SqueezeOp
 from ..importing.converter import Converter
 from ..importing.products import dense
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, sigmoid, sqrt
-from .activations import fused
+from ..importing.terms import Term, sigmoid, sqrt, tanh
+from .activations import TANH, fused
 from .context import Context
 from .hybrid import asymmetric, symmetric
 from .shaping import cut
@@ -166,10 +166,36 @@ def sizes_of(ctx: Context, places: Places, batch: int) -> tuple[int, int, int]:
     return batch, weights[0], weights[1]
 
 
+_BASIC = 1
+
+
+def _basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
+    """All gates in one product: input, new cell, forget, output. What they are made of are outputs, too."""
+    weights, rank = ctx.shape(2), len(ctx.shape(0))
+    if (
+        ctx.option("FusedActivationFunction", TANH) != TANH
+        or ctx.option("CellClip", 0.0)
+        or ctx.option("ProjClip", 0.0)
+    ):
+        ctx.fail("an activation TANH, nothing cut off", f"number {ctx.option('FusedActivationFunction', TANH)}")
+    if len(ctx.inputs) != 5 or len(ctx.node.outputs) != 4 or rank != 2 or len(weights) != 2 or weights[0] % 4:
+        ctx.fail("5 inputs, weights (4 * units, features + units), 4 outputs", f"{len(ctx.inputs)}, {list(weights)}")
+    batch, units = ctx.shape(0)[0], weights[0] // 4
+    before, c = state_of(ctx, 1, batch, units), Term(ctx, state_of(ctx, 4, batch, units))
+    both = ctx.emit(ConcatenateOp, [ctx.value(0), before], axis=1)
+    gates = times(ctx, both, 2) + vector(ctx, 3, 4 * units)
+    enter, new, forget, leave = (Term(ctx, cut(ctx, gates.value, 1, at * units, (at + 1) * units)) for at in range(4))
+    c = sigmoid(enter) * tanh(new) + sigmoid(forget) * c
+    h = sigmoid(leave) * tanh(c)
+    return h.value, c.value, both, gates.value, h.value, c.value
+
+
 def lstm(ctx: Context) -> tuple[SSAValue, ...]:
-    """One step; of the outputs the last is the state, those before it are scratch."""
+    """One step, of the basic kind or another."""
+    if ctx.option("KernelType", 0) == _BASIC:
+        return _basic_lstm(ctx)
     if len(ctx.node.outputs) != 1:
-        ctx.fail("one output", f"{len(ctx.node.outputs)}, as of the basic kind")
+        ctx.fail("one output", str(len(ctx.node.outputs)))
     out, c = Lstm(ctx, Places()).step(ctx.value(0), ctx.value(18), Term(ctx, ctx.value(19)))
     return out, out, c.value
 

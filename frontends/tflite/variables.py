@@ -28,6 +28,9 @@ WRITTEN: Mapping[str, Sequence[int]] = {
 }
 """Operator -> its inputs that it writes to; its converter gives what they become after the outputs."""
 
+_BASIC_LSTM = ("data", "state", "weights", "bias", "cell")
+"""The inputs of the basic kind of LSTM, which writes to the second and the last."""
+
 Key: TypeAlias = tuple[object, ...]
 """Of a variable: its container and name; of a tensor: its subgraph and number."""
 
@@ -57,6 +60,7 @@ def run_by(operator: OperatorInfo) -> dict[str, int]:
         return {}
     roles = {
         "CALL": ("Subgraph",),
+        "STABLEHLO_COMPOSITE": ("DecompositionSubgraphIndex",),
         "IF": ("ThenSubgraphIndex", "ElseSubgraphIndex"),
         "WHILE": ("CondSubgraphIndex", "BodySubgraphIndex"),
         ONCE: ("InitSubgraphIndex",),
@@ -76,7 +80,8 @@ def handle(operator: OperatorInfo) -> Key:
 def written_tensors(graph: Subgraph, operator: OperatorInfo) -> list[tuple[int, int]]:
     """The inputs of an operator that it writes to, each with its tensor."""
     found: list[tuple[int, int]] = []
-    for at in WRITTEN.get(operator.op, ()):
+    basic = operator.op == "LSTM" and len(operator.inputs) == len(_BASIC_LSTM)
+    for at in (1, 4) if basic else WRITTEN.get(operator.op, ()):
         place = operator.inputs[at] if at < len(operator.inputs) else -1
         if place >= 0 and graph.tensors[place].is_variable:
             found.append((at, place))

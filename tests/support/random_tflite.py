@@ -20,6 +20,7 @@ from random_tflite_more import MORE
 from random_tflite_moves import MOVES
 from random_tflite_quantized import HYBRID, QUANTIZED
 from random_tflite_recurrent import RECURRENT
+from random_tflite_stablehlo import STABLEHLO
 from tflite_builder import Array, litert, random_inputs
 
 from whence.frontends.tflite import from_tflite
@@ -33,12 +34,14 @@ CASES: dict[str, Make] = {
     **MOVES,
     **MORE,
     **RECURRENT,
+    **STABLEHLO,
     **{f"{name} quantized": make for name, make in QUANTIZED.items()},
     **{f"{name} hybrid": make for name, make in HYBRID.items()},
 }
 """Name -> what makes a random model of it."""
 _OTHERS = ("CEIL", "ELU", "ELU quantized", "ROUND", "SEGMENT_SUM", "SUM quantized", "LOCAL_RESPONSE_NORMALIZATION")
-DEFAULT_KERNELS = frozenset(_OTHERS)
+_NEWER = ("STABLEHLO_AND", "STABLEHLO_SHIFT_LEFT")
+DEFAULT_KERNELS = frozenset((*_OTHERS, *_NEWER))
 """Held against the kernels that LiteRT runs by default: there are no others, or the reference lacks a neighbour."""
 
 

@@ -18,6 +18,19 @@ def scatter_nd(rng: Rng) -> bytes:
     return one("SCATTER_ND", inputs, options="ScatterNdOptions")
 
 
+def embedding_lookup_sparse(rng: Rng) -> bytes:
+    """Rows for places in order, of which some have none."""
+    rows, places = int(rng.integers(1, 5)), sizes(rng, int(rng.integers(1, 3)), 3)
+    taken = np.argwhere(rng.integers(0, 2, [*places, 3]) > 0).astype(np.int32)
+    if not len(taken):
+        taken = np.zeros((1, len(places) + 1), np.int32)
+    table = rng.standard_normal((rows, *sizes(rng, int(rng.integers(1, 3)), 3))).astype(np.float32)
+    inputs: list[Any] = [rng.integers(0, rows, len(taken)).astype(np.int32), taken, np.array([*places, 3], np.int32)]
+    inputs += [("float32", [len(taken)]), table]
+    combiner = int(rng.integers(0, 3))
+    return one("EMBEDDING_LOOKUP_SPARSE", inputs, options="EmbeddingLookupSparseOptions", combiner=combiner)
+
+
 def segment_sum(rng: Rng) -> bytes:
     rows = int(rng.integers(1, 7))
     ids = np.sort(rng.integers(0, 4, rows)).astype(np.int32)
@@ -131,6 +144,7 @@ MORE: dict[str, Make] = {
     "BUCKETIZE": bucketize,
     "DILATE": dilate,
     "DYNAMIC_UPDATE_SLICE": dynamic_update_slice,
+    "EMBEDDING_LOOKUP_SPARSE": embedding_lookup_sparse,
     "FAKE_QUANT": fake_quant,
     "MATRIX_DIAG": matrix_diag,
     "MATRIX_SET_DIAG": matrix_set_diag,

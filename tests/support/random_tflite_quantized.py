@@ -268,6 +268,14 @@ def reduction(op: str) -> Make:
     return make
 
 
+def product(rng: Rng) -> bytes:
+    dtype = pick(rng, "int8", "int16")
+    one, shape = One(rng), sizes(rng, int(rng.integers(1, 4)), 4)
+    one.input(shape, dtype)
+    one.const(rng.permutation(len(shape))[: int(rng.integers(1, len(shape) + 1))].astype(np.int32))
+    return one.end("REDUCE_PROD", dtype, result(rng, dtype), "ReducerOptions", keepDims=bool(rng.integers(2)))
+
+
 def softmax(rng: Rng) -> bytes:
     dtype = pick(rng, "int8", "uint8")
     one = One(rng)
@@ -465,6 +473,7 @@ QUANTIZED: dict[str, Make] = {
     "QUANTIZE": quantize,
     "REDUCE_MAX": reduction("REDUCE_MAX"),
     "REDUCE_MIN": reduction("REDUCE_MIN"),
+    "REDUCE_PROD": product,
     "RELU": unary("RELU", dtypes=("int8", "uint8", "int16")),
     "RELU6": unary("RELU6", dtypes=("int8", "uint8", "int16")),
     "RELU_N1_TO_1": unary("RELU_N1_TO_1", version=1),

@@ -122,6 +122,14 @@ def lstm(hybrid: bool, sequence: bool) -> Make:
     return make
 
 
+def basic_lstm(rng: Rng) -> bytes:
+    batch, features, units = sizes(rng, 3, 4)
+    layer = Layer(rng, False)
+    inputs = [layer.net.input("x", [batch, features]), layer.state("h", batch, units)]
+    inputs += [layer.const(4 * units, features + units), layer.const(4 * units), layer.state("c", batch, units)]
+    return layer.end("LSTM", inputs, "LSTMOptions", 4, kernelType=1, fusedActivationFunction=TANH)
+
+
 def bidirectional_lstm(hybrid: bool) -> Make:
     def make(rng: Rng) -> bytes:
         batch, time, features, units = sizes(rng, 4, 4)
@@ -247,6 +255,7 @@ _KINDS: dict[str, Callable[[bool], Make]] = {
 }
 RECURRENT: dict[str, Make] = {
     "LSTM": lstm(False, False),
+    "LSTM basic": basic_lstm,
     "RNN": rnn(False, False),
     "SVDF quantized": quantized_svdf,
     "UNIDIRECTIONAL_SEQUENCE_LSTM quantized": quantized_lstm,

@@ -29,6 +29,7 @@ TYPES: dict[str, int] = {
     "int64": tflite.TensorType.INT64,
     "bool": tflite.TensorType.BOOL,
     "int4": tflite.TensorType.INT4,
+    "complex64": tflite.TensorType.COMPLEX64,
     "resource": tflite.TensorType.RESOURCE,
 }
 

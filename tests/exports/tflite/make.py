@@ -1,6 +1,6 @@
 """Small Keras networks of random weights as TensorFlow's converter writes them: makes the files of this folder.
 
-    python tests/exports/tflite/make.py [--all FOLDER] [NAME ...]      needs tensorflow 2.21
+    python tests/exports/tflite/make.py [--all FOLDER] [NAME ...]      needs tensorflow 2.21, tf_keras
 
 Each network comes as floats (`.float`), with weights of 8 bits (`.dynamic`) or of 16 (`.half`), in integers of 8 bits
 (`.int8`), or with data of 16 and weights of 8 (`.int16`). `COMMITTED` are kept here, each at most 300 kB; `--all`
@@ -161,6 +161,22 @@ def stateful() -> Model:
     return keras.Model(given, L.Dense(4)(L.LSTM(8, stateful=True)(given)))
 
 
+def fused_lstm() -> Model:
+    """Its layers are UNIDIRECTIONAL_SEQUENCE_LSTM, which the converter makes of those of Keras 2 only (tf_keras)."""
+    import tf_keras
+
+    layers: Any = tf_keras.layers
+    tf_keras.utils.set_random_seed(0)
+    given = tf_keras.Input((6, 8), batch_size=1, name="steps")
+    model = tf_keras.Model(given, layers.Dense(4)(layers.LSTM(16)(layers.LSTM(12, return_sequences=True)(given))))
+    rng = np.random.default_rng(0)
+    for layer in model.layers:
+        if isinstance(layer, layers.LSTM):
+            *weights, bias = layer.get_weights()
+            layer.set_weights([*weights, bias + rng.normal(0, 0.2, bias.shape).astype("f4")])
+    return model
+
+
 def unet() -> Model:
     given = keras.Input((32, 32, 3), 1, name="image")
     kept, x = [], given
@@ -183,7 +199,7 @@ NETWORKS: dict[str, Callable[[], Model]] = {
     one.__name__: one
     for one in (
         *(mobilenet_v1, mobilenet_v2, mobilenet_v3, efficientnet_lite, resnet, mobilebert, ds_cnn, autoencoder),
-        *(lstm, bidirectional, gru, gru_loop, stateful, unet),
+        *(lstm, bidirectional, gru, gru_loop, stateful, fused_lstm, unet),
     )
 }
 
@@ -301,6 +317,7 @@ COMMITTED = (
     *("mobilenet_v3.half", "efficientnet_lite.int8", "resnet.float", "resnet.int8", "resnet.int16"),
     *("mobilebert.float", "mobilebert.int8", "mobilebert.dynamic", "ds_cnn.int8", "ds_cnn.int16"),
     *("autoencoder.half", "autoencoder.int8", "autoencoder.dynamic", "lstm.float", "gru.int8", "gru_loop.float"),
+    "fused_lstm.int8",
     *("bidirectional.float", "stateful.float", "unet.int8", "unet.int16", "ssd.float", "ssd.half"),
 )
 
