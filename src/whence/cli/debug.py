@@ -163,10 +163,13 @@ def _watch(args: argparse.Namespace, module: GraphModuleDebug) -> None:
 
 
 def _times(args: argparse.Namespace, module: GraphModuleDebug) -> None:
-    text = module.measured(number=args.number, repeat=args.repeat, times=args.times, layers=True)
+    from whence.explorer.report import WIDTH
+
+    width = WIDTH.get()
+    text = module.measured(number=args.number, repeat=args.repeat, times=args.times, layers=True, width=width)
     if args.layers:
         layers = module.by_layer()
-        answer(args, lambda: {"microseconds": layers}, module.layer_table)
+        answer(args, lambda: {"microseconds": layers}, lambda: module.layer_table(width))
     elif args.json:
         print_json(json.loads(module.profile().json()))
     else:
