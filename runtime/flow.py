@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
-from .executor import Runner
 from .tensors import Tensor
 from .threads import ThreadPool
 
@@ -226,6 +225,8 @@ class Argument:
 
     name: str
     path: tuple[int, ...] = ()
+    element: int | None = None
+    """Of a known vector of sizes the one at a place in row-major order: an array without elements has it as extent."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,8 @@ class Output:
     at: int
     count: int | None = None
     axis: int = 0
+    known: bool = False
+    """Whether it follows from sizes alone."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +250,14 @@ class Items:
 Source: TypeAlias = "Argument | Output | Items | Known | None"
 
 
+class Native(Protocol):
+    """A native program."""
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        """The outputs for inputs that it takes, in order; `handle` is the pool's."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Stretch:
     """Steps compiled for some shapes."""
@@ -255,16 +266,22 @@ class Stretch:
     """The step to go on with; None at the end of the region."""
     arguments: tuple[Argument, ...]
     results: Mapping[str, Source]
-    runner: Runner | None
+    runner: Native | None
     """None when nothing is left to compute."""
     report: object = None
     """What the compiler tells about it."""
+    fits: Callable[[Sequence[Array]], bool] | None = None
+    """Of one for many sizes, whether it is for those of arguments; None where it is for all that it is kept for."""
+
+    def takes(self, values: Environment) -> bool:
+        """Whether it is for values of the kind that it is kept for."""
+        return self.fits is None or self.fits([_argument(values, a) for a in self.arguments])
 
     def run(self, values: Environment, pool: ThreadPool, handle: int) -> None:
         """Take the arguments from `values`, and put the results there. `handle` is the pool's."""
         outputs: list[Tensor] = []
         if self.runner is not None:
-            outputs = self.runner.launch([tensor(_at(values, a), a.name) for a in self.arguments], pool, handle)
+            outputs = self.runner.launch([_argument(values, a) for a in self.arguments], pool, handle)
         made = {name: _made(source, values, outputs) for name, source in self.results.items()}
         values.values.update(made)
 
@@ -277,12 +294,19 @@ def _at(values: Environment, argument: Argument) -> Value:
     return value
 
 
+def _argument(values: Environment, argument: Argument) -> Array:
+    array = tensor(_at(values, argument), argument.name)
+    if argument.element is None:
+        return array
+    return np.empty((0, int(array.reshape(-1)[argument.element])), np.int8)
+
+
 def _made(source: Source, values: Environment, outputs: Sequence[Tensor]) -> Value:
     match source:
         case Argument():
             return _at(values, source)
         case Output(count=None):
-            return outputs[source.at]
+            return Known(outputs[source.at]) if source.known else outputs[source.at]
         case Output(count=int(count)):
             size = int(outputs[count].reshape(()).item())
             return outputs[source.at][(*[slice(None)] * source.axis, slice(0, size))]

@@ -1,24 +1,21 @@
 """The interpreter: If, Loop and Scan are done here; any run of other steps is a *stretch* of native code.
 
-A stretch is compiled by `specialise` when the interpreter comes to it with values of new shapes, and is kept. How far
-it goes is found when it is compiled: it ends before a step that needs a value computed in it (such as the shape of a
-Reshape), and after one whose result only values size (such as NonZero).
+A stretch is compiled by `specialise` when the interpreter first comes to it, for the shapes that it meets; when it
+comes again with other shapes, by `generalise`, for all shapes that differ in what differed so far. Where that cannot
+be, it is specialised for each. How far a stretch goes is found when it is compiled: it ends before a step that needs a
+value computed in it (such as the shape of a Reshape), and after one whose result only values size (such as NonZero).
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from ..support.dtypes import Array
 from .control import CONTROL, NEVER_COMPILED
 from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
 from .frames import Frame, Machine, Run
-
-FEW = 1024
-"""Elements; larger known arrays are told apart by identity, not by value."""
+from .shape_patterns import Families, Pattern, kind_of
 
 
 class Demand(Exception):
@@ -39,27 +36,45 @@ class Specialise(Protocol):
     def __call__(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch: ...
 
 
-Key: TypeAlias = tuple[object, ...]
+class Generalise(Protocol):
+    """The compiler: as `Specialise`, for all values that differ from these in sizes only, as `pattern` says of them.
+
+    sizes: those of `values`, which the pattern is of. None where there is no such program. Raises Demand.
+    """
+
+    def __call__(
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int]
+    ) -> Stretch | None: ...
 
 
 class Interpreter(Machine):
     """Runs a region; safe to use from several threads at once.
 
+    generalise: None where every shape is to have a program of its own.
     limit: how many stretches are kept, the least recently used go first.
     """
 
-    def __init__(self, region: Region, specialise: Specialise, limit: int):
+    def __init__(self, region: Region, specialise: Specialise, generalise: Generalise | None, limit: int):
         self.region = region
-        self.limit = limit
         self._specialise = specialise
+        self._generalise = generalise
         self._lock = Lock()
-        self._stretches: OrderedDict[Key, Stretch] = OrderedDict()
+        self._families = Families(limit)
+
+    @property
+    def limit(self) -> int:
+        """How many stretches are kept."""
+        return self._families.limit
+
+    @limit.setter
+    def limit(self, limit: int) -> None:
+        self._families.limit = limit
 
     @property
     def stretches(self) -> list[Stretch]:
         """What is compiled, in the order of first use as far as it is kept."""
         with self._lock:
-            return list(self._stretches.values())
+            return self._families.stretches
 
     def run(self, inputs: Mapping[str, Value], run: Run) -> list[Value]:
         """The outputs."""
@@ -102,22 +117,34 @@ class Interpreter(Machine):
             given = {name: v for name in region.reads(at) if not isinstance(v := values.find(name), type)}
             for name in step.demanded & given.keys():
                 given[name] = _known(given[name])
-            key: Key = (step, *((name, _key(value)) for name, value in given.items()))
+            sizes: list[int] = []
+            kind: Hashable = (step, *[(name, kind_of(value, sizes)) for name, value in given.items()])
             with self._lock:
-                if (found := self._stretches.get(key)) is not None:
-                    self._stretches.move_to_end(key)
-                    return found
                 try:
-                    made = self._specialise(region, at, given)
+                    return self._found(region, at, values, given, kind, tuple(sizes))
                 except Demand as demand:
                     if demand.name not in given or demand.name in step.demanded:
                         raise
                     step.demanded.add(demand.name)
-                    continue
-                self._stretches[key] = made
-                while len(self._stretches) > self.limit:
-                    self._stretches.popitem(last=False)
-                return made
+
+    def _found(
+        self,
+        region: Region,
+        at: int,
+        values: Environment,
+        given: Mapping[str, Value],
+        kind: Hashable,
+        sizes: tuple[int, ...],
+    ) -> Stretch:
+        """What is compiled for values of a kind and sizes, made if it is not there."""
+
+        def specialise() -> Stretch:
+            return self._specialise(region, at, given)
+
+        def generalise(pattern: Pattern) -> Stretch | None:
+            return None if self._generalise is None else self._generalise(region, at, given, pattern, sizes)
+
+        return self._families.stretch(kind, sizes, specialise, generalise, lambda found: found.takes(values))
 
 
 def _move(frame: Frame, to: int) -> None:
@@ -131,28 +158,3 @@ def _known(value: Value) -> Value:
     if isinstance(value, list):
         return [_known(item) for item in value]
     return value if value is None or isinstance(value, Known) else Known(tensor(value, ""))
-
-
-class _Same:
-    """An array that is equal to itself only."""
-
-    def __init__(self, array: Array):
-        self.array = array
-
-    def __hash__(self) -> int:
-        return id(self.array)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.array is self.array
-
-
-def _key(value: Value) -> object:
-    if value is None:
-        return None
-    if isinstance(value, list):
-        return tuple(map(_key, value))
-    if isinstance(value, Known):
-        array = value.array
-        return (array.dtype, array.shape, array.tobytes()) if array.size <= FEW else _Same(array)
-    array = tensor(value, "")
-    return array.dtype, array.shape

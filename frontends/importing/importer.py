@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import UNKNOWN_LOC, ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType, i8
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.size_ranges import REQUIRED, main_of, set_ranges
-from ...dialects.size_types import sizes_attr
-from ...dialects.sizes import Ranges, Size, UndecidedSize, common_range, known_ranges, range_for
+from ...dialects.size_types import sizes_attr, tensor_of
+from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, common_range, known_ranges, range_for
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
@@ -28,6 +30,7 @@ from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
 from ...runtime.interpreter import Demand
 from ...runtime.open_specs import OpenSpec
+from ...runtime.shape_patterns import places_of_sizes
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
@@ -128,59 +131,18 @@ def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> Modu
     importer = source.importer(source.region)
     for name, type_ in types.items():
         importer.tensors[name] = importer.argument(name, type_, Argument(name))
-    importer.main.attributes["input_names"] = _strings(types)
+    importer.main.attributes["input_names"] = strings(types)
     importer.convert_steps(source.region)
     outputs = source.region.outputs
     found = [importer.lookup(name, source.region, None) for name in outputs]
     for tensor in found:
         if tensor.narrowed is not None or not tensor.plain:
             raise Undecided(message("output", "a tensor whose shape is known at import", tensor.name), tensor)
-    importer.main.attributes["output_names"] = _strings(outputs)
+    importer.main.attributes["output_names"] = strings(outputs)
     return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in found])
 
 
-@dataclass(frozen=True, eq=False)
-class Imported:
-    """A stretch of steps."""
-
-    module: ModuleOp
-    arguments: tuple[Argument, ...]
-    """Of `@main`."""
-    results: Mapping[str, Left]
-    """What is left of it, by name."""
-    next: Step | None
-    """The first step that is not in it."""
-    computes: bool
-    """Whether there is anything left to run."""
-
-
-def import_stretch(source: Model, region: Region, at: int, given: Mapping[str, Value]) -> Imported:
-    """As many steps of a region, from `at` on, as can be converted for values of the given shapes.
-
-    Raises Demand for the name of a given value that the first step needs, and FrontendError for what cannot be.
-    """
-    importer = source.importer(region)
-    for name, value in given.items():
-        importer.tensors[name] = importer.given(name, value, Argument(name))
-    begin = region.steps[at]
-    follow = importer.convert_steps(region, at, cut=True)
-    if follow is begin:
-        return Imported(importer.module, (), {}, begin, False)
-    position = len(region.steps) if follow is None else region.steps.index(follow)
-    needed = region.needed_after(position)
-    values: dict[SSAValue, int] = {}
-    results = {name: importer.left(importer.tensors[name], values) for name in importer.bound if name in needed}
-    importer.main.attributes["output_names"] = _strings(value.name_hint or f"result{k}" for value, k in values.items())
-    importer.main.attributes["input_names"] = _strings(map(_spelled, importer.arguments))
-    module = importer.finish(list(values))
-    return Imported(module, tuple(importer.arguments), results, follow, bool(values))
-
-
-def _spelled(argument: Argument) -> str:
-    return argument.name + "".join(f"[{index}]" for index in argument.path)
-
-
-def _strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
+def strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
     return ArrayAttr([StringAttr(name) for name in names])
 
 
@@ -202,8 +164,8 @@ class Importer(ABC):
         self.module.body.block.add_op(self.main)
         self.builder = LocatedBuilder(self.main.block)
         self.tensors: dict[str, Tensor] = {}
-        self.constants: dict[tuple[int, str], Tensor] = {}
-        """By the identity of the region that has them."""
+        self.constants: dict[tuple[int, str], dict[tuple[str, int], Tensor]] = {}
+        """By the identity of the region that has them, then by their places."""
         self.arguments: list[Argument] = []
         self.bound: list[str] = []
         """Names of values that steps made."""
@@ -213,6 +175,10 @@ class Importer(ABC):
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
+        self.sizes: Iterator[Size] | None = None
+        """Those of the values that the interpreter has, in order, where they are not the values' own."""
+        self.cut: Undecided | None = None
+        """Why the conversion ended before its last step."""
         self._users: dict[int, dict[str, Step]] = {}
         self._makers: dict[int, dict[str, Step]] = {}
 
@@ -232,13 +198,13 @@ class Importer(ABC):
                 node = node_of(makers[name])
                 return node.leaf if self.spans else UNKNOWN_LOC
             if name in region.inputs or name in region.constants:
-                return self.tensor_leaf(name, region)
+                return self.leaf(*self.place(name, region))
             region = region.parent
         return self.leaf(name, 0)
 
     @abstractmethod
-    def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
-        """The leaf of an input or constant of a region."""
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """The name of an input or constant of a region for a reader, the first by default, and that node's number."""
 
     @abstractmethod
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
@@ -283,10 +249,13 @@ class Importer(ABC):
         if region is None:
             where = f"{node_of(reader).op_type} ({describe(node_of(reader).leaf)})" if reader else self.source.file
             raise FrontendError(f"{where}: expected outputs that exist at inference, got '{name}'")
-        key = id(region), name
-        if key not in self.constants:
-            self.constants[key] = Tensor(name, region.constants[name], leaf=self.tensor_leaf(name, region))
-        return self.constants[key]
+        # Each layer names the constants that it reads, whoever reads them, too: passes blame no layer for another's.
+        place = self.place(name, region, reader)
+        shared = self.constants.setdefault((id(region), name), {})
+        if place not in shared:
+            array = next(iter(shared.values())).array if shared else region.constants[name]
+            shared[place] = Tensor(name, array, leaf=self.leaf(*place))
+        return shared[place]
 
     def argument(self, name: str, type_: TensorType[Attribute], argument: Argument) -> Tensor:
         """A value that is computed elsewhere: an argument of `@main`."""
@@ -305,9 +274,27 @@ class Importer(ABC):
                 inside = [self.given(name, item, Argument(name, (*argument.path, k))) for k, item in enumerate(value)]
                 return Tensor(name, items=inside)
             case Known():
-                return Tensor(name, value.array, leaf=self.value_leaf(name, self.region))
+                return Tensor(name, self._known(name, value.array, argument), leaf=self.value_leaf(name, self.region))
             case _:
-                return self.argument(name, tensor_type(array_of(value, name)), argument)
+                type_ = tensor_type(array := array_of(value, name))
+                if self.sizes is not None:
+                    type_ = tensor_of(type_.element_type, list(islice(self.sizes, array.ndim)))
+                return self.argument(name, type_, argument)
+
+    def _known(self, name: str, array: Array, argument: Argument) -> Array:
+        """A known value, with sizes in the place of what may differ between calls; these are read off arguments."""
+        if self.sizes is None:
+            return array
+        places = places_of_sizes(array)
+        sizes = dict(zip(places, islice(self.sizes, len(places)), strict=True))
+        if not any(isinstance(size, SizeExpr) for size in sizes.values()):
+            return array
+        flat: Array = array.reshape(-1).astype(np.object_)
+        for at, size in sizes.items():
+            flat[at] = size
+            if isinstance(size, SizeExpr):
+                self.argument(name, tensor_of(i8, [0, size]), replace(argument, element=at))
+        return flat.reshape(array.shape)
 
     def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
         """Where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
@@ -315,6 +302,8 @@ class Importer(ABC):
             return Items(tuple(self.left(item, values) for item in tensor.items))
         if tensor.nothing:
             return None
+        if tensor.symbolic:
+            return Output(values.setdefault(tensor.materialise(self.builder, self.module), len(values)), known=True)
         if tensor.array is not None:
             return Known(tensor.array)
         assert tensor.value is not None
@@ -345,6 +334,7 @@ class Importer(ABC):
             except Undecided as undecided:
                 if not cut:
                     raise
+                self.cut = undecided
                 self.roll_back(*mark)
                 if step is first and not step.kind and undecided.tensor is not None:
                     value = undecided.tensor.value
@@ -364,7 +354,7 @@ class Importer(ABC):
         op = self.main.block.last_op
         while op is not None and op is not last:
             before = op.prev_op
-            if not isinstance(op, ConstantOp):
+            if not isinstance(op, ConstantOp | SizesOp):
                 op.detach()
                 op.erase()
             op = before

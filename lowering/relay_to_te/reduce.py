@@ -6,13 +6,21 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from ... import te
+from ...dialects.affine import below
 from ...dialects.relay import reduce as relay
 from ...dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import Size, product, same
 from ...te import Expr, Tensor
 from .stages import broadcast, compute, divided, dtype_of, label, rounded, shape, wide
 
 _Term = Callable[[list[Expr], Expr | int], Expr]
+
+_LONG = 1 << 16
+"""A chain of additions of more float32 numbers is one of float64: its error grows with its length. Memory, from which
+so many come, is slower than the additions."""
+_CHAINS = 64
+"""As many are beside each other along whole vectors."""
 
 
 def _reduction(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:
@@ -51,9 +59,25 @@ def reduced_over(
         for axis in axes:
             position = k[axis] if isinstance(position, int) else position * extents[axis] + k[axis]
         value = term(point, position)
-        return reducer(value, axis=list(k.values())) if k else value
+        if not k:
+            return value
+        dtypes.append(value.dtype)
+        return reducer(
+            value.astype("float64") if _is_long(value.dtype, reducer, extents, axes) else value, axis=list(k.values())
+        )
 
-    return compute(result, element, name, tag="comm_reduce" if k else "")
+    dtypes: list[str] = []
+    total = compute(result, element, name, tag="comm_reduce" if k else "")
+    return rounded(total, dtypes[0]) if dtypes else total
+
+
+def _is_long(dtype: str, reducer: Callable[..., Expr], extents: Sequence[Size], axes: Sequence[int]) -> bool:
+    """Whether a sum over some axes may be too long for float32 numbers."""
+    if reducer is not te.sum or dtype != "float32":
+        return False
+    count = product(extents[axis] for axis in axes)
+    whole = axes[-1] == len(extents) - 1 and same(count % _CHAINS, 0)
+    return not below(count, (_LONG * _CHAINS if whole and isinstance(count, int) else _LONG) + 1)
 
 
 def mean(op: Operator, x: Tensor) -> Tensor:
@@ -108,6 +132,8 @@ def collapse_sum(op: Operator, x: Tensor, *like: Tensor) -> Tensor:
 
     def element(*i: Expr) -> Expr:
         value = x(*(k[axis] if axis in k else i[axis - before] for axis in range(len(extents)))).astype(number)
+        if _is_long(number, te.sum, extents, axes):
+            value = value.astype("float64")
         return te.sum(value, axis=list(k.values())) if k else value
 
     return rounded(compute(result, element, label(op), tag="comm_reduce" if k else ""), dtype_of(op))

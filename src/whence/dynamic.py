@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whence.frontends.importing.importer import Model, import_stretch, import_symbolic, node_of
+from xdsl.utils.exceptions import VerifyException
+
+from whence.frontends.importing.importer import Model, import_symbolic, node_of
+from whence.frontends.importing.stretches import import_open_stretch, import_stretch
 from whence.frontends.importing.tensor import Undecided
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.provenance.ledger import Ledger, recording
@@ -13,7 +16,9 @@ from whence.runtime.flow import Region, Step, Stretch, Value, plain
 from whence.runtime.frames import Run
 from whence.runtime.interpreter import Interpreter
 from whence.runtime.open_specs import OpenSpec
-from whence.support.errors import FrontendError
+from whence.runtime.shape_patterns import Pattern
+from whence.sized import SizedExecutable, Tier
+from whence.support.errors import FrontendError, ScheduleError
 
 
 class DynamicExecutable(InterpretedExecutable):
@@ -30,12 +35,14 @@ class DynamicExecutable(InterpretedExecutable):
         build: Build,
         threads: int | None = None,
         limit: int = LIMIT,
+        tier: Tier = "auto",
     ):
         super().__init__(build, threads, limit)
         self._source = source
         self._shapes = shapes
         self._inputs = source.open_inputs(shapes)
-        self._interpreter = Interpreter(source.region, self._specialise, limit)
+        generalise = None if tier == "static" else self._generalise
+        self._interpreter = Interpreter(source.region, self._specialise, generalise, limit)
 
     def _stretches(self) -> list[Stretch]:
         return self._interpreter.stretches
@@ -102,6 +109,30 @@ class DynamicExecutable(InterpretedExecutable):
             return Stretch(found.next, found.arguments, found.results, None)
         part = self._compiled(found.module, ledger)
         return Stretch(found.next, found.arguments, found.results, part.runner, part)
+
+    def _generalise(
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int]
+    ) -> Stretch | None:
+        return self._context.copy().run(self._opened, region, at, values, pattern, sizes)
+
+    def _opened(
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int]
+    ) -> Stretch | None:
+        """The stretch for all sizes of a pattern; None where operators do not take them."""
+        ledger = Ledger()
+        try:
+            with recording(ledger, "import"):
+                found = import_open_stretch(self._source, region, at, values, pattern, sizes)
+            if found is None:
+                return None
+            if not found.computes:
+                return Stretch(found.next, found.arguments, found.results, None)
+            part = self._compiled(found.module, ledger)
+        except (FrontendError, VerifyException, ScheduleError):
+            # For the sizes that came there may be a program nevertheless.
+            return None
+        assert isinstance(part, SizedExecutable)
+        return Stretch(found.next, found.arguments, found.results, part, part, part.takes)
 
 
 def _steps(region: Region) -> list[Step]:

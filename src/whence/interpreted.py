@@ -13,6 +13,7 @@ from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
 from whence.runtime.flow import Stretch
 from whence.runtime.open_specs import OpenSpec
+from whence.sized import SizedExecutable
 from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.support.names import shortened
 
@@ -137,8 +138,11 @@ class InterpretedExecutable(Executable):
         return {spec.name: array for spec, array in zip(self.inputs, arrays, strict=True)}
 
     def _compiled(self, module: ModuleOp, ledger: Ledger) -> Executable:
-        """A part, linked."""
-        return Executable(self._build(module, ledger), self._threads)
+        """A part."""
+        artifact = self._build(module, ledger)
+        if artifact.program.sizes is None:
+            return Executable(artifact, self._threads)
+        return SizedExecutable(artifact, self._build, self._threads)
 
 
 def _reports(stretches: Sequence[Stretch]) -> list[Executable]:

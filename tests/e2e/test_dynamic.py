@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import whence
 from whence.dynamic import DynamicExecutable
 from whence.provenance.ledger import Ledger
+from whence.runtime.shape_patterns import Pattern
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError
 
 Array = NDArray[Any]
@@ -265,3 +266,122 @@ def test_what_vanished_at_import_is_in_the_ledger_of_its_stretch():
     assert isinstance(ledger, Ledger)
     gone = {entry.removed for entry in ledger.entries if entry.reason == "evaluated at import"}
     assert ("onnx.Shape",) in gone
+
+
+# Stretches between what values decide, for all sizes that they meet.
+
+
+def opened(model: onnx.ModelProto, **options: Any) -> DynamicExecutable:
+    executable = whence.compile(model, audit=True, **options)
+    assert isinstance(executable, DynamicExecutable)
+    return executable
+
+
+CACHE = """graph (int64 n, float[1, p, 4] past, float[1, 1, 4] q) => (float[1, r, 4] all, float[1, 1, 4] last) {
+    [going] on = Constant <value = bool {1}> ()
+    [decode] all, last = Loop (n, on, past, q) <
+        body = step (int64 i, bool cond, float[1, c, 4] kv, float[1, 1, 4] x)
+            => (bool next, float[1, d, 4] more, float[1, 1, 4] out) {
+            [keep] next = Identity (cond)
+            [grow] more = Concat <axis = 1> (kv, x)
+            [turn] t = Transpose <perm = [0, 2, 1]> (more)
+            [scores] s = MatMul (x, t)
+            [odds] a = Softmax <axis = -1> (s)
+            [mix] out = MatMul (a, more)
+        }
+    >
+}"""
+
+
+@pytest.mark.parametrize(("tier", "programs"), [("auto", 2), ("static", 3)])
+def test_a_cache_that_grows_is_compiled_for_all_lengths(tier: Any, programs: int):
+    model = parsed(CACHE)
+    executable = opened(model, tier=tier, opt_level=0)
+    steps = 100 if tier == "auto" else 3
+    agree(executable, model, {"n": np.asarray(steps), "past": floats(1, 3, 4), "q": floats(1, 1, 4)})
+    # One for the first length, and one for all the others.
+    assert len(executable.specializations) == programs
+    if tier == "auto":
+        assert "float32[1, kv_1, 4] 'kv'" in executable.report()
+        assert executable.coverage()["relay"] == 1.0
+        assert "decode/odds" in str(executable.where("decode/odds"))
+
+
+CHOSEN = """graph (float[n, 8] x, float least, float[8, 2] w) => (float[k, 2] y, float[m, 4] z, int64[2] s)
+    <int64[1] one = {1}, int64[2] four = {-1, 4}> {
+    [top] m = ReduceMax <keepdims = 0> (x, one)
+    [above] p = Greater (m, least)
+    [which] i = NonZero (p)
+    [turn] t = Transpose (i)
+    [rows] g = GatherND (x, t)
+    [dense] d = MatMul (g, w)
+    [act] y = Relu (d)
+    [twice] b = Concat <axis = 0> (y, d)
+    [fold] z = Reshape (b, four)
+    [shape] s = Shape (z)
+}"""
+
+
+def test_rows_that_values_choose_are_one_program():
+    model = parsed(CHOSEN)
+    executable = opened(model)
+    x, w = floats(30, 8), floats(8, 2)
+    for least in (1.0, 1.2, 0.8, -9.0, 9.0, 1.5):
+        agree(executable, model, {"x": x, "least": np.asarray(least, np.float32), "w": w})
+    # What finds the rows; what is done with them, for the first number of them and for all others.
+    assert len(executable.specializations) == 3
+    assert executable.coverage()["relay"] == 1.0
+
+
+KNOWN = """graph (int64 n, float[1, p, 4] x, float[64, 4] table) => (float[1, r, 4] all) {
+    [going] on = Constant <value = bool {1}> ()
+    [decode] all = Loop (n, on, x) <
+        body = step (int64 i, bool cond, float[1, c, 4] kv) => (bool next, float[1, d, 4] more)
+            <int64[1] zero = {0}, int64[1] one = {1}, int64[1] last = {-1}> {
+            [keep] next = Identity (cond)
+            [length] l = Shape <start = 1, end = 2> (kv)
+            [places] t = Slice (table, zero, l, zero)
+            [place] added = Add (kv, t)
+            [final] f = Slice (added, last, l, one)
+            [grow] more = Concat <axis = 1> (added, f)
+        }
+    >
+}"""
+
+
+def test_values_that_follow_from_sizes_are_sizes_of_what_comes_next():
+    model = parsed(KNOWN)
+    executable = opened(model, opt_level=0)
+    for n, p in ((20, 1), (9, 5)):
+        agree(executable, model, {"n": np.asarray(n), "x": floats(1, p, 4), "table": floats(64, 4)})
+    # The stretch ends before the second Slice, whose end is read by then.
+    assert len(executable.specializations) <= 4
+
+
+def test_what_takes_no_sizes_is_specialised():
+    model = parsed("""graph (float[n] x, int64[1] k) => (float[a] y, float[a] z) {
+        [top] t, i = TopK (x, k)
+        [exp] y = Exp (t)
+        [neg] z = Neg (t)
+    }""")
+    executable = opened(model, opt_level=0)
+    x = floats(9)
+    for k in (2, 5, 4):
+        agree(executable, model, {"x": x, "k": np.array([k])})
+    assert [part.inputs[0].shape for part in executable.specializations].count((9,)) == 3
+
+
+def test_sizes_that_change_together_are_one_unknown():
+    rng = np.random.default_rng(0)
+
+    def fits(met: list[Array], extents: Array) -> bool:
+        return Pattern.of([row.tolist() for row in met]).fits(extents.tolist())
+
+    past, batch = rng.integers(1, 50, (2, 3))
+    rows = [np.array([b, p, p + 1, 8]) for b, p in zip(batch, past, strict=True)]
+    assert Pattern.of([row.tolist() for row in rows]).unknowns == 2
+    assert fits(rows, np.array([7, 90, 91, 8]))
+    assert not fits(rows, np.array([7, 90, 92, 8]))
+    assert not fits(rows, np.array([7, 90, 91, 9]))
+    # One more case tells those apart that were the same by chance.
+    assert fits([*rows, np.array([7, 90, 92, 8])], np.array([7, 11, 5, 8]))

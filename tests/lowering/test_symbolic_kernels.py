@@ -190,3 +190,16 @@ def test_the_rest_of_tiles_keeps_its_sums_in_registers() -> None:
     # Of open sizes are only the loops over tiles: those more than half full, and one that is not.
     assert [line.split()[1].split("_")[0] for line in loops if "s0" in line] == ["%m.outer"] * 2
     assert sum("tir.for unrolled" in line for line in loops) > 6
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((B, S), (0, 1)), ((S, 4), (0,)), ((577, 911), (0, 1))], ids=["whole", "across", "known"]
+)
+def test_long_sums_are_as_exact_as_their_parts(shape: Sequence[Size], axes: tuple[int, ...]) -> None:
+    kernel = SymbolicKernel(relay_function([shape], lambda x: OP["sum"](x, axis=axes)))
+    sizes = {"b": 577, "s": 911 if shape[0] is B else 1 << 19}
+    (data,) = inputs_of([shape], sizes)
+    # Numbers of one sign: the error of each addition is of the size of the sum so far.
+    data = np.abs(data)
+    found = kernel({name: value for name, value in sizes.items() if name in kernel.names}, data)
+    np.testing.assert_allclose(found, data.sum(axes, dtype=np.float64), rtol=3e-7)

@@ -17,6 +17,8 @@ _OPEN = 2
 """Such vectors where only a call knows how long a row is: most of them may be empty in the last step."""
 _NARROW = 4
 """Narrower vectors are worse than whole ones of which the last is not full."""
+_SHORT = 2
+"""Vectors that the last of several axes has at least to be in lanes by itself."""
 _UNROLLED = 16
 """Vectors of a short row, whose guard is then known to hold in all but the last."""
 _ROWS = 8
@@ -56,7 +58,7 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
         for k.outer { for unrolled k.i in 4 { for vectorized k.lane in 16 { rf[k.i * 16 + k.lane] += a[..] } } }
         b += vector.reduction of rf
 
-    None is made when the row is no whole number of vectors.
+    Of several axes that are no whole number of vectors only the last one is in lanes. None is made when a row is short.
     """
     axes = stage.reduce_axes[len(stage.reduce_axes) - along(stage) :]
     extent = product(axis.extent for axis in axes)
@@ -66,7 +68,10 @@ def factor(work: Scheduling, stage: Stage) -> Stage | None:
     width = work.width(stage, extent)
     if width < _NARROW:
         if len(axes) > 1:
-            return None
+            axes = axes[-1:]
+            extent = axes[0].extent
+            if below(extent, _SHORT * lanes):
+                return None
         width = lanes
     row = stage.fuse(*axes) if len(axes) > 1 else axes[0]
     vectors = _accumulators(extent, width)

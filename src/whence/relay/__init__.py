@@ -94,6 +94,7 @@ _MODULES = (
     "expr",
     "expr_functor",
     "frontend",
+    "op",
     "prelude",
     "scope_builder",
     "testing",
@@ -104,7 +105,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name in NAMESPACES:
+    if name in NAMESPACES and name not in _MODULES:
         return NAMESPACES[name]
     if name in COMPOSED:
         return COMPOSED[name]

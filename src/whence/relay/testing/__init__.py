@@ -13,12 +13,15 @@ from whence.relay.testing import synthetic as synthetic
 from whence.relay.testing.init import create_workload as create_workload
 
 
-def run_opt_pass(expr: Expr, opt_pass: transform.Pass, import_prelude: bool = False) -> Any:
-    """What a pass makes of a function, or of an expression, whatever the opt level is."""
+def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], import_prelude: bool = False) -> Any:
+    """What a pass, or several in a row, make of a function, or of an expression, whatever the opt level is."""
     mod = IRModule.from_expr(expr)
     if import_prelude:
         mod.import_from_std("prelude.rly")
-    main = opt_pass(transform.InferType()(mod))["main"]
+    mod = transform.InferType()(mod)
+    for one in opt_pass if isinstance(opt_pass, list) else [opt_pass]:
+        mod = one(mod)
+    main = mod["main"]
     return main if isinstance(expr, Function) else main.body
 
 

@@ -1,0 +1,102 @@
+"""Stretches of a model's steps -> modules: for the shapes of the values that there are, or all sizes like theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.size_ranges import main_of, set_ranges
+from ...dialects.size_unknowns import Unknowns
+from ...dialects.sizes import Size, known_ranges
+from ...runtime.flow import Argument, Known, Region, Step, Value
+from ...runtime.flow import Source as Left
+from ...runtime.flow import tensor as array_of
+from ...runtime.shape_patterns import Pattern, places_of_sizes
+from .importer import Model, strings
+from .tensor import Undecided
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """A stretch of steps."""
+
+    module: ModuleOp
+    arguments: tuple[Argument, ...]
+    """Of `@main`."""
+    results: Mapping[str, Left]
+    """What is left of it, by name."""
+    next: Step | None
+    """The first step that is not in it."""
+    computes: bool
+    """Whether there is anything left to run."""
+    cut: Undecided | None = None
+    """Why it ends before that step."""
+
+
+def import_stretch(
+    source: Model, region: Region, at: int, given: Mapping[str, Value], sizes: Sequence[Size] | None = None
+) -> Imported:
+    """As many steps of a region, from `at` on, as can be converted for values of the given shapes.
+
+    sizes: of the values, in the order of `runtime.shape_patterns.kind_of`, where they are not their own.
+    Raises Demand for the name of a given value that the first step needs, and FrontendError for what cannot be.
+    """
+    importer = source.importer(region)
+    importer.sizes = None if sizes is None else iter(sizes)
+    for name, value in given.items():
+        importer.tensors[name] = importer.given(name, value, Argument(name))
+    begin = region.steps[at]
+    follow = importer.convert_steps(region, at, cut=True)
+    if follow is begin:
+        return Imported(importer.module, (), {}, begin, False, importer.cut)
+    position = len(region.steps) if follow is None else region.steps.index(follow)
+    needed = region.needed_after(position)
+    values: dict[SSAValue, int] = {}
+    results = {name: importer.left(importer.tensors[name], values) for name in importer.bound if name in needed}
+    importer.main.attributes["output_names"] = strings(value.name_hint or f"result{k}" for value, k in values.items())
+    importer.main.attributes["input_names"] = strings(map(_spelled, importer.arguments))
+    module = importer.finish(list(values))
+    return Imported(module, tuple(importer.arguments), results, follow, bool(values), importer.cut)
+
+
+def import_open_stretch(
+    source: Model, region: Region, at: int, given: Mapping[str, Value], pattern: Pattern, met: Sequence[int]
+) -> Imported | None:
+    """As `import_stretch`, for all values whose sizes are of a pattern, of which `met`, those of `given`, are one case.
+
+    Sizes that have to be equal, as some step takes no others, are taken to be so where those of `given` are; so the
+    program may be for fewer. It ends before a step that does not take sizes; None where that is the first.
+    Raises as `import_stretch`.
+    """
+    unknowns = Unknowns(pattern.terms, met, list(_places(given)))
+    while True:
+        with known_ranges(unknowns.ranges):
+            found = import_stretch(source, region, at, given, unknowns.sizes)
+        if found.cut is None or not unknowns.narrow(found.cut.equal):
+            break
+    begin = region.steps[at]
+    if (found.next is begin and not begin.kind) or (unknowns.narrowed and not found.computes):
+        return None
+    set_ranges(main_of(found.module), unknowns.ranges)
+    return found
+
+
+def _places(given: Mapping[str, Value]) -> Iterable[str]:
+    """A name for each size of values, in their order."""
+    stack: list[tuple[str, Value]] = list(given.items())[::-1]
+    while stack:
+        name, value = stack.pop()
+        if isinstance(value, list):
+            stack += [(f"{name}_{k}", item) for k, item in enumerate(value)][::-1]
+        elif isinstance(value, Known):
+            yield from (f"{name}_{at}" for at in places_of_sizes(value.array))
+        elif value is not None:
+            yield from (f"{name}_{axis}" for axis in range(array_of(value, name).ndim))
+
+
+def _spelled(argument: Argument) -> str:
+    element = () if argument.element is None else (argument.element,)
+    return argument.name + "".join(f"[{index}]" for index in (*argument.path, *element))

@@ -1,0 +1,190 @@
+"""What the shapes of several calls have in common: which extents stay, which change, and which change together."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..support.dtypes import Array
+from .flow import Known, Stretch, Value, tensor
+
+TRIED = 6
+"""How many programs for all sizes are made of one stretch, each for more than the one before, until it has none."""
+_KINDS = 16
+"""For how many kinds of values, of each stretch that may be kept, it is known what came."""
+FEW = 1024
+"""Elements; larger known arrays are told apart by identity, not by value."""
+_ELEMENTS = 16
+"""Known vectors of that many whole numbers may be of sizes."""
+_FAR = 1 << 40
+"""What no size is: the end of a slice that has none."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Extents of which some stay and some change. Those that keep their distance are one unknown and a number."""
+
+    terms: tuple[tuple[int, int], ...]
+    """Of each extent the number of its unknown, -1 without one, and what is added to that."""
+
+    @classmethod
+    def of(cls, met: Sequence[Sequence[int]]) -> Pattern:
+        """What all rows of `met` fit: extents in one order, of one call each."""
+        columns = list(zip(*met, strict=True))
+        changes = [tuple(extent - column[0] for extent in column) for column in columns]
+        least: dict[tuple[int, ...], int] = {}
+        for change, column in zip(changes, columns, strict=True):
+            if any(change):
+                least[change] = min(column[0], least.get(change, column[0]))
+        numbers = {change: number for number, change in enumerate(least)}
+        return cls(
+            tuple(
+                (numbers.get(change, -1), column[0] - least.get(change, 0))
+                for change, column in zip(changes, columns, strict=True)
+            )
+        )
+
+    @property
+    def unknowns(self) -> int:
+        """How many there are."""
+        return 1 + max((number for number, _ in self.terms), default=-1)
+
+    def fits(self, extents: Sequence[int]) -> bool:
+        """Whether extents are of the pattern, for some values of the unknowns."""
+        found: dict[int, int] = {-1: 0}
+        return all(
+            extent - added == found.setdefault(number, extent - added) and extent >= added
+            for extent, (number, added) in zip(extents, self.terms, strict=True)
+        )
+
+
+@dataclass(eq=False)
+class _Family:
+    """What is known of a stretch for values of one kind, which differ in their sizes only."""
+
+    met: list[tuple[int, ...]]
+    """The sizes that no program took when they came, in order."""
+    pattern: Pattern | None = None
+    """What the program for all sizes takes; None when there is no such program."""
+    refused: bool = False
+    """Whether no other program for all sizes will be made."""
+
+
+class Families:
+    """The stretches that are kept, by the kinds and sizes of the values that they are made for.
+
+    limit: how many, the least recently used go first.
+    """
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self._families: OrderedDict[Hashable, _Family] = OrderedDict()
+        self._stretches: OrderedDict[tuple[Hashable, tuple[int, ...] | None], Stretch] = OrderedDict()
+        """By kind and sizes; without sizes, those that are for all of them."""
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """Those that are kept, the least recently used first."""
+        return list(self._stretches.values())
+
+    def stretch(
+        self,
+        kind: Hashable,
+        sizes: tuple[int, ...],
+        specialise: Callable[[], Stretch],
+        generalise: Callable[[Pattern], Stretch | None],
+        takes: Callable[[Stretch], bool],
+    ) -> Stretch:
+        """The stretch for values of a kind and sizes.
+
+        `specialise` makes one for these sizes only, `generalise` one for those of a pattern that they fit, if it can;
+        `takes` tells whether such a one is for these, too.
+        """
+        if (found := self._kept(kind, sizes)) is not None:
+            return found
+        family = self._families.get(kind)
+        if family is not None:
+            self._families.move_to_end(kind)
+            if family.pattern is not None and family.pattern.fits(sizes):
+                found = self._kept(kind, None)
+                if found is not None and takes(found):
+                    return found
+        made, key = self._generalised(kind, sizes, family, generalise), None
+        if made is None or not takes(made):
+            made, key = specialise(), sizes
+        self._stretches[kind, key] = made
+        while len(self._stretches) > self.limit:
+            self._stretches.popitem(last=False)
+        return made
+
+    def _kept(self, kind: Hashable, sizes: tuple[int, ...] | None) -> Stretch | None:
+        if (found := self._stretches.get((kind, sizes))) is not None:
+            self._stretches.move_to_end((kind, sizes))
+        return found
+
+    def _generalised(
+        self,
+        kind: Hashable,
+        sizes: tuple[int, ...],
+        family: _Family | None,
+        generalise: Callable[[Pattern], Stretch | None],
+    ) -> Stretch | None:
+        """A stretch for all sizes, once the family has met others than these."""
+        if family is None:
+            self._families[kind] = _Family([sizes])
+            if len(self._families) > _KINDS * self.limit:
+                self._families.popitem(last=False)
+            return None
+        if family.refused:
+            return None
+        family.met += [sizes] * (sizes not in family.met)
+        pattern = Pattern.of(family.met)
+        made = generalise(pattern) if pattern.unknowns else None
+        family.refused = pattern.unknowns > 0 and (made is None or len(family.met) > TRIED)
+        if made is not None:
+            family.pattern = pattern
+        return made
+
+
+def places_of_sizes(array: Array) -> tuple[int, ...]:
+    """Which elements of a known array may be sizes, by their place in row-major order."""
+    if array.dtype != np.int64 or array.size > _ELEMENTS:
+        return ()
+    return tuple(at for at, number in enumerate(array.reshape(-1).tolist()) if 0 <= number < _FAR)
+
+
+class _Same:
+    """An array that is equal to itself only."""
+
+    def __init__(self, array: Array):
+        self.array = array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.array is self.array
+
+
+def kind_of(value: Value, sizes: list[int]) -> Hashable:
+    """What a stretch is made for of a value: all but its sizes, which are appended to `sizes`."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return tuple([kind_of(item, sizes) for item in value])
+    if not isinstance(value, Known):
+        array = tensor(value, "")
+        sizes += array.shape
+        return array.dtype, array.ndim
+    array = value.array
+    if array.size > FEW:
+        return _Same(array)
+    places = places_of_sizes(array)
+    if not places:
+        return array.dtype, array.shape, array.tobytes()
+    numbers: list[int] = array.reshape(-1).tolist()
+    sizes += [numbers[at] for at in places]
+    return array.dtype, array.shape, places, tuple([n for at, n in enumerate(numbers) if at not in places])
