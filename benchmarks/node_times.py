@@ -1,6 +1,8 @@
 """Whether the times of nodes and layers add up to those of whole runs, and samples agree with timers.
 
-Per network, on random weights and one thread: the milliseconds of a whole run; the sum of its graph's nodes as the
+    python benchmarks/node_times.py [--threads 1] [light_resnet50 lstm ..]
+
+Per network, on random weights: the milliseconds of a whole run; the sum of its graph's nodes as the
 debugger's report has them, by turns with whole runs, and that sum as a part of the whole, each the least of all rounds,
 as what else runs on the machine interrupts a long run more often than a node; how much of the nodes'
 time the layers account for; and of the nodes that take at least 2 % the largest difference between their parts by
@@ -9,6 +11,7 @@ samples of the program counter and by timers, in points of a percentage.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Mapping
@@ -143,9 +146,13 @@ def measure(compiled: Executable, inputs: Mapping[str, NDArray[Any]]) -> tuple[o
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("networks", nargs="*", default=NETWORKS)
+    args = parser.parse_args()
     print(f"{'network':20}{'run ms':>10}{'nodes ms':>10}{'nodes/run':>11}{'layers':>9}{'samples':>9}")
-    for name in NETWORKS:
-        compiled = whence.compile(load(name), threads=1)
+    for name in args.networks:
+        compiled = whence.compile(load(name), threads=args.threads)
         row = measure(compiled, inputs_of(compiled))
         print(f"{name:20}{row[0]:>10}{row[1]:>10}{row[2]:>11}{row[3]:>9}{row[4]:>9}")
 

@@ -6,6 +6,8 @@
   whenever it is UTF-8. All characters beyond ASCII are printed as escapes.
 - A string that does not end takes time exponential in its length. Its regular expression gets possessive quantifiers.
 - An affine expression is not multiplied with, or divided by, one of symbols, though its printed form can be. Now it is.
+- Two values are printed with one name where the name of one is that of the other with a number: the second `%a` is
+  `%a_1`, as is what was `%a_1_1` once. Now the next number that is free is taken.
 
 All tools of Whence, and a plain `xdsl-opt` that has loaded a dialect or pass of ours, get these on import.
 """
@@ -18,6 +20,7 @@ from io import StringIO
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
 from xdsl.printer import Printer
 from xdsl.utils.lexer import Position, Token
@@ -25,6 +28,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 _STRING = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
+_print_value = Printer.print_ssa_value
 _print_dense = DenseIntOrFPElementsAttr.print_without_type
 _lex_string = MLIRLexer._lex_string_literal  # pyright: ignore[reportPrivateUsage]
 
@@ -46,6 +50,23 @@ def print_dense(self: DenseIntOrFPElementsAttr[Any], printer: Printer) -> None:
     # xDSL takes 0.0 and -0.0 for the same when it looks for a splat.
     lossy = "0x" in text or (self.is_splat() and not is_splat)
     printer.print_string(f'dense<"0x{(first if is_splat else data).hex().upper()}">' if lossy else text)
+
+
+def print_ssa_value(self: Printer, value: SSAValue) -> str:
+    """The name of a value, which no other has: its hint, with a number where that is taken."""
+    if (hint := value.name_hint) is None or value in self._ssa_values:  # pyright: ignore[reportPrivateUsage]
+        return _print_value(self, value)
+    taken = self.ssa_names
+    count = taken.get(hint, 0)
+    name = f"{hint}_{count}" if count else hint
+    while count and name in taken:
+        count += 1
+        name = f"{hint}_{count}"
+    taken[hint] = count + 1
+    taken.setdefault(name, 1)
+    self._ssa_values[value] = name  # pyright: ignore[reportPrivateUsage]
+    self.print_string(f"%{name}")
+    return name
 
 
 def lex_string_literal(self: MLIRLexer, start_pos: Position) -> Token[MLIRTokenKind, str]:
@@ -94,5 +115,6 @@ def install() -> None:
     for name, (kind, affine) in _OPERATORS.items():
         setattr(AffineExpr, name, semi_affine(kind, affine))
     DenseIntOrFPElementsAttr.print_without_type = print_dense
+    Printer.print_ssa_value = print_ssa_value
     MLIRLexer._lex_string_literal = lex_string_literal  # pyright: ignore[reportPrivateUsage]
     MLIRLexer._unescaped_characters_regex = _STRING  # pyright: ignore[reportPrivateUsage]

@@ -7,7 +7,7 @@ from colorsys import hls_to_rgb
 from html import escape
 from zlib import crc32
 
-from ..support.names import shown
+from ..support.names import shortened, shown
 from .memory import Life, MemoryReport
 from .report import some
 
@@ -71,7 +71,7 @@ def _bar(life: Life, across: float, up: float, bottom: float) -> str:
     letters = int(width / _LETTER) - 1
     if height < _LINE or letters < 3:
         return shape
-    label = layers if len(layers) <= letters else f"{layers[: letters - 1]}…"
+    label = shortened(layers, letters)
     return f'{shape}<text class="s" x="{x + 3:.1f}" y="{y + height / 2 + 4:.1f}">{_text(label)}</text>'
 
 

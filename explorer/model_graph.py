@@ -9,7 +9,7 @@ from html import escape
 
 from ..runtime.factory import Origin
 from ..runtime.graph import Entry, Graph, Ref
-from ..support.names import shown
+from ..support.names import shortened, shown
 from .report import some
 
 _BOX, _ROW, _GAP, _LETTER = 34, 74, 24, 6.6
@@ -142,7 +142,7 @@ def _drawn(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str])
         layers = some(origins.get(node.name, Origin()).layers, 4)
         title = node.name.removeprefix("tvmgen_default_")
         types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
-        about = types if node.is_argument else layers
+        about = types if node.is_argument else shortened(layers, _LONGEST)
         found.append(_Drawn(number, title, about, inputs, number in heads))
     return found
 

@@ -41,6 +41,8 @@ class CallSamples:
     """Of the calling thread outside the kernel's code: in the thread pool, in C functions, in the system."""
     helped: int = 0
     """Those of `runs` that were taken in other threads than the calling one."""
+    missed: int = 0
+    """Ticks at which the calling thread did not run, as it waited for others, or they had its CPU: time as well."""
 
     @cached_property
     def total(self) -> int:
@@ -49,8 +51,8 @@ class CallSamples:
 
     @property
     def own(self) -> int:
-        """Of the calling thread: what tells how long the call takes."""
-        return self.total - self.helped
+        """Ticks of the calling thread, sampled or missed: what tells how long the call takes."""
+        return self.total - self.helped + self.missed
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,9 @@ class Samples:
     calls: tuple[CallSamples, ...]
     """Per call of the artifact."""
     between: int
-    """Of the calling thread outside all calls."""
+    """Ticks of the calling thread outside all calls."""
     lost: int
-    """Not taken: the calling thread could not be interrupted in time."""
+    """Ticks of the calling thread at which it did not run."""
     runs: int
     seconds: float
     """Of all runs together."""
@@ -75,11 +77,11 @@ class Samples:
 
     @cached_property
     def own(self) -> int:
-        """Those of the calling thread."""
+        """The ticks of the calling thread."""
         return sum(call.own for call in self.calls)
 
     def seconds_of(self, call: int) -> float:
-        """Estimated seconds per run of a call: its part of the calling thread's samples."""
+        """Estimated seconds per run of a call: its part of the calling thread's ticks."""
         return self.calls[call].own / max(self.own + self.between, 1) * self.seconds / max(self.runs, 1)
 
     def lines(self, call: int) -> Counter[int]:
@@ -191,7 +193,7 @@ def sample(
         taken = time.perf_counter() - start
     found = _sorted(artifact, runner, sampler.samples.tolist(), sampler.others.tolist())
     calls = tuple(found[number] for number in range(len(artifact.calls)))
-    return Samples(artifact, calls, found[-1].total, sampler.lost, done, taken)
+    return Samples(artifact, calls, found[-1].own, sampler.lost, done, taken)
 
 
 def _sorted(
@@ -214,13 +216,17 @@ def _sorted(
         return line_table(kernel.object).run(section, counter - begin) if begin <= counter < end else -1
 
     runs: dict[int, Counter[int]] = {number: Counter() for number in range(-1, len(artifact.calls))}
-    elsewhere, helped = Counter[int](), Counter[int]()
-    for pairs, around, inside in ((own, elsewhere, Counter[int]()), (others, Counter[int](), helped)):
-        for (number, counter), count in Counter((tag, counter) for tag, counter in pairs).items():
+    elsewhere, helped, missed = Counter[int](), Counter[int](), Counter[int]()
+    for number, _, ticks in own:
+        missed[number] += ticks
+    for rows, around, inside in ((own, elsewhere, Counter[int]()), (others, Counter[int](), helped)):
+        for (number, counter), count in Counter((tag, counter) for tag, counter, _ in rows).items():
             run = run_of(number, counter)
             if run >= 0:
                 runs[number][run] += count
                 inside[number] += count
             else:
                 around[number] += count
-    return {number: CallSamples(found, elsewhere[number], helped[number]) for number, found in runs.items()}
+    return {
+        number: CallSamples(found, elsewhere[number], helped[number], missed[number]) for number, found in runs.items()
+    }

@@ -31,7 +31,9 @@ from .target import Target
 _COUNTER = {"x86_64": 168, "aarch64": 440}
 """Machine -> where the program counter is in a `ucontext_t` of Linux, in bytes."""
 _COUNT, _CAPACITY, _TAG, _LOST, _HEADER = 0, 1, 2, 3, 8
-"""Words of a thread's memory; pairs of tag and program counter follow. _TAG is the address of the tag, of all."""
+"""Words of a thread's memory; samples follow, `_WORDS` each. _TAG is the address of the tag, of all."""
+_WORDS = 3
+"""Tag, program counter, and how many ticks came before it in vain."""
 _ROOM = 1 << 18
 _OUTSIDE = -1
 
@@ -64,12 +66,14 @@ store:
   %tag = load i64, ptr %where
   %p.counter = getelementptr i8, ptr %context, i64 $COUNTER
   %counter = load i64, ptr %p.counter
-  %twice = shl i64 %count, 1
-  %at = add i64 %twice, $HEADER
+  %words = mul i64 %count, $WORDS
+  %at = add i64 %words, $HEADER
   %p.first = getelementptr i64, ptr %memory, i64 %at
   %p.second = getelementptr i64, ptr %p.first, i64 1
   store i64 %tag, ptr %p.first
   store i64 %counter, ptr %p.second
+  %p.third = getelementptr i64, ptr %p.first, i64 2
+  store i64 %lost, ptr %p.third
   %more = add i64 %count, 1
   store i64 %more, ptr %memory
   br label %done
@@ -115,7 +119,7 @@ def can_sample(system: str = sys.platform, machine: str = platform.machine()) ->
 @cache
 def _handler() -> tuple[int, object]:
     """The address of the handler, and what keeps it."""
-    words = {"CAPACITY": _CAPACITY, "LOST": _LOST, "TAG": _TAG, "HEADER": _HEADER}
+    words = {"CAPACITY": _CAPACITY, "LOST": _LOST, "TAG": _TAG, "HEADER": _HEADER, "WORDS": _WORDS}
     text = _HANDLER.replace("$COUNTER", str(_COUNTER[platform.machine()]))
     for name, value in words.items():
         text = text.replace(f"${name}", str(value))
@@ -127,7 +131,7 @@ class _Thread:
     """A thread that is sampled: the memory that the handler writes to, and a timer."""
 
     def __init__(self, tag: npt.NDArray[np.int64]):
-        self.memory = aligned_empty((_HEADER + 2 * _ROOM,), np.int64)
+        self.memory = aligned_empty((_HEADER + _WORDS * _ROOM,), np.int64)
         self.memory[:_HEADER] = 0
         self.memory[_CAPACITY] = _ROOM
         self.memory[_TAG] = address(tag)
@@ -154,9 +158,9 @@ class _Thread:
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:
-        """Tag and program counter of each sample, shape (samples, 2): a copy."""
+        """As `Sampler.samples`."""
         count = int(self.memory[_COUNT])
-        return np.array(self.memory[_HEADER : _HEADER + 2 * count]).reshape(count, 2)
+        return np.array(self.memory[_HEADER : _HEADER + _WORDS * count]).reshape(count, _WORDS)
 
 
 class Sampler:
@@ -223,13 +227,15 @@ class Sampler:
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:
-        """Tag and program counter of each sample of the thread that entered, shape (samples, 2): a copy."""
+        """Of each sample of the thread that entered, shape (samples, 3), a copy: tag, program counter, and how many
+        ticks came before while the thread did not run, as it waited or others had its CPU.
+        """
         return self._own.samples
 
     @property
     def others(self) -> npt.NDArray[np.int64]:
         """As `samples`, of all further threads."""
-        return np.concatenate([np.empty((0, 2), np.int64), *(thread.samples for thread in self._others)])
+        return np.concatenate([np.empty((0, _WORDS), np.int64), *(thread.samples for thread in self._others)])
 
 
 _kept: list[_Thread] = []

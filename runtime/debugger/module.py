@@ -110,10 +110,18 @@ class GraphModuleDebug(GraphModule):
         self._measure_and_dump(timing)
         print(self.debug_table(sort_by_time=sort_by_time))
 
-    def measured(self, number: int = 10, repeat: int = 1, *, times: bool = False, layers: bool = False) -> str:
-        """As `run`, but the table is what comes back, with the columns that are asked for."""
+    def measured(
+        self,
+        number: int = 10,
+        repeat: int = 1,
+        *,
+        times: bool = False,
+        layers: bool = False,
+        width: int | None = None,
+    ) -> str:
+        """As `run`, but the table is what comes back, with the columns that are asked for, and lines of a width."""
         self._measure_and_dump(Timing(number, repeat, 1))
-        return self.debug_table(times=times, layers=layers)
+        return debug_table(self.rows, times=times, layers=layers, width=width)
 
     def _measure_and_dump(self, timing: Timing) -> None:
         self.rows = self._run_kept(self._individual(timing))
@@ -141,14 +149,14 @@ class GraphModuleDebug(GraphModule):
                     found[layer] = found.get(layer, 0.0) + share * row.mean * 1e6
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
-    def layer_table(self) -> str:
-        """The time of layers in the last `run`, and what part of it is an estimate."""
+    def layer_table(self, width: int | None = None) -> str:
+        """The time of layers in the last `run`, and what part of it is an estimate; names fit lines of a width."""
         estimated: dict[str, float] = {}
         for row in self.rows:
             if row.output == 1 and self.origins.get(row.node, Origin()).estimated:
                 for layer, share in self._shares(row.node):
                     estimated[layer] = estimated.get(layer, 0.0) + share * row.mean * 1e6
-        return layer_table(self.by_layer(), estimated)
+        return layer_table(self.by_layer(), estimated, width)
 
     def _shares(self, node: str) -> tuple[tuple[str, float], ...]:
         origin = self.origins.get(node, Origin())

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...support.names import shown
+from ...support.names import shortened, shown
 
 _HEADER = ("Node Name", "Ops", "Time(us)", "Time(%)", "Shape", "Inputs", "Outputs", "Measurements(us)")
 _TIMES = ("Start Time", "End Time")
 _LAYERS = "Layers"
+_LEAST = 16
+"""Names of so many letters are left as they are."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,18 @@ class Row:
         return sum(self.seconds) / len(self.seconds) if self.seconds else 0.0
 
 
-def debug_table(rows: Sequence[Row], *, sort_by_time: bool = True, times: bool = False, layers: bool = False) -> str:
+def debug_table(
+    rows: Sequence[Row],
+    *,
+    sort_by_time: bool = True,
+    times: bool = False,
+    layers: bool = False,
+    width: int | None = None,
+) -> str:
     """The table. times: with start and end of each node; layers: with the layers behind it.
 
     Sorted, it has the longest first and a last row with the total. Every line ends in two spaces, as TVM's do.
+    width: letters of a line, for which long names are shortened; as many as it needs when None.
     """
     total = sum(row.mean for row in rows if row.output == 1)
     header = [*_HEADER[:4], *(_TIMES if times else ()), *_HEADER[4:], *((_LAYERS,) if layers else ())]
@@ -51,11 +61,14 @@ def debug_table(rows: Sequence[Row], *, sort_by_time: bool = True, times: bool =
         lines.append([*cells, *([shown(", ".join(row.layers))] if layers else [])])
     if sort_by_time:
         lines.append(["Total_time", "-", str(round(total * 1e6, 3)), *["-"] * (len(header) - 3)])
-    return _aligned(lines)
+    return _aligned(lines, (0, 1, len(header) - 1) if layers else (0, 1), width)
 
 
-def layer_table(times: Mapping[str, float], estimated: Mapping[str, float]) -> str:
-    """Microseconds of layers, and how many of them are an estimate; a last row has the sums."""
+def layer_table(times: Mapping[str, float], estimated: Mapping[str, float], width: int | None = None) -> str:
+    """Microseconds of layers, and how many of them are an estimate; a last row has the sums.
+
+    width: as `debug_table`.
+    """
     total = sum(times.values())
     lines = [["Layer", "Time(us)", "Time(%)", "Estimated(us)"]]
     lines.append(["-" * len(name) for name in lines[0]])
@@ -65,9 +78,15 @@ def layer_table(times: Mapping[str, float], estimated: Mapping[str, float]) -> s
         cells = [str(round(taken, 3)), str(round(share, 3)), str(round(guess, 3)) if guess else "-"]
         lines.append([shown(layer) or "no known layer", *cells])
     lines.append(["Total_time", str(round(total, 3)), "-", str(round(sum(estimated.values()), 3))])
-    return _aligned(lines)
+    return _aligned(lines, (0,), width)
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
+def _aligned(lines: Sequence[Sequence[str]], named: Sequence[int], width: int | None) -> str:
+    """named: the columns of names, which share what the others leave of `width`."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    if width is not None:
+        room = width - sum(size + 2 for place, size in enumerate(widths) if place not in named)
+        most = max(room // len(named) - 2, _LEAST)
+        lines = [[shortened(cell, most) if k in named else cell for k, cell in enumerate(line)] for line in lines]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("".join(cell.ljust(width + 2) for cell, width in zip(line, widths, strict=True)) for line in lines)

@@ -19,6 +19,7 @@ from whence.explorer.litert import layer_tensors, litert_tensors
 from whence.explorer.reference import numpy_tensors
 from whence.explorer.report import WIDTH, table
 from whence.lowering.llvm_to_native.sampler import can_sample
+from whence.runtime.debugger.table import Row, debug_table, layer_table
 from whence.runtime.params import save_param_dict_to_file
 
 
@@ -231,5 +232,11 @@ def test_a_table_fits_a_terminal():
     token = WIDTH.set(50)
     try:
         assert table(rows) == "  net/very../MatMul  1.500  ok  net/very../MatMul"
+        name = rows[0][0]
+        told = layer_table({name: 1.0}, {}, 60).splitlines()
+        assert (len(told[2]), told[2].split()[1:]) == (60, ["1.0", "100.0", "-"])
+        assert told[2].startswith("net/very/lo..ayer/MatMul")
+        lines = debug_table([Row(name, name, (1e-6,), (1,), 1, 1, (name,))], layers=True, width=130).splitlines()
+        assert {len(line) for line in lines} == {130}
     finally:
         WIDTH.reset(token)

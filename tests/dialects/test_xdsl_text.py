@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, FloatAttr, StringAttr, VectorType, f32
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
@@ -130,3 +130,20 @@ def test_tools_read_what_they_print(tool: str, tmp_path: Path, capsys: pytest.Ca
     assert run(first) == first
     assert first.count('dense<"0x') >= 4
     assert "dense<0x" not in first
+
+
+@pytest.mark.parametrize(
+    "hints", [["a", "a", "a_1_1"], ["a_1_1", "a", "a"], ["a", "a_1_1", "a", "a", "a_2_2", "a_1_3"]]
+)
+def test_no_two_values_are_printed_with_one_name(hints: list[str]):
+    block = Block(arg_types=[f32] * len(hints))
+    for argument, hint in zip(block.args, hints, strict=True):
+        argument.name_hint = hint
+    found = StringIO()
+    printer = Printer(found)
+    for _ in range(2):
+        for argument in block.args:
+            printer.print_ssa_value(argument)
+    names = found.getvalue().split("%")[1:]
+    assert names[: len(hints)] == names[len(hints) :]
+    assert len(set(names)) == len(hints)

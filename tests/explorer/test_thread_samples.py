@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_workers_are_sampled_where_they_work():
         samples = network.sample(inputs, 0.2, 1e-4)  # a busy machine has no second core for us
     (call,) = samples.calls
     assert 0 < call.helped < sum(call.runs.values())
-    assert call.own == call.total - call.helped
+    assert call.own == call.total - call.helped + call.missed
     assert sum(samples.lines(0).values()) == call.total
     assert sum(one.seconds for one in hot_lines(samples)) == pytest.approx(samples.seconds_of(0))
     assert samples.seconds_of(0) <= samples.seconds / samples.runs
@@ -73,3 +74,11 @@ def test_sleeping_workers_are_sampled_and_live_on():
     for number in numbers:
         assert Path(f"/proc/self/task/{number}").exists()
     pool.close()
+
+
+def test_a_tick_at_which_the_thread_waits_is_time_of_its_call():
+    """Two calls with as many samples: the one in which nine ticks were missed as well takes ten times as long."""
+    calls = (CallSamples(Counter({0: 1}), missed=9), CallSamples(Counter({0: 1})))
+    samples = Samples(None, calls, 0, 9, 1, 1.1)  # pyright: ignore[reportArgumentType]
+    assert samples.seconds_of(0) == pytest.approx(1.0)
+    assert samples.seconds_of(1) == pytest.approx(0.1)

@@ -65,7 +65,8 @@ def test_samples_are_where_the_time_goes():
 
     with Sampler(1e-4) as sampler:
         spent(sampler, work, 40)
-    tags, counters = sampler.samples.T.tolist()
+    tags, counters, missed = sampler.samples.T.tolist()
+    assert sum(missed) == sampler.lost
     inside = [counter for tag, counter in zip(tags, counters, strict=True) if tag == 7 and begin <= counter < end]
     assert len(inside) > 0.5 * len(tags)
     table = line_table(data)

@@ -79,12 +79,16 @@ def _module(args: argparse.Namespace, path: Path) -> ModuleOp:
     """The module of a model; raises PipelineError where values decide its steps."""
     import whence
     from whence.frontends.importing.tensor import Undecided
+    from whence.virtual_machine import needs_machine
 
+    expected = "a model whose steps follow from its inputs' shapes (whence run takes any)"
     try:
-        return whence.load(path, args.input_shapes, args.signature)
+        module = whence.load(path, args.input_shapes, args.signature)
     except Undecided as error:
-        expected = "a model whose steps follow from its inputs' shapes (whence run takes any)"
         raise PipelineError(expectation("bisect", expected, f"one in which values decide: {error}")) from error
+    if needs_machine(module):
+        raise PipelineError(expectation("bisect", expected, "one with control flow, or functions as values"))
+    return module
 
 
 def _expected(

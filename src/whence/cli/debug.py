@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer, print_json
-from whence.cli.common import add_model, compile_model
+from whence.cli.common import EXPORTED, add_model, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of, static
 from whence.cli.options import Subparsers, add_json, add_output, add_threads, command, whole
 from whence.support.errors import PipelineError
@@ -163,10 +163,13 @@ def _watch(args: argparse.Namespace, module: GraphModuleDebug) -> None:
 
 
 def _times(args: argparse.Namespace, module: GraphModuleDebug) -> None:
-    text = module.measured(number=args.number, repeat=args.repeat, times=args.times, layers=True)
+    from whence.explorer.report import WIDTH
+
+    width = WIDTH.get()
+    text = module.measured(number=args.number, repeat=args.repeat, times=args.times, layers=True, width=width)
     if args.layers:
         layers = module.by_layer()
-        answer(args, lambda: {"microseconds": layers}, module.layer_table)
+        answer(args, lambda: {"microseconds": layers}, lambda: module.layer_table(width))
     elif args.json:
         print_json(json.loads(module.profile().json()))
     else:
@@ -201,6 +204,9 @@ def _references(args: argparse.Namespace, executable: Executable, inputs: Mappin
     path = model_path(args.model)
     if args.compare.name:
         return of_file(args.compare, path, args.signature, executable.outputs)
+    if path.suffix in EXPORTED:
+        expected = "FILE, as a compiled model does not keep all values that it was imported with"
+        raise PipelineError(f"--compare: expected {expected}, got none")
     if (found := of_runtime(path, args.signature, inputs)) is not None:
         return found
     from whence.explorer.layers import snapshot
