@@ -10,6 +10,7 @@ import numpy as np
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
+from .program import Call
 from .tensors import Tensor
 from .threads import ThreadPool
 
@@ -255,6 +256,12 @@ class Native(Protocol):
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         """The outputs for inputs that it takes, in order; `handle` is the pool's."""
+        ...
+
+    def walk(
+        self, inputs: Sequence[Array], pool: ThreadPool, visit: Callable[[Call, float, list[Tensor]], None], /
+    ) -> list[Tensor]:
+        """The same, kernel by kernel: `visit` gets each call, its seconds, and its outputs."""
         ...
 
 
