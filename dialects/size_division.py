@@ -23,6 +23,9 @@ from .size_terms import (
     times,
 )
 
+ENDLESS = 1 << 62
+"""No size is as large; what asks for the first of as many asks for all."""
+
 
 def floordiv(a: Polynomial, b: Polynomial) -> Polynomial:
     """`a floordiv b`, for values of the atoms for which b is not 0. Raises ZeroDivisionError for a b that is 0."""
@@ -62,7 +65,10 @@ def extreme(kind: str, all_: Sequence[Polynomial]) -> Polynomial:
             flat[spell(one)] = one
     sign = 1 if kind == "min" else -1
     kept: list[Polynomial] = []
+    far = [terms for terms in flat.values() if (n := number_of(terms)) is not None and n * sign >= ENDLESS]
     for terms in flat.values():
+        if terms in far and len(far) < len(flat):
+            continue  # no size is as large
         if any(_at_most_zero(plus(other, terms, -1), sign) for other in kept):
             continue
         kept = [other for other in kept if not _at_most_zero(plus(terms, other, -1), sign)] + [terms]

@@ -20,6 +20,7 @@ from typing import Any, SupportsIndex, TypeAlias
 from ..provenance.undecided import UndecidedSize as UndecidedSize
 from . import size_bounds
 from .size_bounds import Range
+from .size_division import ENDLESS as ENDLESS
 from .size_division import extreme, floordiv, joined, mod, substituted
 from .size_terms import Atom, Polynomial, atomic, common, constant, lone, number_of, plus, spell, times
 
@@ -228,6 +229,21 @@ def same(a: Size, b: Size) -> bool:
 def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
     """Whether two shapes have the same sizes."""
     return len(a) == len(b) and all(map(same, a, b))
+
+
+def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, ...] | None:
+    """The shape that two broadcast to as numpy's do; None where they do not.
+
+    Raises UndecidedSize where sizes of the call decide that.
+    """
+    rank = max(len(left), len(right))
+    found: list[Size] = []
+    for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
+        one = same(a, 1)
+        if not one and not same(b, 1) and a != b:
+            return None
+        found.append(b if one else a)
+    return tuple(found)
 
 
 def holds_zero(shape: Sequence[Size]) -> bool:

@@ -1,13 +1,21 @@
-"""Reference values of an ONNX model: every tensor that onnxruntime computes."""
+"""Reference values of a model: every tensor that onnxruntime computes, or numpy of the module as it was imported."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from xdsl.dialects.builtin import ModuleOp
+
+from ..dialects.relay.core import ReturnOp
 from ..frontends.onnx.program import layer_names
+from ..passes.relay.evaluate import evaluate_module
+from ..provenance.span import leaf_name
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
+from .layers import functions
+from .results import last_values
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -53,3 +61,20 @@ def onnxruntime_tensors(model: ModelProto, inputs: Mapping[str, Array]) -> dict[
     except Exception as error:
         raise FrontendError(f"reference: expected a model that onnxruntime runs, got: {error}") from error
     return dict(zip(names, values, strict=True))
+
+
+def numpy_tensors(imported: ModuleOp, inputs: Sequence[Array]) -> dict[str, Array]:
+    """The value of each layer of a module by the layer's name, its operators done in numpy; inputs in order.
+
+    Layers that share their name with others are left out. Raises PipelineError when the inputs are not the module's.
+    """
+    module = imported.clone()
+    main = functions(module)["main"]
+    last = last_values(main, {})
+    named = Counter(map(leaf_name, last))
+    values = {leaf_name(leaf): op.results[0] for leaf, op in last.items() if named[leaf_name(leaf)] == 1}
+    main.block.erase_op(main.return_op)
+    end = ReturnOp(*values.values())
+    end.location = main.location
+    main.block.add_op(end)
+    return dict(zip(values, evaluate_module(module, inputs), strict=True))

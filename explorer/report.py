@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 
-from ..support.names import shown
+from ..support.names import shortened, shown
+
+WIDTH: ContextVar[int | None] = ContextVar("whence_width", default=None)
+"""How many letters a line of a table may have: as many as the terminal shows; None for any number."""
+_LEAST = 16
+"""Cells of so many letters are left as they are."""
 
 
 def table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, indent: str = "  ") -> str:
-    """Lines of aligned columns, two spaces apart: numbers (and cells that are empty) to the right, text to the left."""
+    """Lines of aligned columns, two spaces apart: numbers (and cells that are empty) to the right, text to the left.
+
+    Lines are as long as they need; where `WIDTH` allows no more, long texts are shortened.
+    """
     given = [tuple(row) for row in rows]
     cells = [[_cell(value) for value in row] for row in given]
     if header:
@@ -19,11 +28,24 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, inden
     columns = max(map(len, cells))
     widths = [max((len(row[i]) for row in cells if i < len(row)), default=0) for i in range(columns)]
     right = [_right([row[i] for row in given if i < len(row)]) for i in range(columns)]
+    if (width := WIDTH.get()) is not None:
+        texts = [size for i, size in enumerate(widths) if not right[i]]
+        most = _most(texts, width - len(indent) - 2 * (columns - 1) - (sum(widths) - sum(texts)))
+        widths = [size if right[i] else min(size, most) for i, size in enumerate(widths)]
+        cells = [[text if right[i] else shortened(text, most) for i, text in enumerate(row)] for row in cells]
     lines: list[str] = []
     for row in cells:
         padded = [text.rjust(widths[i]) if right[i] else text.ljust(widths[i]) for i, text in enumerate(row)]
         lines.append(f"{indent}{'  '.join(padded)}".rstrip())
     return "\n".join(lines)
+
+
+def _most(sizes: Sequence[int], room: int) -> int:
+    """The most letters that a cell may have if columns of these sizes are to share a room: large ones alike."""
+    left = sorted(sizes)
+    while left and left[0] * len(left) <= room:
+        room -= left.pop(0)
+    return max(room // len(left), _LEAST) if left else max(sizes, default=0)
 
 
 def _right(column: Sequence[object]) -> bool:

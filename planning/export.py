@@ -16,7 +16,6 @@ import shlex
 import shutil
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,7 @@ from ..runtime.saved_program import saved
 from ..runtime.sealed import seal
 from ..runtime.tensors import TensorSpec, aligned
 from ..support.errors import PipelineError, expectation
-from ..support.files import replacing
+from ..support.files import replacing, scratch_folder
 from .artifact import Artifact
 from .c_interface import HEADER, PACKAGE, interface_text
 from .elf_writer import bytes_object
@@ -82,9 +81,9 @@ def export(
         if path.suffix == ".tar":
             _write_archive(objects, addons, stream)
         else:
-            with tempfile.TemporaryDirectory(prefix="whence") as folder:
+            with scratch_folder("whence-link-") as folder:
                 compiler = [] if link is not None else _compiler(artifact.target.triple, path.suffix)
-                linked = _linked(objects, Path(folder), path.suffix, link or compiler, addons, options)
+                linked = _linked(objects, folder, path.suffix, link or compiler, addons, options)
                 with open(linked, "rb") as source:
                     while block := source.read(1 << 24):
                         stream.write(block)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from ..lowering.external.kernel import ExternalKernel
@@ -19,9 +19,10 @@ from ..runtime.bounds import BoundErrors, checked_access
 from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
 from ..runtime.library import GraphFunction, Library
-from ..runtime.program import ENTRY, REFUSED, SIZES_ENTRY, Code
+from ..runtime.program import ENTRY, REFUSED, SIZES_ENTRY, Code, Program
 from ..runtime.sized_executor import runner_of
 from ..runtime.threads import ThreadPool
+from ..support.dtypes import Array
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
 from .graph import GraphPlan
@@ -37,6 +38,17 @@ def load(artifact: Artifact) -> Runner:
     """
     linked = _link(artifact)
     return runner_of(artifact.program)(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
+
+
+def load_objects(program: Program, params: Sequence[Array], objects: Iterable[bytes]) -> Runner:
+    """What runs the objects of a program that a process on this machine compiled.
+
+    The program tests no accesses, and nobody else runs kernels of it. Raises RuntimeError when a symbol is missing.
+    """
+    pool = pool_code()
+    code = link(objects, [*_entries(program), *(kernel.symbol for kernel in program.kernels)], pool.imports)
+    code.addresses[REFUSED] = pool.refused
+    return runner_of(program)(program, params, code)
 
 
 def load_library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool) -> Library:
@@ -79,11 +91,14 @@ def _link(artifact: Artifact) -> _Linked:
     elsewhere = externals.symbols if externals is not None else {}
     objects = [*(kernel.object for kernel in artifact.kernels if kernel.symbol not in elsewhere), artifact.main]
     symbols = [kernel.symbol for kernel in program.kernels if kernel.symbol not in elsewhere]
-    entries = [ENTRY] if program.sizes is None else [ENTRY, SIZES_ENTRY]
-    code = link(objects, [*entries, *symbols], imports | elsewhere)
+    code = link(objects, [*_entries(program), *symbols], imports | elsewhere)
     code.addresses.update(elsewhere)
     code.addresses[REFUSED] = pool.refused
     return _Linked(code, bounds, externals)
+
+
+def _entries(program: Program) -> list[str]:
+    return [ENTRY] if program.sizes is None else [ENTRY, SIZES_ENTRY]
 
 
 def _check_symbols(artifact: Artifact, imports: Container[str]) -> None:

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from .params import load_param_dict_from_file as load_param_dict_from_file
     from .params import save_param_dict as save_param_dict
     from .params import save_param_dict_to_file as save_param_dict_to_file
+    from .threads import num_threads as num_threads
 
 _HOMES = {
+    "num_threads": "threads",
     "load_module": "loaded",
     "load_param_dict": "params",
     "load_param_dict_from_file": "params",

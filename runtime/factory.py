@@ -12,6 +12,8 @@ from .graph_executor import GraphExecutor
 from .graph_module import GraphModule
 from .graph_reader import read_graph
 from .library import Library
+from .ndarray import NDArray
+from .params import named
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -66,6 +68,9 @@ class GraphExecutorFactory:
             self._library = self._link()
         return self._library
 
+    # TVM's name of it.
+    lib = library
+
     @property
     def graph(self) -> Graph:
         """The graph as data."""
@@ -84,8 +89,8 @@ class GraphExecutorFactory:
     def get_lib(self) -> Library:
         return self.library
 
-    def get_params(self) -> dict[str, Array]:
-        return dict(self.params)
+    def get_params(self) -> dict[str, NDArray]:
+        return named(self.params)
 
     def __iter__(self) -> Iterator[Any]:
         """`graph_json, lib, params = ..`, as TVM has it."""

@@ -11,8 +11,8 @@ import numpy as np
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
 from .graph import NOP, Graph
-from .library import Library
-from .ndarray import is_aligned
+from .library import GraphFunction, Library
+from .ndarray import is_aligned, view
 from .tensors import Tensor, TensorSpec, address, aligned_empty, check_inputs
 
 
@@ -56,8 +56,13 @@ class GraphExecutor:
                 self._views.setdefault(graph.entry(node.inputs[0]), []).append(graph.rows[index])
                 continue
             function = library.function(node.function, node.name)
-            scratch = max(scratch, function.workspace)
             numbers = [*map(graph.entry, node.inputs), *graph.entries_of(index)]
+            if not isinstance(function, GraphFunction):
+                self.calls.append(index)
+                self._functions.append(self._in_python(function, numbers))
+                self._arguments.append([None, None])
+                continue
+            scratch = max(scratch, function.workspace)
             for position, number in enumerate(numbers):
                 self._users.setdefault(number, []).append((len(self.calls), position))
             prototype: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(numbers) + 2))
@@ -74,6 +79,14 @@ class GraphExecutor:
             self.share(name, value)
         for number in self._views:
             self._point(number)
+
+    def _in_python(self, function: Callable[..., object], numbers: Sequence[int]) -> Callable[..., None]:
+        """A call of a function of Python's with entries, which may lie elsewhere by then."""
+
+        def call(*_: object) -> None:
+            function(*(view(self.entries[number]) for number in numbers))
+
+        return call
 
     def _own(self, number: int) -> Tensor:
         """The graph's own memory of an entry."""

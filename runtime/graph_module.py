@@ -71,10 +71,14 @@ class GraphModule:
             number, _ = self.module.argument(name)
             self.module.write(number, self.module.checked(number, name, found[name]))
 
-    def set_input_zero_copy(self, key: str | int, value: Tensor) -> None:
-        """Read an argument from this array from now on; it has to be contiguous, at a 64-byte boundary."""
-        number, name = self.module.argument(key)
-        self.module.bind(number, self._in_place(number, f"input '{name}'", value))
+    def set_input_zero_copy(self, key: str | int | None = None, value: Tensor | None = None, **params: Tensor) -> None:
+        """Read an argument, and others by name, from these arrays from now on.
+
+        They have to be contiguous, at a 64-byte boundary. Raises FrontendError for a name that no argument has.
+        """
+        for one, array in (*(((key, value),) if key is not None else ()), *params.items()):
+            number, name = self.module.argument(one)
+            self.module.bind(number, self._in_place(number, f"input '{name}'", array))
 
     def set_output_zero_copy(self, key: int, value: Tensor) -> None:
         """Write an output to this array from now on; it has to be contiguous, at a 64-byte boundary, and writable."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from ..support.errors import FrontendError, expectation
-from .threads import ThreadPool
+from .threads import PoolCode, ThreadPool
 
 
 class GraphFunction(NamedTuple):
@@ -15,6 +15,10 @@ class GraphFunction(NamedTuple):
     address: int
     workspace: int = 0
     """Bytes of scratch that a call needs."""
+
+
+Callee = GraphFunction | Callable[..., object]
+"""A kernel, or a function of Python's, called with the arrays of its inputs and then of its outputs."""
 
 
 class Library:
@@ -26,12 +30,12 @@ class Library:
 
     def __init__(
         self,
-        functions: Mapping[str, GraphFunction],
+        functions: Mapping[str, Callee],
         pool: ThreadPool,
         alive: object = None,
         check: Callable[[str], None] | None = None,
     ):
-        self.functions = dict(functions)
+        self.functions: dict[str, Callee] = dict(functions)
         self.pool = pool
         self.check = check
         self._alive = alive
@@ -40,7 +44,7 @@ class Library:
     def library(self) -> Library:
         return self
 
-    def function(self, name: str, node: str) -> GraphFunction:
+    def function(self, name: str, node: str) -> Callee:
         """The function that a node calls; raises FrontendError when there is none of that name."""
         if (found := self.functions.get(name)) is None:
             known = ", ".join(list(self.functions)[:5]) or "none"
@@ -54,3 +58,21 @@ class HasLibrary(Protocol):
 
     @property
     def library(self) -> Library: ...
+
+
+class FrontendTestModule:
+    """A library of functions of Python's, for tests of what runs graphs: `module["name"] = function`."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Callee] = {}
+
+    def __setitem__(self, name: str, function: Callable[..., object]) -> None:
+        self._functions[name] = function
+
+    def __getitem__(self, name: str) -> Callee:
+        return self._functions[name]
+
+    @property
+    def library(self) -> Library:
+        """Of the functions so far; kernels of others in it run on one thread."""
+        return Library(self._functions, ThreadPool(PoolCode(0), 1))

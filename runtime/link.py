@@ -1,6 +1,6 @@
-"""Objects linked into this process, without a compiler: what our own code generator emits for x86-64.
+"""Objects linked into this process, without a compiler: what our own code generator emits for x86-64 and AArch64.
 
-All sections lie in one mapping, so that 32 bits reach from each to each: code and stubs, then constants and a table of
+All sections lie in one mapping, so that few bits reach from each to each: code and stubs, then constants and a table of
 addresses, then what is written. What lies elsewhere is reached through stubs and that table. No page is ever writable
 and executable at once.
 """
@@ -10,37 +10,23 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import platform
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
 from ..support.errors import FrontendError, PipelineError, expectation
-from .elf import (
-    ABSOLUTE,
-    ALLOC,
-    EXEC,
-    MACHINES,
-    NOBITS,
-    UNDEFINED,
-    UNWIND,
-    WRITE,
-    X86_64,
-    Elf,
-    Relocation,
-    Section,
-    Symbol,
-)
+from .elf import ABSOLUTE, ALLOC, EXEC, MACHINES, NOBITS, UNDEFINED, UNWIND, WRITE, Elf, Relocation, Section, Symbol
 from .program import Code
+from .relocations import LINKED, STUB
 
-_STUB = struct.Struct("<2siQ2x")
-"""`jmp *(rip + 0)`, and the address that it jumps to."""
 _WORD = struct.Struct("<Q")
-_NONE, _64, _PC32, _PLT32, _GOTPCREL, _32, _32S, _PC64, _GOTPCRELX, _REX_GOTPCRELX = 0, 1, 2, 4, 9, 10, 11, 24, 41, 42
-_TABLE = (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)
 _REACH = 1 << 31
 """What 32 bits reach."""
 _LIBRARIES = (None, "libm.so.6")
+_HOSTS = {"AMD64": "x86_64", "arm64": "aarch64"}
+"""What other systems call machines."""
 
 
 def link(
@@ -55,21 +41,32 @@ def link(
     The code lives as long as what is returned. Raises FrontendError for damaged objects, PipelineError for those of
     another machine and for symbols that are missing or defined twice.
     """
+    check_objects(objects, _HOSTS.get(platform.machine(), platform.machine()))
+    image = Image(objects, imports, mapped or {})
+    memory = mmap.mmap(-1, image.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    held = (ctypes.c_char * image.size).from_buffer(memory)
+    image.fill(memory, ctypes.addressof(held))
+    # Where instructions have a cache of their own, the system brings it up to date when a page becomes executable.
+    _mprotect(image.base, image.constants, mmap.PROT_READ | mmap.PROT_EXEC)
+    _mprotect(image.base + image.constants, image.writable - image.constants, mmap.PROT_READ)
+    return Code({name: image.exported(name) for name in dict.fromkeys(exports)}, (memory, held))
+
+
+def check_objects(objects: Sequence[Elf], machine: str) -> None:
+    """Raises PipelineError for objects of another machine than one of `MACHINES`."""
     for elf in objects:
-        if elf.machine != X86_64:
-            found = MACHINES.get(elf.machine, f"machine {elf.machine}")
-            raise PipelineError(expectation(elf.name, "objects for x86_64", f"some for {found}"))
-    linker = _Linker(objects, imports, mapped or {})
-    linker.relocate()
-    linker.protect()
-    return Code({name: linker.exported(name) for name in dict.fromkeys(exports)}, linker.alive)
+        found = MACHINES.get(elf.machine, f"machine {elf.machine}")
+        if found != machine:
+            raise PipelineError(expectation(elf.name, f"objects for {machine}", f"some for {found}"))
 
 
-class _Linker:
-    """Objects on their way into memory."""
+class Image:
+    """Objects of one machine on their way into memory: where each section goes, and what is in it then."""
 
     def __init__(self, objects: Sequence[Elf], imports: Mapping[str, int], mapped: Mapping[str, int]):
+        """Errors as `link`."""
         self.objects = objects
+        self.machine = LINKED[objects[0].machine]
         self.imports = imports
         self.mapped = mapped
         self.globals: dict[str, tuple[int, Symbol]] = {}
@@ -84,24 +81,18 @@ class _Linker:
         """Number of the object and of the section -> offset in the mapping."""
         most = sum(1 for number, index in self.loaded() for _ in objects[number].relocations(index))
         self.stub = self.place(EXEC, 0)
-        self.constants = _paged(self.stub + most * _STUB.size)
+        self.constants = _paged(self.stub + most * STUB)
         self.word = self.place(0, self.constants)
         self.writable = _paged(self.word + most * _WORD.size)
         self.size = max(_paged(self.place(WRITE, self.writable)), mmap.PAGESIZE)
         if self.size >= _REACH:
             raise FrontendError(expectation(objects[0].name, "code of less than 2 GiB", f"{self.size} bytes"))
-        self.memory = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.held = (ctypes.c_char * self.size).from_buffer(self.memory)
-        self.base = ctypes.addressof(self.held)
+        self.memory: Any = b""
+        self.base = 0
         self.stubs: dict[int, int] = {}
         """Address -> the stub that jumps there."""
         self.words: dict[int, int] = {}
         """Address -> the word that holds it."""
-
-    @property
-    def alive(self) -> object:
-        """What keeps the code in memory."""
-        return self.memory, self.held
 
     def loaded(self) -> list[tuple[int, int]]:
         """The sections that are needed at run time, by numbers of object and section."""
@@ -128,10 +119,11 @@ class _Linker:
             at = -(-at // section.align) * section.align
             self.at[number, index] = at
             at += section.size
-        return -(-at // _STUB.size) * _STUB.size
+        return -(-at // STUB) * STUB
 
-    def relocate(self) -> None:
-        """Copy the sections and fill in addresses."""
+    def fill(self, memory: Any, base: int) -> None:
+        """Copy the sections and fill in addresses. memory: `size` bytes to write to, which will be at `base`."""
+        self.memory, self.base = memory, base
         for (number, index), at in self.at.items():
             elf = self.objects[number]
             section = elf.sections[index]
@@ -139,33 +131,34 @@ class _Linker:
                 self.memory[at : at + section.size] = elf.content(section)
         for number, index in self.at:
             for relocation in self.objects[number].relocations(index):
-                self.fill(number, index, relocation)
+                self.relocate(number, index, relocation)
 
-    def fill(self, number: int, index: int, relocation: Relocation) -> None:
+    def relocate(self, number: int, index: int, relocation: Relocation) -> None:
         """Carry out one relocation."""
-        elf, kind = self.objects[number], relocation.kind
-        if kind == _NONE:
-            return
+        elf = self.objects[number]
         symbol = elf.symbols[relocation.symbol]
+        if relocation.kind not in self.machine.forms:
+            found = f"type {relocation.kind} of '{symbol.name}'"
+            self.fail(elf, f"relocations of position-independent code for {self.machine.name}", found)
+        if (form := self.machine.forms[relocation.kind]) is None:
+            return
         address = self.address(number, symbol)
         place = self.at[number, index] + relocation.offset
-        here = self.base + place
-        if kind in _TABLE:
-            address = self.base + self.table_word(address)
-        elif kind in (_PLT32, _PC32) and not self.near(address):
-            address = self.base + self.jump(address)
-        value = address + relocation.addend
-        if kind not in (_64, _32, _32S):
-            value -= here
-        width = 8 if kind in (_64, _PC64) else 4
-        if kind not in (_64, _PC32, _PLT32, _PC64, _32, _32S, *_TABLE):
-            self.fail(elf, "relocations of position-independent code for x86_64", f"type {kind} of '{symbol.name}'")
-        low, high = (0, 1 << 32) if kind == _32 else (-1 << (8 * width - 1), 1 << (8 * width - 1))
-        if width == 4 and not low <= value < high:
-            self.fail(elf, "an address that 32 bits reach", f"that of '{symbol.name}'")
-        if relocation.offset + width > elf.sections[index].size:
+        if relocation.offset + form.width > elf.sections[index].size:
             self.fail(elf, f"relocations inside '{elf.sections[index].name}'", "one that leaves it")
-        self.memory[place : place + width] = (value % (1 << 8 * width)).to_bytes(width, "little")
+        if form.table:
+            address = self.base + self.table_word(address)
+        value = form.number(address + relocation.addend, self.base + place)
+        if form.jump and not (self.near(address) and form.fits(value)):
+            value = form.number(self.base + self.jump(address) + relocation.addend, self.base + place)
+        if not form.fits(value):
+            bits = (form.high - form.low - 1).bit_length()
+            aligned = f", a multiple of {form.unit}" if form.unit > 1 else ""
+            named = symbol.name or (elf.sections[symbol.section].name if symbol.section < len(elf.sections) else "")
+            self.fail(elf, f"an address that {bits} bits reach{aligned}", f"that of '{named}'")
+        old = int.from_bytes(self.memory[place : place + form.width], "little")
+        new = form.put(old, value) % (1 << 8 * form.width)
+        self.memory[place : place + form.width] = new.to_bytes(form.width, "little")
 
     def address(self, number: int, symbol: Symbol) -> int:
         """Where a symbol is, that an object speaks of."""
@@ -194,8 +187,8 @@ class _Linker:
     def jump(self, address: int) -> int:
         """The stub that jumps to an address."""
         if address not in self.stubs:
-            self.stubs[address] = at = self.stub + len(self.stubs) * _STUB.size
-            _STUB.pack_into(self.memory, at, b"\xff\x25", 0, address)
+            self.stubs[address] = at = self.stub + len(self.stubs) * STUB
+            self.memory[at : at + STUB] = self.machine.stub(address)
         return self.stubs[address]
 
     def table_word(self, address: int) -> int:
@@ -210,11 +203,6 @@ class _Linker:
         if name not in self.globals:
             raise PipelineError(expectation("link", f"an object that defines '{name}'", "none"))
         return self.address(*self.globals[name])
-
-    def protect(self) -> None:
-        """Code can be executed and constants read from now on, neither written."""
-        _mprotect(self.base, self.constants, mmap.PROT_READ | mmap.PROT_EXEC)
-        _mprotect(self.base + self.constants, self.writable - self.constants, mmap.PROT_READ)
 
     def fail(self, elf: Elf, expected: str, found: str) -> NoReturn:
         raise FrontendError(expectation(elf.name, expected, found))

@@ -23,6 +23,10 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
 
+    def same_as(self, other: object) -> bool:
+        """Whether it is the same array."""
+        return self is other
+
     def copyfrom(self, source: npt.ArrayLike) -> NDArray:
         """Write the elements of another array of this shape; raises FrontendError for one of another shape."""
         array = np.asarray(source)

@@ -24,6 +24,8 @@ import numpy as np
 from ..support.dtypes import Array, numpy_of
 from ..support.errors import FrontendError
 from ..support.files import replacing
+from .ndarray import NDArray, view
+from .tensors import Tensor
 
 _LIST_MAGIC = 0xF7E58D4F05049CB7
 _TENSOR_MAGIC = 0xDD5E40F096B4A13F
@@ -254,9 +256,14 @@ def save_param_dict(params: Mapping[str, object]) -> bytearray:
     return data
 
 
-def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, Array]:
+def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, NDArray]:
     """The tensors of the bytes of a params file, in arrays of their own; raises FrontendError when they are none."""
-    return read_params(bytes(param_bytes))
+    return named(read_params(bytes(param_bytes)))
+
+
+def named(arrays: Mapping[str, Array]) -> dict[str, NDArray]:
+    """The same memory, in arrays with TVM's methods."""
+    return {name: view(cast(Tensor, array)) for name, array in arrays.items()}
 
 
 def save_param_dict_to_file(params: Mapping[str, object], path: str | Path) -> None:
@@ -265,6 +272,6 @@ def save_param_dict_to_file(params: Mapping[str, object], path: str | Path) -> N
         stream.write(save_param_dict(params))
 
 
-def load_param_dict_from_file(path: str | Path) -> dict[str, Array]:
+def load_param_dict_from_file(path: str | Path) -> dict[str, NDArray]:
     """The tensors of a params file, memory-mapped; errors as `load_params`."""
-    return load_params(Path(path))
+    return named(load_params(Path(path)))

@@ -49,6 +49,11 @@ def thread_count(threads: int | None = None) -> int:
     return int(text)
 
 
+def num_threads() -> int:
+    """How many threads models use unless they are told otherwise."""
+    return thread_count()
+
+
 class Layout:
     """The pool's memory, in 64-bit words; what different threads write lies on different cache lines."""
 

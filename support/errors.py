@@ -9,6 +9,10 @@ class WhenceError(Exception):
     """Base of the errors whose text is meant for a user: a tool prints it without a traceback and exits with 1."""
 
 
+TVMError = WhenceError
+"""What programs written for TVM catch."""
+
+
 class FrontendError(WhenceError):
     """The model or an input of it is bad."""
 

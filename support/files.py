@@ -1,10 +1,11 @@
-"""Writing files so that nobody ever sees half of one, and a writer that is killed leaves nothing behind."""
+"""Writing files so that nobody ever sees half of one, and what a killed writer leaves behind is taken away."""
 
 from __future__ import annotations
 
 import errno
 import glob
 import os
+import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -102,6 +103,46 @@ def _take_away(target: Path) -> None:
         with suppress(OSError), open(left, "rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.unlink(left)
+
+
+@contextmanager
+def scratch_folder(prefix: str) -> Generator[Path]:
+    """A new folder among the system's temporary ones, whose name begins with `prefix`; it goes when the scope ends.
+
+    One whose process was killed stays, and the next who asks for a folder of this prefix takes it away: a folder is
+    locked as long as its process lives.
+    """
+    parent = Path(tempfile.gettempdir())
+    for left in parent.glob(f"{glob.escape(prefix)}*"):
+        _sweep(left)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
+        handle = os.open(folder, os.O_RDONLY) if fcntl is not None else -1
+        if handle >= 0:
+            _lock(handle)
+        if folder.exists():
+            break
+        os.close(handle)  # taken away before it was locked
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if handle >= 0:
+            os.close(handle)
+
+
+def _sweep(left: Path) -> None:
+    """Remove a folder of this user whose process is gone."""
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if os.fstat(handle).st_uid == os.getuid():
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+        finally:
+            os.close(handle)
 
 
 def _lock(handle: int) -> None:

@@ -10,3 +10,11 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 def shown(name: str) -> str:
     """A name as people see it: what steers a terminal, ends a line or turns the writing round is escaped (`\\x1b`)."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text of at most so many letters: the middle of a longer one is left out, as names differ at their ends."""
+    if len(text) <= limit:
+        return text
+    end = (limit - 2) // 2
+    return f"{text[: limit - 2 - end]}..{text[len(text) - end :]}"

@@ -23,6 +23,7 @@ class Golden(Protocol):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-golden", action="store_true", help="write the golden files instead of comparing them")
+    parser.addoption("--compile-all", action="store_true", help="compile each form of the exported networks")
 
 
 def pytest_configure(config: pytest.Config) -> None:

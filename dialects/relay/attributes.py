@@ -12,7 +12,6 @@ An attribute equal to its default is not printed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
@@ -162,11 +161,17 @@ def print_value(attribute: Attribute, printer: Printer) -> None:
         case str():
             printer.print_string_literal(value)
         case tuple():
-            printer.print_string(str(list(value)))
-        case float() if math.isfinite(value):
-            printer.print_string(repr(value))
+            printer.print_string(f"[{', '.join(_spelled(number) for number in value)}]")
+        case float():
+            printer.print_string(_spelled(value))
         case _:
             printer.print_string(str(value))
+
+
+def _spelled(value: object) -> str:
+    """A number as xDSL reads it: `1.0e-12`, which Python writes without a point."""
+    text = str(value)
+    return text.replace("e", ".0e") if isinstance(value, float) and "e" in text and "." not in text else text
 
 
 def parse_value(parser: Parser) -> Attribute:

@@ -16,6 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 from ...support.dtypes import Array
 from ..element_types import DTYPES, tensor_type
 from ..size_types import tensor_of
+from ..sizes import SizeExpr, UndecidedSize
 from .attributes import Value, integer, optional_ints, required_string, string
 from .creation import ArangeOp, FullOp, OnesOp, ZerosOp
 from .evaluation import evaluate
@@ -223,6 +224,10 @@ class DynArangeOp(_Filled):
 
     @classmethod
     def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
+        if isinstance(stop := known["stop"], SizeExpr):
+            if (known["start"], known["step"]) != (0, 1):
+                raise UndecidedSize(f"arange: expected to count from 0 by 1 to {stop}, got another start or step")
+            return {**known, "start": 0.0, "stop": cast(Value, (stop,)), "step": 1.0}
         return {
             name: float(cast(float, value)) if name in cls.STANDS_FOR.deciding else value
             for name, value in known.items()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, dtype_name, is_integer, numpy_dtype
 from ..size_types import tensor_of
-from ..sizes import same
+from ..sizes import broadcast_sizes
 from .attributes import real, required_real, required_string, string
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor
@@ -52,19 +52,12 @@ class Unary(Operator):
         return [sig.types[0] if cls.RESULT is None else tensor_of(cls.RESULT, sig.shape(0))]
 
 
-def broadcasts(left: Sequence[int], right: Sequence[int]) -> bool:
-    """Whether two shapes broadcast; raises UndecidedSize where sizes of the call decide that."""
-    pairs = zip(reversed(left), reversed(right), strict=False)
-    return all(same(a, 1) or same(b, 1) or a == b for a, b in pairs)
-
-
 def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
     """The numpy broadcast of two shapes."""
-    if not broadcasts(left, right):
+    found = broadcast_sizes(left, right)
+    if found is None:
         sig.fail("shapes that broadcast", f"{list(left)} and {list(right)}")
-    rank = max(len(left), len(right))
-    padded = zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True)
-    return tuple(b if same(a, 1) else a for a, b in padded)
+    return cast("tuple[int, ...]", found)
 
 
 class Binary(Operator):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
+from ..sizes import broadcast_sizes
 from .attributes import boolean, integer, optional_integer, string
-from .elementwise import broadcast_shape, broadcasts
 from .numerics import AnyArray, along, factor
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
@@ -141,10 +142,10 @@ class BatchMatmulOp(Operator):
             m, k = k, m
         if sig.get("transpose_b"):
             depth, n = n, depth
-        if depth != k or not broadcasts(bx, by):
+        batch = broadcast_sizes(bx, by) if depth == k else None
+        if batch is None:
             sig.fail("operands that multiply", f"{sig.types[0]} and {sig.types[1]}")
-        batch = broadcast_shape(sig, bx, by)
-        return [tensor_of(sig.product_element(), (*batch, m, n))]
+        return [tensor_of(sig.product_element(), cast("tuple[int, ...]", (*batch, m, n)))]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, y: AnyArray) -> AnyArray:

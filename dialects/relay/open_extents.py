@@ -6,7 +6,7 @@ times, with one number in the place of every open extent; what it says the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
@@ -59,14 +59,24 @@ def infer_open(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) -
     """
     fixed = {extent for type_ in sig.types for extent in type_.get_shape() if extent not in (DYNAMIC_INDEX, 0)}
     found: list[Sequence[Tensor]] = []
+    told: set[int] = set()
     for extent in (*_TRIED, *sorted(fixed - set(_TRIED))):
         try:
             found.append(infer(replace(sig, types=tuple(closed(type_, extent) for type_ in sig.types))))
+            told = fixed - {extent}
         except VerifyException:
             continue
     if not found:
         sig.fail("operands that fit each other for some extents", ", ".join(map(str, sig.types)))
+    if len(found) == 1:
+        # What fits for one number in every place may fit for others in some: nothing made of that number is known.
+        return [_only(type_, told) for type_ in found[0]]
     return [_common(types) for types in zip(*found, strict=True)]
+
+
+def _only(type_: Tensor, told: Container[int]) -> Tensor:
+    """A type with extents among these, the others open."""
+    return TensorType(type_.element_type, [n if n in told else DYNAMIC_INDEX for n in type_.get_shape()])
 
 
 def _common(types: Sequence[Tensor]) -> Tensor:

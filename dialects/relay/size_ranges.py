@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
@@ -23,18 +24,27 @@ REQUIRED = "required_sizes"
 def set_ranges(func: FuncOp, ranges: Ranges) -> None:
     """Note the ranges of symbols, of those that the function's types have."""
     named = symbols_in(func)
+    if entries := ranges_attr({name: range_ for name, range_ in ranges.items() if name in named}):
+        func.attributes[SIZES] = entries
+
+
+def ranges_attr(ranges: Ranges) -> DictionaryAttr | None:
+    """The note of ranges; None where they say nothing."""
     entries: dict[str, Attribute] = {}
     for name, (low, high) in sorted(ranges.items()):
-        if name in named and (low or high is not None):
+        if low or high is not None:
             numbers = [low or 0] if high is None else [low or 0, high]
             entries[name] = ArrayAttr([IntegerAttr(number, i64) for number in numbers])
-    if entries:
-        func.attributes[SIZES] = DictionaryAttr(entries)
+    return DictionaryAttr(entries) if entries else None
 
 
 def ranges_of(func: FuncOp) -> Ranges:
     """The ranges that a function notes. Raises VerifyException for a malformed note."""
-    found = func.attributes.get(SIZES)
+    return ranges_in(func.attributes.get(SIZES))
+
+
+def ranges_in(found: Attribute | None) -> Ranges:
+    """As `ranges_of`, of the note."""
     if not isinstance(found, DictionaryAttr):
         return {}
     ranges: dict[str, Range] = {}
@@ -43,6 +53,27 @@ def ranges_of(func: FuncOp) -> Ranges:
         if len(numbers) not in (1, 2) or not all(isinstance(n, int) for n in numbers):
             raise VerifyException(f"{SIZES}: expected [low] or [low, high] of {name}, got {entry}")
         ranges[name] = numbers[0], numbers[1] if len(numbers) == 2 else None
+    return ranges
+
+
+_BOUND = re.compile(r"(?:(\d+)<=)?([^\W\d]\w*)(?:<=(\d+))?")
+
+
+def spell_ranges(ranges: Ranges) -> str:
+    """Ranges as text, `1<=batch<=8 seq<=512`, as bounds of input shapes are written."""
+    bounds = sorted(ranges.items())
+    return " ".join(
+        f"{f'{low}<=' if low else ''}{name}{'' if high is None else f'<={high}'}" for name, (low, high) in bounds
+    )
+
+
+def parse_ranges(text: str) -> Ranges:
+    """The inverse of `spell_ranges`. Raises ValueError for another text."""
+    ranges: dict[str, Range] = {}
+    for part in text.split():
+        if (found := _BOUND.fullmatch(part)) is None:
+            raise ValueError(f"expected bounds such as 1<=batch<=8 seq<=512, got {text!r}")
+        ranges[found[2]] = int(found[1] or 0), int(found[3]) if found[3] else None
     return ranges
 
 

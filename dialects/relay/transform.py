@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 
 from ...runtime.tensors import aligned_empty
 from ..size_types import tensor_of
-from ..sizes import Size, UndecidedSize, ceil_div, proves, same, size_max, size_min, symbols_of
+from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, proves, same, size_max, size_min, symbols_of
 from .attributes import integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
 from .numerics import AnyArray
@@ -172,16 +172,12 @@ class ConcatenateOp(Operator):
 def _clamped(bound: Size, extent: Size) -> Size:
     """A bound of a slice that goes forwards, between 0 and the extent; a negative one counts from the end."""
     if proves(bound, "<", 0):
-        return size_max(bound + extent, 0)
-    if proves(bound, ">=", _ENDLESS):
+        return 0 if proves(bound, "<=", -ENDLESS) else size_max(bound + extent, 0)
+    if proves(bound, ">=", ENDLESS):
         return extent
     if not proves(bound, ">=", 0):
         raise UndecidedSize(f"whether {bound} counts from the end depends on the values of sizes")
     return bound if proves(bound, "<=", extent) else extent if proves(extent, "<=", bound) else size_min(bound, extent)
-
-
-_ENDLESS = 1 << 62
-"""No extent is as large."""
 
 
 @irdl_op_definition

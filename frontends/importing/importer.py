@@ -164,8 +164,8 @@ class Importer(ABC):
         self.module.body.block.add_op(self.main)
         self.builder = LocatedBuilder(self.main.block)
         self.tensors: dict[str, Tensor] = {}
-        self.constants: dict[tuple[int, str], Tensor] = {}
-        """By the identity of the region that has them."""
+        self.constants: dict[tuple[int, str], dict[tuple[str, int], Tensor]] = {}
+        """By the identity of the region that has them, then by their places."""
         self.arguments: list[Argument] = []
         self.bound: list[str] = []
         """Names of values that steps made."""
@@ -198,13 +198,13 @@ class Importer(ABC):
                 node = node_of(makers[name])
                 return node.leaf if self.spans else UNKNOWN_LOC
             if name in region.inputs or name in region.constants:
-                return self.tensor_leaf(name, region)
+                return self.leaf(*self.place(name, region))
             region = region.parent
         return self.leaf(name, 0)
 
     @abstractmethod
-    def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
-        """The leaf of an input or constant of a region."""
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """The name of an input or constant of a region for a reader, the first by default, and that node's number."""
 
     @abstractmethod
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
@@ -249,10 +249,13 @@ class Importer(ABC):
         if region is None:
             where = f"{node_of(reader).op_type} ({describe(node_of(reader).leaf)})" if reader else self.source.file
             raise FrontendError(f"{where}: expected outputs that exist at inference, got '{name}'")
-        key = id(region), name
-        if key not in self.constants:
-            self.constants[key] = Tensor(name, region.constants[name], leaf=self.tensor_leaf(name, region))
-        return self.constants[key]
+        # Each layer names the constants that it reads, whoever reads them, too: passes blame no layer for another's.
+        place = self.place(name, region, reader)
+        shared = self.constants.setdefault((id(region), name), {})
+        if place not in shared:
+            array = next(iter(shared.values())).array if shared else region.constants[name]
+            shared[place] = Tensor(name, array, leaf=self.leaf(*place))
+        return shared[place]
 
     def argument(self, name: str, type_: TensorType[Attribute], argument: Argument) -> Tensor:
         """A value that is computed elsewhere: an argument of `@main`."""

@@ -11,9 +11,9 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import MultiplyOp
 from ...dialects.relay.nn import BatchMatmulOp, DenseOp, MatmulOp
 from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
-from ...dialects.sizes import holds_zero, proves, same, same_shape
+from ...dialects.sizes import broadcast_sizes, holds_zero, proves, same, same_shape
 from .context import Context
-from .tensor import broadcast_sizes, shape_of
+from .tensor import shape_of
 
 _NEAR = 16
 """How many operators may stand between a weight and the constants that it is computed from."""
@@ -92,10 +92,10 @@ def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
 def batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
     """nn.batch_matmul of `(.., m, k)` and `(.., k, n)`, flat unless a batch broadcasts in part."""
     (*left_batch, m, k), (*right_batch, _, n) = shape_of(left), shape_of(right)
-    try:
-        batch = cast("tuple[int, ...]", broadcast_sizes(left_batch, right_batch))
-    except ValueError:
+    found = broadcast_sizes(left_batch, right_batch)
+    if found is None:
         ctx.fail("batch dimensions that broadcast", f"{left_batch} and {right_batch}")
+    batch = cast("tuple[int, ...]", found)
     if all(same(prod(own), 1) or same_shape(own, batch) for own in (left_batch, right_batch)):
         flat = (
             reshaped(ctx, left, (prod(left_batch), m, k)),

@@ -15,7 +15,7 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.operator import as_tensor
 from ...dialects.relay.operator import shape_of as extents
-from ...dialects.sizes import Size, same
+from ...dialects.sizes import Size
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ...support.dtypes import Array
@@ -111,14 +111,3 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 def dtype_of(value: SSAValue) -> np.dtype[np.generic]:
     return numpy_dtype(as_tensor(value).element_type)
-
-
-def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, ...]:
-    """The shape that two broadcast to; raises ValueError where they do not."""
-    rank = max(len(left), len(right))
-    found: list[Size] = []
-    for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
-        if not same(a, 1) and not same(b, 1) and a != b:
-            raise ValueError(f"{a} and {b}")
-        found.append(b if same(a, 1) else a)
-    return tuple(found)

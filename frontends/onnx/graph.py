@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import onnx
 from onnx import ModelProto, TypeProto
-from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.sizes import Size, SizeExpr
@@ -74,13 +74,12 @@ class Importer(importer.Importer):
         super().__init__(model, region)
         self.onnx = model.source
 
-    def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
-        """The leaf of an input or initializer: `<layer>.<tensor>` of its first consumer."""
-        users = self.users(region)
-        if name not in users:
-            return self.leaf(name, 0)
-        node = node_of(users[name])
-        return self.leaf(f"{node.layer}.{name}", node.index)
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """An input or initializer is `<layer>.<tensor>` for a layer that reads it."""
+        if (step := reader or self.users(region).get(name)) is None:
+            return name, 0
+        node = node_of(step)
+        return f"{node.layer}.{name}", node.index
 
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
         node = node_of(step)

@@ -19,6 +19,7 @@ from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region
 from ...support.errors import FrontendError, FrontendWarning
+from ..importing.files import read_model
 from .convert import converter_of
 from .expand import Functions, functions_of, has_body
 from .opsets import KNOWN, differs, warn_of
@@ -44,13 +45,7 @@ def load(model: ModelProto | bytes | str | os.PathLike[str]) -> Source:
         return _check(model, "<memory>", None)
     if isinstance(model, bytes):
         return _check(_parse(model, "<memory>"), "<memory>", None)
-    path = Path(model)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise FrontendError(f"{path}: expected an ONNX model, got no such file") from error
-    except OSError as error:
-        raise FrontendError(f"{path}: expected a readable ONNX model, got: {error.strerror}") from error
+    path, data = read_model(model, "ONNX")
     return _check(_parse(data, str(path)), path.name, path.parent)
 
 

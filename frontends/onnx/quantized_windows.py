@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 from xdsl.ir import SSAValue
@@ -12,52 +11,7 @@ from ...dialects.relay.qnn_products import Conv2DOp
 from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
-
-Ints = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Window:
-    """Along each axis of an image."""
-
-    kernel: Ints
-    strides: Ints
-    dilation: Ints
-    before: Ints
-    after: Ints
-
-    def of(self, axes: slice) -> Window:
-        """Along some of the axes."""
-        return Window(*(values[axes] for values in (self.kernel, self.strides, self.dilation, self.before, self.after)))
-
-
-def window(ctx: Context, image: Ints, kernel: Ints) -> Window:
-    """The window of a node, its `auto_pad` resolved: SAME_UPPER puts an odd element after, SAME_LOWER before."""
-    rank = len(image)
-
-    def each(name: str) -> Ints:
-        given = ctx.ints(name) or (1,) * rank
-        if len(given) != rank or min(given) < 1:
-            ctx.fail(f"{rank} positive numbers as '{name}'", str(list(given)))
-        return given
-
-    strides, dilation = each("strides"), each("dilations")
-    match mode := ctx.str("auto_pad", "NOTSET"):
-        case "NOTSET":
-            pads = ctx.ints("pads") or (0,) * (2 * rank)
-            if len(pads) != 2 * rank or min(pads) < 0:
-                ctx.fail(f"{2 * rank} non-negative numbers as 'pads'", str(list(pads)))
-            return Window(kernel, strides, dilation, pads[:rank], pads[rank:])
-        case "VALID":
-            return Window(kernel, strides, dilation, (0,) * rank, (0,) * rank)
-        case "SAME_UPPER" | "SAME_LOWER":
-            columns = zip(image, strides, dilation, kernel, strict=True)
-            total = [max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0) for extent, s, d, k in columns]
-            small, large = tuple(n // 2 for n in total), tuple(n - n // 2 for n in total)
-            ends = (small, large) if mode == "SAME_UPPER" else (large, small)
-            return Window(kernel, strides, dilation, *ends)
-        case _:
-            ctx.fail("auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode)
+from .window import Window, window
 
 
 def convolution(
@@ -80,17 +34,12 @@ def convolution(
     x, w = ctx.value(data), ctx.value(weight)
     match len(shape):
         case 3:
-            row = Window(*((first, *rest) for first, rest in zip((1, 1, 1, 0, 0), _fields(found), strict=True)))
             x, w = (ctx.emit(ExpandDimsOp, value, axis=2) for value in (x, w))
-            return ctx.emit(SqueezeOp, _plane(ctx, x, w, zeros, row), axis=(2,))
+            return ctx.emit(SqueezeOp, _plane(ctx, x, w, zeros, found.row()), axis=(2,))
         case 4:
             return _plane(ctx, x, w, zeros, found)
         case _:
             return _volume(ctx, x, w, zeros, found)
-
-
-def _fields(found: Window) -> tuple[Ints, ...]:
-    return found.kernel, found.strides, found.dilation, found.before, found.after
 
 
 def _one(ctx: Context, value: SSAValue) -> SSAValue:
@@ -104,7 +53,7 @@ def _plane(ctx: Context, x: SSAValue, w: SSAValue, zeros: tuple[SSAValue, ...], 
         w,
         *zeros,
         strides=found.strides,
-        padding=(*found.before, *found.after),
+        padding=found.padding,
         dilation=found.dilation,
         groups=ctx.int("group", 1),
     )

@@ -24,13 +24,13 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import Size, SizeExpr, holds_zero, size_max
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, size_max, size_min
 from ..importing.converter import Converter
-from ..importing.tensor import broadcast_sizes, dtype_of
+from ..importing.tensor import dtype_of
 from .context import Context
 
-_FAR = 1 << 62
-"""Bounds beyond are as good as this one."""
+_LARGEST = (1 << 31) - 1
+"""Where exporters say "to the end" with 32 bits."""
 
 
 def axis_of(ctx: Context, axis: int, rank: int) -> int:
@@ -106,9 +106,8 @@ def concat(ctx: Context) -> SSAValue:
 def expand(ctx: Context) -> SSAValue:
     """broadcast_to the shape that the data's and the wanted one broadcast to."""
     wanted = ctx.known_ints(1, "a shape")
-    try:
-        shape = broadcast_sizes(ctx.shape(0), wanted)
-    except ValueError:
+    shape = broadcast_sizes(ctx.shape(0), wanted)
+    if shape is None:
         ctx.fail(f"a shape that {list(ctx.shape(0))} broadcasts with", str(list(wanted)))
     return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=cast("tuple[int, ...]", shape))
 
@@ -159,6 +158,10 @@ def slice_bounds(ctx: Context, shape: tuple[int, ...]) -> dict[int, tuple[int, i
 def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tuple[int, int, int]]) -> SSAValue:
     """Forwards, bounds of ONNX are those of relay; backwards is forwards in what is reversed."""
     data, turned = ctx.value(0), [axis for axis, (_, _, step) in asked.items() if step < 0]
+    asked = {
+        axis: (_near(ctx, start, shape[axis]), _near(ctx, end, shape[axis]), step)
+        for axis, (start, end, step) in asked.items()
+    }
     if turned:
         data = ctx.emit(ReverseOp, data, axis=turned)
         asked = {axis: _turned(shape[axis], *bounds) if axis in turned else bounds for axis, bounds in asked.items()}
@@ -166,16 +169,27 @@ def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tu
     return ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=strides, axes=list(asked))
 
 
-def _turned(extent: int, start: int, end: int, step: int) -> tuple[int, int, int]:
-    """Bounds of a slice backwards, counted from the last element on."""
+def _near(ctx: Context, bound: Size, extent: Size) -> int:
+    """A bound of a slice that is no larger than there is need: one past any end is ENDLESS."""
+    if not isinstance(bound, int) or abs(bound) < _LARGEST:
+        return cast(int, bound)
+    if abs(bound) < ENDLESS:
+        ctx.require(_LARGEST - extent)
+    return ENDLESS if bound > 0 else -ENDLESS
 
-    def place(bound: Size) -> int:
+
+def _turned(extent: int, start: Size, end: Size, step: int) -> tuple[int, int, int]:
+    """Bounds of a slice backwards, counted from the last element on; one that starts before the first takes that."""
+
+    def place(bound: Size) -> Size:
         if isinstance(bound, int) and bound < 0:
-            return -1 - max(bound, -_FAR)
-        near = min(bound, _FAR) if isinstance(bound, int) else bound
-        return cast(int, size_max(extent - 1 - near, 0))
+            return ENDLESS if bound == -ENDLESS else -1 - bound
+        return 0 if isinstance(bound, int) and bound == ENDLESS else size_max(extent - 1 - bound, 0)
 
-    return place(start), place(end), -step
+    first = place(start)
+    if isinstance(start, int) and start < -1:
+        first = size_max(size_min(first, extent - 1), 0)
+    return cast(int, first), cast(int, place(end)), -step
 
 
 def strided_slice(ctx: Context) -> SSAValue:

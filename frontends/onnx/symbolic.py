@@ -6,29 +6,20 @@ Such an array holds ints and SizeExprs, and counts as int64. What the arithmetic
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max, size_min
 from ...support.dtypes import Array
+from ..importing.sizes import LIMIT, Sizes, elementwise, exact, numbers, objects, settled
+from ..importing.sizes import sizes_array as sizes_array
 from ..importing.tensor import Undecided, is_symbolic
 from .context import Context
 
-Sizes: TypeAlias = "npt.NDArray[np.object_]"
 Rule: TypeAlias = "Callable[[Context, list[Sizes | None]], Array | None]"
-_LIMIT = 64
-"""Arrays of at most this many elements are computed with."""
-
-
-def sizes_array(values: Sequence[Size] | Size) -> Array:
-    """Sizes as an array: of int64 where all are numbers."""
-    flat = list(values) if isinstance(values, Sequence) else [values]
-    shape = (len(flat),) if isinstance(values, Sequence) else ()
-    return _settled(_objects(flat, shape))
 
 
 def folded_sizes(ctx: Context) -> Array | None:
@@ -37,9 +28,9 @@ def folded_sizes(ctx: Context) -> Array | None:
     rule = TABLE.get(ctx.node.op_type)
     if rule is None or not any(map(is_symbolic, arrays)):
         return None
-    if any(tensor is not None and (tensor.array is None or tensor.array.size > _LIMIT) for tensor in ctx.inputs):
+    if any(tensor is not None and (tensor.array is None or tensor.array.size > LIMIT) for tensor in ctx.inputs):
         return None
-    given = [None if array is None else _exact(array) for array in arrays]
+    given = [None if array is None else exact(array) for array in arrays]
     if any(array is not None and exact is None for array, exact in zip(arrays, given, strict=True)):
         return None
     found = rule(ctx, given)
@@ -48,31 +39,11 @@ def folded_sizes(ctx: Context) -> Array | None:
     return found
 
 
-def _exact(array: Array) -> Sizes | None:
-    """Integers and truth values as objects; None of floats."""
-    return array.astype(np.object_) if array.dtype.kind in "iubO" else None
-
-
-def _objects(flat: Sequence[Any], shape: Sequence[int]) -> Sizes:
-    found = np.empty(len(flat), np.object_)
-    for at, value in enumerate(flat):
-        found[at] = value
-    return found.reshape(tuple(shape))
-
-
-def _settled(array: Sizes) -> Array:
-    if any(isinstance(value, SizeExpr) for value in array.reshape(-1)):
-        return cast(Array, array)
-    return cast(Array, array.astype(np.int64))
-
-
 def _elementwise(function: Callable[..., Any]) -> Rule:
     """A function of sizes, of each element; shapes broadcast."""
 
     def rule(ctx: Context, given: list[Sizes | None]) -> Array:
-        whole = np.broadcast_arrays(*[array for array in given if array is not None])
-        rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
-        return _settled(_objects([reduce(function, row) for row in rows], whole[0].shape))
+        return elementwise(function, [array for array in given if array is not None])
 
     return rule
 
@@ -80,7 +51,7 @@ def _elementwise(function: Callable[..., Any]) -> Rule:
 def _elementwise_of_one(function: Callable[[Any], Any]) -> Rule:
     def rule(ctx: Context, given: list[Sizes | None]) -> Array:
         data = cast(Sizes, given[0])
-        return _settled(_objects([function(value) for value in data.reshape(-1).tolist()], data.shape))
+        return settled(objects([function(value) for value in data.reshape(-1).tolist()], data.shape))
 
     return rule
 
@@ -125,7 +96,7 @@ def _where(ctx: Context, given: list[Sizes | None]) -> Array:
     condition, x, y = (cast(Sizes, array) for array in given)
     if any(isinstance(value, SizeExpr) for value in condition.reshape(-1)):
         raise Undecided("Where: the condition depends on the values of sizes", None)
-    return _settled(cast(Sizes, np.where(condition.astype(np.bool_), x, y)))
+    return settled(cast(Sizes, np.where(condition.astype(np.bool_), x, y)))
 
 
 def _gather(ctx: Context, given: list[Sizes | None]) -> Array | None:
@@ -134,58 +105,52 @@ def _gather(ctx: Context, given: list[Sizes | None]) -> Array | None:
         return None
     places = indices.astype(np.int64)
     found = np.take(data, places, axis=ctx.int("axis", 0))
-    return _settled(_objects(np.asarray(found, np.object_).reshape(-1).tolist(), np.shape(found)))
+    return settled(objects(np.asarray(found, np.object_).reshape(-1).tolist(), np.shape(found)))
 
 
 def _concat(ctx: Context, given: list[Sizes | None]) -> Array:
-    return _settled(np.concatenate([cast(Sizes, array) for array in given], axis=ctx.int("axis", 0)))
-
-
-def _numbers(array: Sizes | None) -> list[int] | None:
-    if array is None or any(isinstance(value, SizeExpr) for value in array.reshape(-1)):
-        return None
-    return [int(value) for value in array.reshape(-1)]
+    return settled(np.concatenate([cast(Sizes, array) for array in given], axis=ctx.int("axis", 0)))
 
 
 def _slice(ctx: Context, given: list[Sizes | None]) -> Array | None:
-    data, (starts, ends) = cast(Sizes, given[0]), (_numbers(array) for array in given[1:3])
-    axes = _numbers(given[3]) if len(given) > 3 and given[3] is not None else [0]
-    steps = _numbers(given[4]) if len(given) > 4 and given[4] is not None else [1]
+    data, (starts, ends) = cast(Sizes, given[0]), (numbers(array) for array in given[1:3])
+    axes = numbers(given[3]) if len(given) > 3 and given[3] is not None else [0]
+    steps = numbers(given[4]) if len(given) > 4 and given[4] is not None else [1]
     if data.ndim != 1 or axes not in ([0], [-1]) or not starts or not ends or not steps:
         return None
-    return _settled(data[slice(starts[0], ends[0] if ends[0] > -(1 << 62) else None, steps[0])])
+    return settled(data[slice(starts[0], ends[0] if ends[0] > -(1 << 62) else None, steps[0])])
 
 
 def _squeeze(ctx: Context, given: list[Sizes | None]) -> Array | None:
     data = cast(Sizes, given[0])
-    return _settled(data.reshape(())) if data.size == 1 and data.ndim == 1 else None
+    return settled(data.reshape(())) if data.size == 1 and data.ndim == 1 else None
 
 
 def _unsqueeze(ctx: Context, given: list[Sizes | None]) -> Array | None:
     data = cast(Sizes, given[0])
-    return _settled(data.reshape((1,))) if data.ndim == 0 else None
+    return settled(data.reshape((1,))) if data.ndim == 0 else None
 
 
 def _reshape(ctx: Context, given: list[Sizes | None]) -> Array | None:
-    data, shape = cast(Sizes, given[0]), _numbers(given[1]) if len(given) > 1 else None
-    return None if shape is None or 0 in shape else _settled(data.reshape(shape))
+    data, shape = cast(Sizes, given[0]), numbers(given[1]) if len(given) > 1 else None
+    return None if shape is None or 0 in shape else settled(data.reshape(shape))
 
 
 def _cast(ctx: Context, given: list[Sizes | None]) -> Array | None:
     """To integers of at least 32 bits they stay what they are."""
-    return _settled(cast(Sizes, given[0])) if ctx.int("to", 0) in (6, 7, 12, 13) else None
+    return settled(cast(Sizes, given[0])) if ctx.int("to", 0) in (6, 7, 12, 13) else None
 
 
 def _same(ctx: Context, given: list[Sizes | None]) -> Array:
-    return _settled(cast(Sizes, given[0]))
+    return settled(cast(Sizes, given[0]))
 
 
 def _expand(ctx: Context, given: list[Sizes | None]) -> Array | None:
-    shape = _numbers(given[1])
+    shape = numbers(given[1])
     if shape is None:
         return None
     data = cast(Sizes, given[0])
-    return _settled(np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape))))
+    return settled(np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape))))
 
 
 def _folded_along(function: Callable[[Any, Any], Any], start: int) -> Rule:
@@ -194,7 +159,7 @@ def _folded_along(function: Callable[[Any, Any], Any], start: int) -> Rule:
         if data.ndim != 1:
             return None
         total = reduce(function, data.tolist(), start)
-        return _settled(_objects([total], (1,) if ctx.int("keepdims", 1) else ()))
+        return settled(objects([total], (1,) if ctx.int("keepdims", 1) else ()))
 
     return rule
 

@@ -7,26 +7,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from ...dialects.sizes import proves, size_max, symbols_of
+from ..importing import window as importing
+from ..importing.window import Sizes, same_padding
 from .context import Context
-
-Sizes = tuple[int, ...]
-"""One number per spatial axis."""
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(importing.Window):
     """A window of one to three axes."""
-
-    kernel: Sizes
-    strides: Sizes
-    dilation: Sizes
-    before: Sizes
-    after: Sizes
-
-    @property
-    def padding(self) -> Sizes:
-        """Before each axis, then after each: top, left, bottom, right."""
-        return (*self.before, *self.after)
 
     def outgrowth(self, image: Sizes) -> Sizes:
         """How far, with the output size rounded up, the last window reaches beyond the padded image, along each axis.
@@ -109,13 +97,7 @@ def window(ctx: Context, image: Sizes, kernel: Sizes) -> Window:
         case "VALID":
             before = after = (0,) * rank
         case "SAME_UPPER" | "SAME_LOWER":
-            before, after = halves(
-                [
-                    cast(int, size_max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0))
-                    for extent, s, d, k in zip(image, strides, dilation, kernel, strict=True)
-                ],
-                mode,
-            )
+            before, after = halves(same_padding(image, strides, dilation, kernel), mode)
         case _:
             ctx.fail("auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode)
     return Window(kernel, strides, dilation, before, after)

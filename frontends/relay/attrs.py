@@ -37,6 +37,13 @@ class Attrs(dict[str, Any]):
         default = declared[name].default_value
         return None if default is None else to_python(default)
 
+    def __missing__(self, name: str) -> Any:
+        """An attribute that was left out; raises KeyError for one that the operator does not have."""
+        try:
+            return getattr(self, name)
+        except AttributeError as error:
+            raise KeyError(str(error)) from None
+
     def get_int(self, name: str) -> int:
         """An attribute as an int."""
         return int(getattr(self, name))

@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     ArrayAttr,
+    DictionaryAttr,
     LocationAttr,
     ModuleOp,
     StringAttr,
@@ -37,9 +38,11 @@ from ...dialects.relay.data_types import (
 )
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from ...dialects.relay.size_ranges import SIZES, parse_ranges, ranges_attr
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, fields_of, signature_of
 from ...provenance.builder import fill
+from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .expr import (
     Call,
@@ -69,7 +72,7 @@ from .expr import (
 from .infer import infer
 from .let_blocks import bound_in_blocks
 from .operators import attributes_of, grouped, is_absent, operator_named
-from .places import Places
+from .places import Places, location_of
 from .purity import Purity
 from .scopes import Scope, scopes_of
 
@@ -120,8 +123,8 @@ class _Elaborator:
     def function(self, name: str, function: Function) -> None:
         """Add the op of a global function."""
         self.inside, self.opened = scopes_of(function)
-        inputs = [param.checked_type for param in function.params]
-        signature = signature_of(function.checked_type)
+        inputs = [param.inferred for param in function.params]
+        signature = signature_of(function.inferred)
         assert signature is not None
         output = signature.outputs.data[0]
         fields = fields_of(output)
@@ -175,7 +178,7 @@ class _Elaborator:
 
     def _attributes(self, op: Operation, function: Function) -> None:
         for key, value in function.attrs.items():
-            op.attributes[key] = value if isinstance(value, Attribute) else to_attribute(value)
+            op.attributes[key] = value if isinstance(value, Attribute) else _attribute(key, value, function)
 
     # The walk.
 
@@ -228,7 +231,7 @@ class _Elaborator:
         raise FrontendError(f"%{node.name_hint}: expected a variable that something binds, got a free one")
 
     def global_function(self, node: GlobalVar) -> SSAValue:
-        return self.add(GlobalOp(node.name_hint, node.checked_type), node).result
+        return self.add(GlobalOp(node.name_hint, node.inferred), node).result
 
     def tuple_of(self, node: Tuple) -> Walk:
         fields: list[SSAValue] = []
@@ -258,22 +261,22 @@ class _Elaborator:
         impure = not self.purity.is_pure_call(node)
         match node.op:
             case Constructor(name):
-                return self.add(ConstructOp(name, arguments, cast(AdtType, node.checked_type)), node, name).result
+                return self.add(ConstructOp(name, arguments, cast(AdtType, node.inferred)), node, name).result
             case GlobalVar(name):
-                if (fields := self._results(name, node.checked_type)) is None:
-                    return self.add(CallOp(name, arguments, [node.checked_type], impure=impure), node, name).outputs[0]
+                if (fields := self._results(name, node.inferred)) is None:
+                    return self.add(CallOp(name, arguments, [node.inferred], impure=impure), node, name).outputs[0]
                 call = self.add(CallOp(name, arguments, fields, impure=impure), node, name)
                 return self._together(list(call.outputs), node, call.location)
             case _:
                 callee = yield node.op
-                return self.add(InvokeOp(callee, arguments, node.checked_type, impure), node).result
+                return self.add(InvokeOp(callee, arguments, node.inferred, impure), node).result
 
     def _results(self, name: str, type_: Attribute) -> Sequence[Attribute] | None:
         """The types of a call's results where a function gives several, or none, one by one; None if it gives one.
 
         A function for all types that gives an `A` gives one value, though that be a tuple here.
         """
-        signature = signature_of(self.program.functions[name].checked_type)
+        signature = signature_of(self.program.functions[name].inferred)
         assert signature is not None
         declared = fields_of(signature.outputs.data[0])
         return None if declared is None or len(declared) == 1 else fields_of(type_)
@@ -295,8 +298,8 @@ class _Elaborator:
                 groups.append(fields)
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
-        several = fields_of(node.checked_type)
-        types = [node.checked_type] if several is None else several
+        several = fields_of(node.inferred)
+        types = [node.inferred] if several is None else several
         op = self.add(cls.of_types(groups, attributes_of(cls, node.attrs), types), node, callee.name)
         return op.results[0] if several is None else self._together(list(op.results), node, op.location)
 
@@ -309,7 +312,7 @@ class _Elaborator:
 
     def constructor(self, node: Constructor) -> SSAValue:
         """A constructor as a value: the function that applies it."""
-        signature = signature_of(node.checked_type)
+        signature = signature_of(node.inferred)
         assert signature is not None
         output = cast(AdtType, signature.outputs.data[0])
         op = self.add(FnOp(list(signature.inputs), output), node, node.name_hint)
@@ -319,7 +322,7 @@ class _Elaborator:
         return op.result
 
     def closure(self, node: Function) -> Walk:
-        signature = signature_of(node.checked_type)
+        signature = signature_of(node.inferred)
         assert signature is not None
         location = self.names.of(node, "fn")
         op = FnOp(list(signature.inputs), signature.outputs.data[0], node.type_params, location=location)
@@ -335,7 +338,7 @@ class _Elaborator:
         bound = self.bound.setdefault(block, {})
         last = block.last_op
         if isinstance(node.value, Function) and node.var in free_vars(node.value):
-            inner = Block(arg_types=[node.value.checked_type])
+            inner = Block(arg_types=[node.value.inferred])
             self._parameters([node.var], inner.args)
             value = yield node.value
             assert isinstance(value.owner, FnOp)
@@ -366,7 +369,7 @@ class _Elaborator:
         for index, body in enumerate((node.true_branch, node.false_branch)):
             blocks.append(block := self._region(node, index))
             self._close(block, (yield body), location)
-        return self._placed(IfOp(condition, blocks[0], blocks[1], node.checked_type), node, location).result
+        return self._placed(IfOp(condition, blocks[0], blocks[1], node.inferred), node, location).result
 
     def match(self, node: Match) -> Walk:
         data = yield node.data
@@ -374,17 +377,27 @@ class _Elaborator:
         clauses: list[tuple[Attribute, Block]] = []
         for index, clause in enumerate(node.clauses):
             variables = pattern_vars(clause.lhs)
-            block = self._region(node, index, [var.checked_type for var in variables])
+            block = self._region(node, index, [var.inferred for var in variables])
             self._parameters(variables, block.args)
             self._close(block, (yield clause.rhs), location)
             clauses.append((_pattern(clause.lhs), block))
-        op = MatchOp(data, clauses, node.checked_type, partial=not node.complete)
+        op = MatchOp(data, clauses, node.inferred, partial=not node.complete)
         return self._placed(op, node, location).result
 
     def _placed(self, op: OpT, node: Expr, location: LocationAttr) -> OpT:
         op.location = location
         self.blocks[self.inside[node]].add_op(op)
         return op
+
+
+def _attribute(key: str, value: Any, function: Function) -> Attribute:
+    if key != SIZES or not isinstance(value, str):
+        return to_attribute(value)
+    try:
+        return ranges_attr(parse_ranges(value)) or DictionaryAttr({})
+    except ValueError as error:
+        location = location_of(function.span)
+        raise FrontendError(message(f"function attribute {SIZES}", "bounds of sizes", str(error), location)) from error
 
 
 def _place(value: SSAValue) -> LocationAttr:

@@ -13,10 +13,13 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
 
+from ...dialects.relay.traits import FusionPattern
 from ...provenance.span import SequentialSpan, Span
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from .attrs import Attrs
+from .attrs import Attrs, operators
+from .op_attrs import op_attr, register_op_attr, reset_op_attr
+from .type_view import plain, view
 
 AnySpan: TypeAlias = Span | SequentialSpan | None
 
@@ -30,11 +33,21 @@ class Expr:
     """What type inference found."""
 
     @property
-    def checked_type(self) -> Attribute:
+    def inferred(self) -> Attribute:
         """The type that type inference found; raises FrontendError before it ran."""
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
+
+    @property
+    def checked_type(self) -> Any:
+        """The same with TVM's fields."""
+        return view(self.inferred)
+
+    @property
+    def _checked_type_(self) -> Any:
+        """The same, or None before type inference ran."""
+        return None if self.type is None else view(self.type)
 
     def astext(self, show_meta_data: bool = True, annotate: Callable[[Expr], str] | None = None) -> str:
         """The expression as Relay text, with version line and metadata section."""
@@ -116,6 +129,9 @@ class Var(Expr):
     type_annotation: Attribute | None = None
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
+    def __post_init__(self) -> None:
+        self.type_annotation = plain(self.type_annotation)
+
     @property
     def vid(self) -> Var:
         """What makes the variable itself, which has its name: the variable."""
@@ -134,6 +150,37 @@ class Op(Expr):
     """An operator, by TVM's name: `nn.conv2d`. There is one of each name, as it were."""
 
     name: str
+
+    @staticmethod
+    def get(name: str) -> Op:
+        """The operator of a name; raises FrontendError for an unknown one."""
+        if name not in operators():
+            raise FrontendError(f"expected the name of an operator, got '{name}'")
+        return Op(name)
+
+    @property
+    def num_inputs(self) -> int:
+        """How many arguments a call has at most."""
+        return len(operators()[self.name].operand_groups())
+
+    def get_attr(self, attr_name: str) -> Any:
+        """What was said of the operator under a key (`register_op_attr`), or its `TOpPattern`; None without either."""
+        if (told := op_attr(self.name, attr_name)) is not None or attr_name != "TOpPattern":
+            return told
+        return next(
+            (int(trait.kind) for trait in operators()[self.name].traits if isinstance(trait, FusionPattern)), None
+        )
+
+    def has_attr(self, attr_name: str) -> bool:
+        return self.get_attr(attr_name) is not None
+
+    def set_attr(self, attr_name: str, value: Any, plevel: int = 10) -> None:
+        """Say something of the operator; the highest level holds."""
+        register_op_attr(self.name, attr_name, value, plevel)
+
+    def reset_attr(self, attr_name: str) -> None:
+        """Forget what was said of it under a key."""
+        reset_op_attr(self.name, attr_name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Op) and self.name == other.name
@@ -180,7 +227,7 @@ class Call(Expr):
 
     def __post_init__(self) -> None:
         self.attrs = self.attrs or {}
-        self.type_args = self.type_args or ()
+        self.type_args = [plain(one) for one in self.type_args] if self.type_args else ()
         if isinstance(self.op, Op):
             self.attrs = Attrs(self.op.name, self.attrs)
 
@@ -199,6 +246,7 @@ class Function(Expr):
 
     def __post_init__(self) -> None:
         given: Any = self.type_params or ()
+        self.ret_type = plain(self.ret_type)
         # Type variables may be given themselves: they are nothing but their names.
         self.type_params = [one if isinstance(one, str) else one.hint.data for one in given]
         self.attrs = self.attrs or {}
@@ -261,6 +309,9 @@ class Constructor(Expr):
     inputs: Sequence[Attribute]
     belong_to: str
     tag: int = -1
+
+    def __post_init__(self) -> None:
+        self.inputs = [plain(one) for one in self.inputs]
 
 
 @dataclass(eq=False, repr=False)

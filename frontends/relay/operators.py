@@ -8,11 +8,23 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, LocationAttr, StringAttr, f64, i1, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    LocationAttr,
+    StringAttr,
+    f64,
+    i1,
+    i64,
+)
 from xdsl.irdl import OptPropertyDef
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.operator import Operator
+from ...dialects.size_types import SizesAttr
+from ...dialects.sizes import SizeExpr
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .attrs import operators
@@ -47,6 +59,7 @@ def operator_named(name: str) -> type[Operator]:
     return found
 
 
+_SIZE = SizesAttr(ArrayAttr([StringAttr("n")]))
 _SAMPLES = (
     ("an int", IntegerAttr(1, i64)),
     ("a float", FloatAttr(1.0, f64)),
@@ -69,6 +82,11 @@ def attribute_kinds(cls: type[Operator]) -> Mapping[str, tuple[str, ...]]:
         kinds = tuple(kind for kind, sample in _SAMPLES if definition.constr.verifies(sample))
         found[name] = tuple(k for k in kinds if k != "a bool") if "an int" in kinds else kinds
     return found
+
+
+def takes_sizes(cls: type[Operator], key: str) -> bool:
+    """Whether an attribute may be sizes that a call decides."""
+    return cls.declared_attributes()[key].constr.verifies(_SIZE)
 
 
 def attributes_of(
@@ -98,6 +116,12 @@ def _converted(cls: type[Operator], key: str, value: Any, kinds: Sequence[str], 
     given: Any = _plain(value)
     many = isinstance(given, list)
     items: list[Any] = _flat(cast("list[Any]", given)) if many else [given]
+    if any(isinstance(item, SizeExpr) for item in items):
+        if not takes_sizes(cls, key) or not all(isinstance(item, int | SizeExpr) for item in items):
+            raise FrontendError(
+                message(name_of(cls), f"{' or '.join(kinds)} for {key}", f"the size {items[0]}", location)
+            )
+        return items
     numbers = all(isinstance(item, int | float) for item in items)
     whole = numbers and all(float(item).is_integer() for item in items)
     for kind in kinds:

@@ -1,4 +1,7 @@
-"""Types as Relay text spells them: `Tensor[(1, ?), float32]`, `(int32, bool)`, `fn (A) -> List[A]`."""
+"""Types as Relay text spells them: `Tensor[(1, ?), float32]`, `(int32, bool)`, `fn (A) -> List[A]`.
+
+Of sizes that have names the expression is spelled, `Tensor[(batch, past + 1), float32]`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from xdsl.ir import Attribute
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.types import AdtType, Forall, RefType, TypeVar
+from ...dialects.size_types import extents_of
+from ...dialects.sizes import same
 
 
 def spelled(type_: Attribute) -> str:
@@ -16,7 +21,7 @@ def spelled(type_: Attribute) -> str:
     match type_:
         case TensorType():
             dtype = _dtype(type_.element_type)
-            extents = ["?" if extent == DYNAMIC_INDEX else str(extent) for extent in type_.get_shape()]
+            extents = ["?" if same(size, DYNAMIC_INDEX) else str(size) for size in extents_of(type_)]
             return f"Tensor[({', '.join(extents)}), {dtype}]" if extents else dtype
         case TupleType():
             fields = [spelled(field) for field in type_.types]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -19,6 +19,7 @@ from ...dialects.relay.data_types import ConstructOp, ConstructorPattern, MatchO
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from ...dialects.relay.size_ranges import ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import UNIT, function_type, tuple_type
 from .expr import (
@@ -148,7 +149,7 @@ class _Viewer:
         if last is not None and not own and (whole := _call_of(last.operands, values)) is not None:
             return whole
         made = Tuple(values)
-        made.type = tuple_type([value.checked_type for value in values])
+        made.type = tuple_type([value.inferred for value in values])
         if last is not None and own:
             made.span = _span(last)
         return made
@@ -406,6 +407,8 @@ def _attribute(value: Attribute) -> Any:
     if isinstance(value, ArrayAttr):
         names = cast("ArrayAttr[Attribute]", value).data
         return [name.data for name in names if isinstance(name, StringAttr)]
+    if isinstance(value, DictionaryAttr):
+        return spell_ranges(ranges_in(value))
     try:
         return to_python(value)
     except TypeError:

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from lark import Token, Transformer
-from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
 from xdsl.ir import Attribute, TypeAttribute
 
 from ...dialects.relay.types import UNIT, RefType, TypeVar, adt_type, function_type, tuple_type
+from ...dialects.size_text import parse_size
+from ...dialects.size_types import tensor_of
+from ...dialects.sizes import ENDLESS, Size, proves
 from ...provenance.span import SourceName, Span
 from ..relay.expr import Constructor, Expr, Program, TypeData, Var, VirtualDevice
 from ..relay.unify import HOLE, is_open
@@ -19,7 +22,7 @@ from .literals import BadNumberError, number
 from .metadata import DIMENSIONS, MetaTable, UnknownNode
 from .scopes import Names
 from .types import DEEPEST, dtype_of, scalar
-from .values import Meta, Named, Number, Type, Value
+from .values import Dimension, Meta, Named, Number, SizeParts, Type, Value
 
 VERSION = '#[version = "0.0.5"]'
 
@@ -169,30 +172,51 @@ class Declarations(Transformer[Any, Any]):
             value, exact = number("0", False)
         return Number(value, exact, items[0], digits)
 
+    def value(self, items: list[Value]) -> Value:
+        one = items[0]
+        if len(items) == 1 and not isinstance(one.value, Token):
+            return one
+        text = " ".join(item.text for item in items)
+        return Value(self.size_of(text, one.first), one.first, max(item.depth for item in items), text)
+
+    def size_of(self, text: str, at: Token) -> Size:
+        """The size that a text spells."""
+        try:
+            return parse_size(text)
+        except ValueError as error:
+            self.error(str(error), at)
+            return 1
+
+    def size_value(self, items: list[Token]) -> Value:
+        return Value(items[-1], items[0], text="".join(items))
+
     def number_value(self, items: list[Number]) -> Value:
-        return Value(items[0].exact)
+        one = items[0]
+        return Value(one.exact, one.first, text=f"{'' if one.first is one.last else one.first}{one.last}")
 
     def string_value(self, items: list[Token]) -> Value:
-        return Value(str(items[0])[1:-1])
+        return Value(str(items[0])[1:-1], items[0])
 
-    def true_value(self, _: list[Token]) -> Value:
-        return Value(True)
+    def true_value(self, items: list[Token]) -> Value:
+        return Value(True, items[0])
 
-    def false_value(self, _: list[Token]) -> Value:
-        return Value(False)
+    def false_value(self, items: list[Token]) -> Value:
+        return Value(False, items[0])
 
-    def none_value(self, _: list[Token]) -> Value:
-        return Value(None)
+    def none_value(self, items: list[Token]) -> Value:
+        return Value(None, items[0])
 
     def meta_value(self, items: list[Meta]) -> Value:
         entry = items[0].entry
         if isinstance(entry, UnknownNode):
             self.error(f"expected an attribute, got a {entry.type_key}", items[0].first, items[0].last)
-        return Value(entry)
+        return Value(entry, items[0].first)
 
     def list_value(self, items: list[Any]) -> Value:
+        first = cast(Token, items[0])
         values = [item for item in items if isinstance(item, Value)]
-        return Value([value.value for value in values], self.deeper(values, items[0]))
+        text = f"({', '.join(value.text for value in values)})" if first.type == "LPAR" else "?"
+        return Value([value.value for value in values], first, self.deeper(values, first), text)
 
     def deeper(self, parts: Sequence[Any], at: Token) -> int:
         """How far what is made of `parts` nests; past the limit this is an error, and said once."""
@@ -249,28 +273,37 @@ class Declarations(Transformer[Any, Any]):
             return Type(UNIT)
         return Type(scalar(element))
 
-    def dimension(self, items: list[Any]) -> int:
-        item = items[0]
-        if isinstance(item, Meta):
-            match item.entry:
-                case int() as extent:
-                    return extent
-                case UnknownNode(type_key=key) if key in DIMENSIONS:
-                    return DYNAMIC_INDEX
-                case None:
-                    return 1
-                case _:
+    def dimension(self, items: list[Any]) -> Dimension:
+        match item := items[0]:
+            case Meta(entry=int() as extent):
+                return Dimension(extent)
+            case Meta(entry=UnknownNode(type_key=key)) if key in DIMENSIONS:
+                return Dimension(DYNAMIC_INDEX)
+            case Meta():
+                if item.entry is not None:
                     self.error("expected the extent of an axis", item.first, item.last)
-                    return 1
-        if item.type == "QUESTION":
-            return DYNAMIC_INDEX
-        if not item.isdigit() or int(item) >= 1 << 62:
-            self.error(f"expected the extent of an axis, got `{item}`", item)
-            return 1
-        return int(item)
+                return Dimension(1)
+            case SizeParts():
+                return Dimension(self._extent(item.tokens))
+            case _:
+                return Dimension(DYNAMIC_INDEX)
 
-    def shape(self, items: list[Any]) -> list[int]:
-        return [item for item in items if isinstance(item, int)]
+    def _extent(self, tokens: list[Token]) -> Size:
+        text, size = " ".join(tokens), None
+        if len(tokens) > 1 or text.isdigit() or text.isidentifier():
+            size = self.size_of(text, tokens[0])
+        if size is None or proves(size, "<", 0) or proves(size, ">=", ENDLESS):
+            self.error(f"expected the extent of an axis, got `{text}`", tokens[0], tokens[-1])
+            return 1
+        return size
+
+    def size(self, items: list[Any]) -> SizeParts:
+        parts = [item for item in items if isinstance(item, SizeParts)]
+        tokens = [token for item in items for token in (item.tokens if isinstance(item, SizeParts) else [item])]
+        return SizeParts(tokens, self.deeper(parts, tokens[0]) if parts else 0)
+
+    def shape(self, items: list[Any]) -> list[Size]:
+        return [item.size for item in items if isinstance(item, Dimension)]
 
     def tensor_type(self, items: list[Any]) -> Type:
         token = cast(Token, items[4])
@@ -278,7 +311,7 @@ class Declarations(Transformer[Any, Any]):
         if element is None:
             self.error(f"expected a dtype such as float32, got `{token}`", token)
             return Type(UNIT)
-        return Type(TensorType(element, cast("list[int]", items[2])))
+        return Type(tensor_of(element, cast("list[Size]", items[2])))
 
     def tuple_type(self, items: list[Any]) -> Type:
         fields = self._types(items)

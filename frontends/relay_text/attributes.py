@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...dialects.sizes import SizeExpr
 from ...support.dtypes import Array
 from ..relay.defaults import defaults, plain
 from ..relay.expr import VirtualDevice
@@ -55,7 +56,7 @@ def value_text(value: Any, meta: MetadataWriter) -> str:
             return str(value)
         case np.generic():
             return value_text(value.item(), meta)
-        case int():
+        case int() | SizeExpr():
             return str(value)
         case float():
             return f"{float_digits(value)}f"

@@ -26,6 +26,7 @@ _NAMED = {
     "GRAPH": "a graph variable such as %0",
     "GLOBAL": "a global name such as @main",
     "NUMBER": "a number",
+    "SIZE": "the name of a size",
     "STRING": "a string",
     "OPERATOR": "an operator",
     "PROJECTION": "a projection such as .0",

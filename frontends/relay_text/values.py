@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lark import Token
 from xdsl.ir import Attribute
 
+from ...dialects.sizes import Size
 from ...support.dtypes import Array
 from ..relay.expr import Expr, Pattern, Var
 from .metadata import Entry
@@ -31,9 +32,18 @@ class Named(NamedTuple):
 
 
 class Value(NamedTuple):
-    """An attribute's value, and how far it nests."""
+    """An attribute's value, where it begins, how far it nests, and its text where it may be a part of a size."""
 
     value: Any
+    first: Token
+    depth: int = 0
+    text: str = "?"
+
+
+class SizeParts(NamedTuple):
+    """The tokens of a size, and how far its brackets nest."""
+
+    tokens: list[Token]
     depth: int = 0
 
 
@@ -59,6 +69,12 @@ class Type(NamedTuple):
 
     type: Attribute | None
     depth: int = 0
+
+
+class Dimension(NamedTuple):
+    """An extent in a shape, DYNAMIC_INDEX for one that is left open."""
+
+    size: Size
 
 
 class Read(NamedTuple):

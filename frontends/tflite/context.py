@@ -77,6 +77,10 @@ class Context(context.Context):
             self.fail(f"a scale and zero point of tensor '{info.name}'", "none")
         if not found.scale.all():
             self.fail(f"positive scales of tensor '{info.name}'", "0")
+        if info.type == "INT16" and found.zero_point.any():
+            self.fail(
+                f"a zero point of 0 of tensor '{info.name}', which has 16 bits", str(found.zero_point.tolist()[0])
+            )
         return found
 
     # Values.

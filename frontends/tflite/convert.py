@@ -26,6 +26,7 @@ from . import (
     windows,
 )
 from .context import INTEGERS, Context
+from .model import TensorInfo
 from .program import RENAMING, Node
 
 CONVERTERS: dict[str, Converter[Context]] = {
@@ -72,10 +73,14 @@ AS_THEY_ARE = {
 """Operators that take quantised numbers as any others."""
 
 
+def _data_of(node: Node) -> TensorInfo | None:
+    at = _DATA.get(node.op_type, 0)
+    return node.inputs[at] if at < len(node.inputs) else None
+
+
 def is_quantized(node: Node) -> bool:
     """Whether the data of an operator are quantised."""
-    at = _DATA.get(node.op_type, 0)
-    info = node.inputs[at] if at < len(node.inputs) else None
+    info = _data_of(node)
     return info is not None and info.quantization is not None and info.type in INTEGERS
 
 
@@ -89,11 +94,23 @@ def converter_of(node: Node) -> Converter[Context] | None:
         data, weight = node.inputs[:2]
         if data is not None and weight is not None and (data.type, weight.type) in _MIXED:
             return HYBRID[node.op_type]
+    if node.op_type in _OF_FLOATS and (info := _data_of(node)) is not None and info.type not in _FLOATS:
+        return Converter(_unknown)
     return CONVERTERS.get(node.op_type)
 
 
+_FLOATS = ("FLOAT32", "FLOAT16", "BFLOAT16", "FLOAT64")
+_OF_FLOATS = {
+    *activations.TABLE,
+    *recurrent.TABLE,
+    *windows.TABLE,
+    *("FULLY_CONNECTED", "L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION"),
+}
+"""Operators whose data are floats, or quantised."""
 _MIXED = (("FLOAT32", "INT8"), ("FLOAT32", "INT4"))
 
 
 def _unknown(ctx: Context) -> SSAValue:
-    ctx.fail("data that are not quantised", ctx.info(_DATA.get(ctx.op_type, 0)).type.lower())
+    info = ctx.info(_DATA.get(ctx.op_type, 0))
+    kind = "data that are not quantised" if info.quantization is not None else "data of floats, or quantised"
+    ctx.fail(kind, info.type.lower())

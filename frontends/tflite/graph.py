@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import element_type
+from ...dialects.size_types import tensor_of
+from ...dialects.sizes import RESERVED, Size, proves, symbol
 from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OpenSpec
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
-from ..importing.converter import Converter
+from ..importing.converter import Converter, Narrowed, Result
 from ..importing.limits import excess, expectation
-from ..importing.tensor import Tensor
+from ..importing.tensor import Tensor, Undecided
+from ..importing.tensor import dtype_of as value_dtype
 from .context import Context
 from .convert import converter_of
 from .load import Source, load
 from .model import TensorInfo
-from .program import Node
-from .values import dtype_of
+from .program import RENAMING, Node
+from .symbolic import folded_sizes
+from .values import DTYPES, dtype_of
 
 
 class Model(importer.Model):
@@ -42,11 +48,25 @@ class Model(importer.Model):
         return Importer(self, region)
 
     def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
-        names = self.region.inputs
-        if unknown := [name for name in shapes if name not in names]:
+        self._check_names(shapes)
+        return {name: _type(self._info(name), shapes.get(name)) for name in self.region.inputs}
+
+    def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
+        """A symbol for each dimension that the file leaves open, called after tensor and place; others as given."""
+        if self.states:
+            raise Undecided(f"{self.file}: what a model keeps from call to call has one size", None)
+        self._check_names(shapes)
+        return {name: _symbolic_type(self._info(name), name, shapes.get(name)) for name in self.region.inputs}
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the file says of an input's dimension that it is open."""
+        return any(any(self._info(name).open) for name in self.region.inputs)
+
+    def _check_names(self, shapes: Mapping[str, object]) -> None:
+        if unknown := [name for name in shapes if name not in self.region.inputs]:
             listed = ", ".join(unknown)
             raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {listed}")
-        return {name: _type(self._info(name), shapes.get(name)) for name in names}
 
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         return tuple(_spec(name, self._info(name), shapes.get(name)) for name in self.region.inputs)
@@ -92,6 +112,21 @@ def _type(info: TensorInfo, given: Sequence[int] | None) -> TensorType[Attribute
     return TensorType(element_type(dtype), shape)
 
 
+def _symbolic_type(info: TensorInfo, name: str, given: Sequence[Size] | None) -> TensorType[Attribute]:
+    if given is None:
+        places = enumerate(zip(info.shape, info.open, strict=True))
+        given = [symbol(_identifier(f"{name}_{k}")) if open_ else extent for k, (extent, open_) in places]
+    if len(given) != len(info.shape) or any(proves(size, "<", 0) for size in given):
+        wanted = f"a shape that agrees with the model's {list(info.shape)}"
+        raise FrontendError(f"input '{info.name}': expected {wanted}, got [{', '.join(map(str, given))}]")
+    return tensor_of(element_type(dtype_of(info)), given)
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"\W", "_", text)
+    return name if name.isidentifier() and name not in RESERVED else f"_{name}"
+
+
 def _spec(name: str, info: TensorInfo, given: Sequence[int] | None) -> OpenSpec:
     shape = _shape(info, given)
     return OpenSpec(name, shape, dtype_of(info), (None,) * len(shape))
@@ -100,11 +135,15 @@ def _spec(name: str, info: TensorInfo, given: Sequence[int] | None) -> OpenSpec:
 class Importer(importer.Importer):
     """The state of one import."""
 
-    def tensor_leaf(self, name: str, region: Region) -> LocationAttr:
-        """The leaf of an input or constant: its own name, at its first consumer."""
+    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+        sizes = folded_sizes(context)
+        return super().folded(context, convert) if sizes is None else (sizes,)
+
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """An input or constant has a name of its own, at its first consumer."""
         users = self.users(region)
         layers = cast(Model, self.source).source.builder.layers
-        return self.leaf(layers.get(name, name), importer.node_of(users[name]).index if name in users else 0)
+        return layers.get(name, name), importer.node_of(users[name]).index if name in users else 0
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         module = super().finish(values)
@@ -126,4 +165,32 @@ class Importer(importer.Importer):
         )
 
     def converter(self, step: Step) -> Converter[Context] | None:
-        return converter_of(cast(Node, step.source))
+        node = cast(Node, step.source)
+        found = converter_of(node)
+        return None if found is None else Converter(lambda ctx: _agreeing(ctx, found.convert(ctx)))
+
+
+def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:
+    """What a converter gives, when the file says the same of it; behind the outputs there may be states."""
+    found = results if isinstance(results, tuple) else (results,)
+    if ctx.op_type == RENAMING:
+        return results
+    if len(found) < len(ctx.node.outputs):
+        ctx.fail(f"{len(found)} outputs", str(len(ctx.node.outputs)))
+    for info, result in zip(ctx.node.outputs, found, strict=False):
+        own = _dtype(result)
+        if own is not None and own != DTYPES.get(info.type):
+            ctx.fail(f"an output of {own}", info.type.lower())
+    return results
+
+
+def _dtype(result: Result) -> np.dtype[np.generic] | None:
+    match result:
+        case Tensor():
+            return result.dtype
+        case Narrowed():
+            return value_dtype(result.value)
+        case SSAValue():
+            return value_dtype(result)
+        case _:
+            return result.dtype if result.dtype != np.object_ else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.indexing import GatherNdOp, OneHotOp, ReverseSequenceOp
@@ -13,6 +15,16 @@ from ..importing.tensor import dtype_of, shape_of
 from .context import Context
 
 
+def _inside(ctx: Context, index: int, extents: tuple[int, ...]) -> None:
+    """Complain about points, known at import, along the last axis of input `index` that are outside."""
+    array = ctx.tensor(index).array
+    if array is None or array.dtype.kind not in "iu" or not array.size:
+        return
+    numbers: NDArray[np.int64] = array.astype(np.int64)
+    if numbers.min() < 0 or np.max(numbers - np.asarray(extents)) >= 0:
+        ctx.fail(f"indices below {', '.join(map(str, extents))}", f"{numbers.min()} to {numbers.max()}")
+
+
 def gather(ctx: Context) -> SSAValue:
     """Along an axis; the first `BatchDims` axes go along in data and indices."""
     data, indices = ctx.value(0), ctx.value(1)
@@ -22,6 +34,7 @@ def gather(ctx: Context) -> SSAValue:
     batch = batch + index_rank if batch < 0 else batch
     if not 0 <= batch <= min(axis, index_rank):
         ctx.fail(f"batch dimensions up to axis {axis}", str(batch))
+    _inside(ctx, 1, (shape_of(data)[axis],))
     if not batch:
         return ctx.emit(TakeOp, data, indices, axis=axis)
     # The axis comes right behind the batch, and its results go back to where it was.
@@ -39,6 +52,9 @@ def gather_nd(ctx: Context) -> SSAValue:
     """The coordinates are along the last axis of the indices."""
     indices = ctx.value(1)
     rank = len(shape_of(indices))
+    if not rank or shape_of(indices)[-1] > len(ctx.shape(0)):
+        ctx.fail(f"points of at most {len(ctx.shape(0))} coordinates", f"shape {list(shape_of(indices))}")
+    _inside(ctx, 1, ctx.shape(0)[: shape_of(indices)[-1]])
     return ctx.emit(GatherNdOp, ctx.value(0), ctx.emit(TransposeOp, indices, axes=(rank - 1, *range(rank - 1))))
 
 
@@ -58,6 +74,7 @@ def reverse_sequence(ctx: Context) -> SSAValue:
 
 def embedding_lookup(ctx: Context) -> SSAValue:
     """Rows of input 1."""
+    _inside(ctx, 0, ctx.shape(1)[:1])
     return ctx.emit(TakeOp, ctx.value(1), ctx.value(0), axis=0)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from os import fspath
-from pathlib import Path
 from typing import Any, cast
 
 from ...runtime.flow import Region
 from ...support.errors import FrontendError
+from ..importing.files import read_model
+from .checks import check
 from .convert import CONVERTERS
-from .model import ModelFile
+from .model import ModelFile, Subgraph
 from .program import CALL, CONTROL, Builder
 from .variables import ASSIGN, HANDLE, ONCE, READ, run_by
 
@@ -40,13 +40,7 @@ def load(model: bytes | str | os.PathLike[str] | Any, signature: str | None = No
         return _checked(ModelFile(model, "<memory>"), signature, keep)
     if not isinstance(model, str | os.PathLike):
         return _checked(ModelFile(_bytes(model), "<memory>"), signature, keep)
-    path = Path(fspath(cast("str | os.PathLike[str]", model)))
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise FrontendError(f"{path}: expected a TFLite model, got no such file") from error
-    except OSError as error:
-        raise FrontendError(f"{path}: expected a readable TFLite model, got: {error.strerror}") from error
+    path, data = read_model(cast("str | os.PathLike[str]", model), "TFLite")
     return _checked(ModelFile(data, path.name), signature, keep)
 
 
@@ -81,11 +75,13 @@ _FOLLOWED = {CALL, *CONTROL, HANDLE, READ, ASSIGN, ONCE}
 
 
 def _check_supported(model: ModelFile, main: int) -> None:
-    """Complain about all unsupported operators at once, those of subgraphs included."""
+    """Complain about all unsupported operators at once, those of subgraphs included; then about what is amiss."""
     found: dict[str, list[str]] = {}
+    graphs: list[Subgraph] = []
     waiting, seen = [main], {main}
     while waiting:
         graph = model.subgraph(waiting.pop())
+        graphs.append(graph)
         for operator in graph.operators:
             if operator.op in _FOLLOWED:
                 inner = run_by(operator).values()
@@ -100,3 +96,5 @@ def _check_supported(model: ModelFile, main: int) -> None:
             more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
             parts.append(f"{name} ({'node' if len(users) == 1 else 'nodes'} {', '.join(users[:_SHOWN])}{more})")
         raise FrontendError(f"The following operators are not supported in frontend TFLite: {', '.join(parts)}")
+    for graph in graphs:
+        check(model, graph)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 import tflite as _tflite
+from flatbuffers import number_types
 
 from ...dialects.relay.numerics import AnyArray
 from ...support.errors import FrontendError
@@ -17,6 +18,7 @@ from .verify import verify
 _MOST_PER_BYTE = 16
 """Tables and vectors may be shared; all that a model says may be that many numbers per byte of its file."""
 
+_NUMBERS: Any = number_types
 Flat: TypeAlias = Any
 """A table of the schema's classes, which state no types."""
 tflite: Any = _tflite
@@ -30,8 +32,9 @@ OPERATORS = _names(tflite.BuiltinOperator)
 _OPTIONS = _names(tflite.BuiltinOptions)
 _MORE_OPTIONS = _names(tflite.BuiltinOptions2)
 _CUSTOM = 32
-_OLD_CODES = 127
-"""The largest operator that the byte of old files can name."""
+_VERSION = 3
+_BUILTIN_CODE = 10
+"""Where a table has the number of an operator that may be more than a byte; the class's own accessor guesses."""
 TYPES = _names(tflite.TensorType)
 """Number -> name of an element type: `FLOAT32`."""
 
@@ -107,6 +110,10 @@ class ModelFile:
         self.data = data
         self.file = file
         self._flat: Flat = tflite.Model.GetRootAsModel(data, 0)
+        if (version := self._flat.Version()) != _VERSION:
+            raise self.fail(f"a model of version {_VERSION} of the schema", f"version {version}")
+        if not self._flat.BuffersLength():
+            raise self.fail("a model with buffers", "none")
         self._budget = _MOST_PER_BYTE * len(data)
         self._subgraphs: dict[int, Subgraph] = {}
 
@@ -139,8 +146,10 @@ class ModelFile:
         for place in range(self._flat.OperatorCodesLength()):
             self._spend(1)
             flat = self._flat.OperatorCodes(place)
-            old, new = flat.DeprecatedBuiltinCode(), flat.BuiltinCode()
-            code = max(old, new) if old <= _OLD_CODES else new
+            table = flat._tab  # pyright: ignore[reportPrivateUsage]
+            place = table.Offset(_BUILTIN_CODE)
+            new = table.Get(_NUMBERS.Int32Flags, table.Pos + place) if place else 0
+            code = max(flat.DeprecatedBuiltinCode(), new)
             name = OPERATORS.get(code, f"operator {code}")
             if code == _CUSTOM:
                 name = f"CUSTOM {(flat.CustomCode() or b'').decode()}"
@@ -181,7 +190,7 @@ class ModelFile:
         name = (flat.Name() or b"").decode()
         if any(extent < 0 for extent in shape):
             raise self.fail(f"extents of at least 0 of tensor '{name}'", str(list(shape)))
-        if not 0 <= flat.Buffer() < max(self._flat.BuffersLength(), 1):
+        if not 0 <= flat.Buffer() < self._flat.BuffersLength():
             raise self.fail(f"a buffer among {self._flat.BuffersLength()} of tensor '{name}'", str(flat.Buffer()))
         opened = tuple(extent < 0 for extent in signature) if len(signature) == len(shape) else (False,) * len(shape)
         return TensorInfo(
@@ -201,9 +210,9 @@ class ModelFile:
             return None
         self._spend(flat.ScaleLength() + flat.ZeroPointLength())
         scale: AnyArray = flat.ScaleAsNumpy().astype(np.float32)
-        zero_point: AnyArray = np.zeros(len(scale), np.int64)
-        if flat.ZeroPointLength():
-            zero_point = flat.ZeroPointAsNumpy().astype(np.int64)
+        zero_point: AnyArray = (
+            flat.ZeroPointAsNumpy().astype(np.int64) if flat.ZeroPointLength() else np.zeros(0, np.int64)
+        )
         axis = flat.QuantizedDimension()
         if len(zero_point) == 1 < len(scale):
             zero_point = np.repeat(zero_point, len(scale))
@@ -234,7 +243,7 @@ class ModelFile:
 
     def raw(self, index: int) -> AnyArray | None:
         """The bytes of a buffer, uint8; None when it has none."""
-        if not self._flat.BuffersLength() or not index:
+        if not index:
             return None
         flat = self._flat.Buffers(index)
         if flat.DataLength():

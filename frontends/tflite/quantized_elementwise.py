@@ -18,6 +18,8 @@ from ..importing.tensor import dtype_of
 from ..importing.terms import Term, absolute, term, where
 from .context import Context
 from .fixed_point import activation_range, centred, multiplied, out_scale, saturated, scale_of
+from .kernel_arithmetic import scaled
+from .quantized_lookup import looked_up, numbers_of
 
 
 def _end(ctx: Context, total: Term, bounds: bool = True) -> SSAValue:
@@ -97,10 +99,16 @@ def nearest(x: Term) -> Term:
     return where(far, whole, whole + x.apply(ew.SignOp))
 
 
+_BYTES = ("INT8", "UINT8")
+
+
 def quantize(ctx: Context) -> SSAValue:
     """From float32, by a quotient; from other integers, rescaled."""
     dtype, found = ctx.out().type.lower(), ctx.out_quantization()
     if ctx.quantized(0):
+        if ctx.info(0).type in _BYTES and dtype.upper() in _BYTES:
+            steps = scaled(numbers_of(ctx) - ctx.quantization(0).zero_point[0], scale_of(ctx, 0) / out_scale(ctx))
+            return looked_up(ctx, steps + found.zero_point[0])
         moved = _scaled(centred(ctx, 0), scale_of(ctx, 0) / out_scale(ctx))
         return _end(ctx, moved, False)
     steps = nearest(term(ctx, 0).to("float32") / float(found.scale[0]))

@@ -15,7 +15,7 @@ from ..importing.converter import Converter
 from ..importing.terms import Term, log, term, where
 from .context import Context
 from .fixed_point import out_scale, scale_of
-from .indexing import interpolated, size_of
+from .indexing import size_of
 
 _ONE = 1 << 10
 """Coordinates are counted in steps of this part of a pixel."""
@@ -35,11 +35,42 @@ def _neighbours(ctx: Context, extent: int, size: int) -> tuple[AnyArray, AnyArra
     return before, after, places - _ONE * before
 
 
+def _places(ctx: Context, extent: int, size: int) -> tuple[tuple[AnyArray, AnyArray], tuple[AnyArray, AnyArray]]:
+    """The pixels before and after each place, and their weights, in float32 as the kernel rounds."""
+    places = np.arange(size, dtype=np.float32)
+    if ctx.option("AlignCorners", False) and size > 1:
+        scaled = places * (np.float32(extent - 1) / np.float32(size - 1))
+    elif ctx.option("HalfPixelCenters", False):
+        scaled = (places + np.float32(0.5)) * (np.float32(extent) / np.float32(size)) - np.float32(0.5)
+    else:
+        scaled = places * (np.float32(extent) / np.float32(size))
+    before = np.maximum(np.floor(scaled), 0).astype(np.int32)
+    after = np.minimum(np.ceil(scaled), extent - 1).astype(np.int32)
+    far = scaled - before.astype(np.float32)
+    return (before, after), (np.float32(1) - far, far)
+
+
+def _resized_as_floats(ctx: Context) -> SSAValue:
+    """Four neighbours times both weights of each, summed in the order of the kernel, rounded upward at halves."""
+    (height, width), (_, *image, _) = size_of(ctx), ctx.shape(0)
+    rows, row_weights = _places(ctx, image[0], height)
+    columns, column_weights = _places(ctx, image[1], width)
+    x, parts = term(ctx, 0).to("float32"), list[Term]()
+    for column in (0, 1):
+        for row in (0, 1):
+            taken = ctx.emit(TakeOp, x.value, ctx.constant(rows[row], "rows"), axis=1)
+            taken = Term(ctx, ctx.emit(TakeOp, taken, ctx.constant(columns[column], "columns"), axis=2))
+            down = ctx.constant(row_weights[row].reshape(1, height, 1, 1), "weights")
+            across = ctx.constant(column_weights[column].reshape(1, 1, width, 1), "weights")
+            parts.append(taken * Term(ctx, down) * Term(ctx, across))
+    total = parts[0] + parts[1] + parts[2] + parts[3] + 0.5
+    return total.to("int32").to("uint8").value
+
+
 def resize_bilinear(ctx: Context) -> SSAValue:
     """In integers: weights of 10 bits along each axis, the sum rounded with halves away from 0. uint8 as floats."""
     if ctx.info(0).type == "UINT8":
-        real = Term(ctx, interpolated(ctx, term(ctx, 0).to("float32").value))
-        return (real + 0.5).apply(ew.FloorOp).to("uint8").value
+        return _resized_as_floats(ctx)
     size, (_, *image, _) = size_of(ctx), ctx.shape(0)
     dtype = "int64" if ctx.info(0).type == "INT16" else "int32"
     found = [term(ctx, 0).to(dtype)]

@@ -29,7 +29,9 @@ from .kernel_arithmetic import (
     shifted,
     sigmoid,
 )
+from .lines import lines_of
 
+_BYTES = 256
 Function = Callable[[Context, AnyArray], AnyArray]
 """float32 to float32."""
 
@@ -44,9 +46,12 @@ def numbers_of(ctx: Context, index: int = 0) -> AnyArray:
 
 
 def looked_up(ctx: Context, results: AnyArray) -> SSAValue:
-    """The result for each number of input 0, of the output's type."""
+    """The result for each number of input 0, of the output's type: from a table, or what gives the same."""
     dtype = ctx.out().type.lower()
     table = np.clip(results, *limits(dtype)).astype(dtype)
+    bend = int(ctx.quantization(0).zero_point[0])
+    if len(table) == _BYTES and (lines := lines_of(numbers_of(ctx), table.astype(np.int64), bend)) is not None:
+        return lines.value(term(ctx, 0), numbers_of(ctx), dtype)
     index = term(ctx, 0).to("int32") - int(numbers_of(ctx)[0])
     return ctx.emit(TakeOp, ctx.constant(table, "table"), index.value, axis=0)
 

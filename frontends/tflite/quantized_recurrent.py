@@ -13,12 +13,13 @@ from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.transform import TakeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
+from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
 from .activations import TANH
 from .context import Context
 from .fixed_point import centred, multiplied, out_scale, saturated, scale_of
 from .gate_tables import sigmoid_table, tanh_table
-from .recurrent import remembered, steps_of, svdf_shape
+from .recurrent import Places, remembered, sizes_of, state_of, steps_of, svdf_shape, vector
 
 _GATE = 2.0**-12
 """The scale of what goes into a gate."""
@@ -66,6 +67,9 @@ class _Lstm:
             ctx.fail("an activation TANH", f"number {ctx.option('FusedActivationFunction', TANH)}")
         self.cell_bits = 15 + round(log2(scale_of(ctx, 19)))
         self.out_zero = int(ctx.quantization(18).zero_point[0])
+        out = ctx.out_quantization()
+        if (out.scale[0], out.zero_point[0]) != (ctx.quantization(18).scale[0], self.out_zero):
+            ctx.fail("outputs that are quantised as the states", f"scale {out.scale[0]} and {out.zero_point[0]}")
         hidden = ctx.node.intermediates[4] if len(ctx.node.intermediates) > 4 else None
         if hidden is None or hidden.quantization is None:
             ctx.fail("an intermediate tensor 4 with a scale", "none")
@@ -91,7 +95,7 @@ class _Lstm:
         ctx = self.ctx
         total = _product(ctx, x, int(ctx.quantization(0).zero_point[0]), 1 + at)
         if ctx.has(12 + at):
-            total = total + Term(ctx, ctx.value(12 + at))
+            total = total + vector(ctx, 12 + at, total.shape[-1])
         found = _cut(_scaled(total, _factor(scale_of(ctx, 0), scale_of(ctx, 1 + at), _GATE)))
         real = _factor(scale_of(ctx, 18), scale_of(ctx, 5 + at), _GATE)
         found = _cut(found + _scaled(_product(ctx, h, self.out_zero, 5 + at), real))
@@ -115,7 +119,7 @@ class _Lstm:
         if ctx.has(16):
             total = _product(ctx, hidden.to("int8").value, self.hidden_zero, 16)
             if ctx.has(17):
-                total = total + Term(ctx, ctx.value(17))
+                total = total + vector(ctx, 17, total.shape[-1])
             real = _factor(scale_of(ctx, 16), self.hidden_scale, scale_of(ctx, 18))
             hidden = _cut(_scaled(total, real) + self.out_zero, "int8")
             hidden = self.clipped(hidden, "ProjClip", scale_of(ctx, 18), "int8")
@@ -127,7 +131,9 @@ def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.info(0).type != "INT8" or ctx.info(2).type != "INT8" or ctx.option("DiagonalRecurrentTensors", False):
         ctx.fail("data and weights of int8, whole recurrent weights", f"{ctx.info(0).type} and {ctx.info(2).type}")
     steps, axis = steps_of(ctx)
-    layer, h, c = _Lstm(ctx), ctx.value(18), Term(ctx, ctx.value(19)).to("int32")
+    batch, units, outputs = sizes_of(ctx, Places(), shape_of(steps[0])[0] if steps else 0)
+    layer, h = _Lstm(ctx), state_of(ctx, 18, batch, outputs)
+    c = Term(ctx, state_of(ctx, 19, batch, units)).to("int32")
     states: list[SSAValue] = []
     for x in steps:
         h, c = layer.step(x, h, c)
@@ -146,7 +152,7 @@ def svdf(ctx: Context) -> tuple[SSAValue, ...]:
     over_time = centred(ctx, 2).reshape(1, units * rank, memory)
     sums = (state.to("int32") * over_time).sum(2).reshape(batch, units, rank).sum(2).reshape(batch, units)
     if ctx.has(3):
-        sums = sums + Term(ctx, ctx.value(3))
+        sums = sums + vector(ctx, 3, units)
     moved = _scaled(sums, _factor(state_scale, scale_of(ctx, 2), out_scale(ctx)))
     # The kernel has no activation.
     return saturated(ctx, moved.value, ctx.out_quantization(), "int8"), state.reshape(*ctx.shape(4)).value

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -48,6 +49,22 @@ def real(ctx: Context, index: int) -> Term:
     return found.to("float32") * float(ctx.quantization(index).scale[0])
 
 
+def vector(ctx: Context, index: int, units: int) -> Term:
+    """Input `index`, which has a number for each unit."""
+    if ctx.shape(index) != (units,):
+        ctx.fail(f"{units} numbers as input {index}", f"shape {list(ctx.shape(index))}")
+    return Term(ctx, ctx.value(index))
+
+
+def state_of(ctx: Context, index: int, *shape: int) -> SSAValue:
+    """Input `index`, a state that the operator writes to, which has as many numbers as `shape`."""
+    info = ctx.info(index)
+    if not info.is_variable or prod(ctx.shape(index)) != prod(shape):
+        kind = "a variable" if info.is_variable else "no variable"
+        ctx.fail(f"a variable of shape {list(shape)} as input {index}", f"{kind} of shape {list(ctx.shape(index))}")
+    return ctx.value(index)
+
+
 def steps_of(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
     """The input of each step, and the axis of time."""
     shape = ctx.shape(index)
@@ -64,7 +81,8 @@ def _cell(
     ctx: Context, x: SSAValue, weights: Sequence[int], h: SSAValue, aux: tuple[SSAValue, int] | None = None
 ) -> SSAValue:
     """The state after a step of a plain layer: inputs' weights, states' weights, bias."""
-    total = times(ctx, x, weights[0]) + times(ctx, h, weights[1]) + Term(ctx, ctx.value(weights[2]))
+    total = times(ctx, x, weights[0]) + times(ctx, h, weights[1])
+    total = total + vector(ctx, weights[2], total.shape[-1])
     return fused(ctx, (total if aux is None else total + times(ctx, *aux)).value)
 
 
@@ -112,11 +130,12 @@ class Lstm:
         peephole = {0: 0, 1: 1, 3: 2}.get(at)
         if c is not None and peephole is not None and ctx.has(places.peepholes + peephole):
             total = total + c * real(ctx, places.peepholes + peephole)
-        bias = Term(ctx, ctx.value(places.biases + at))
+        bias = vector(ctx, places.biases + at, total.shape[-1])
         if places.norms is not None and ctx.has(places.norms + at):
             axis = len(total.shape) - 1
             centred = total - total.mean(axis)
-            total = centred / sqrt((centred * centred).mean(axis) + 1e-8) * Term(ctx, ctx.value(places.norms + at))
+            total = centred / sqrt((centred * centred).mean(axis) + 1e-8)
+            total = total * vector(ctx, places.norms + at, total.shape[-1])
         return total + bias
 
     def step(self, x: SSAValue, h: SSAValue, c: Term, aux: SSAValue | None = None) -> tuple[SSAValue, Term]:
@@ -133,10 +152,18 @@ class Lstm:
         if ctx.has(projection):
             out = times(ctx, out.value, projection)
             if ctx.has(projection + 1):
-                out = out + Term(ctx, ctx.value(projection + 1))
+                out = out + vector(ctx, projection + 1, out.shape[-1])
             if self.projection_clip > 0:
                 out = out.clip(-self.projection_clip, self.projection_clip)
         return out.value, c
+
+
+def sizes_of(ctx: Context, places: Places, batch: int) -> tuple[int, int, int]:
+    """Batch, units and outputs, as the output gate's weights say."""
+    weights = ctx.shape(places.recurrent + 3)
+    if len(weights) != 2:
+        ctx.fail("a weight (units, outputs)", f"shape {list(weights)}")
+    return batch, weights[0], weights[1]
 
 
 def lstm(ctx: Context) -> tuple[SSAValue, ...]:
@@ -151,7 +178,9 @@ def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.option("DiagonalRecurrentTensors", False):
         ctx.fail("whole recurrent weights", "diagonals of them")
     steps, axis = steps_of(ctx)
-    layer, h, c = Lstm(ctx, Places()), ctx.value(18), Term(ctx, ctx.value(19))
+    layer = Lstm(ctx, Places())
+    batch, units, outputs = sizes_of(ctx, layer.places, shape_of(steps[0])[0] if steps else 0)
+    h, c = state_of(ctx, 18, batch, outputs), Term(ctx, state_of(ctx, 19, batch, units))
     states: list[SSAValue] = []
     for x in steps:
         h, c = layer.step(x, h, c)
@@ -224,10 +253,12 @@ def remembered(ctx: Context, new: Term, memory: int) -> Term:
 
 def svdf_shape(ctx: Context) -> tuple[int, int, int, int]:
     """Batch, units, rank and memory."""
-    rank, features, memory = ctx.option("Rank", 1), ctx.shape(1), ctx.shape(2)
+    rank, features, memory = ctx.option("Rank", 0), ctx.shape(1), ctx.shape(2)
     if rank < 1 or len(features) != 2 or len(memory) != 2 or features[0] % rank or memory[1] < 1:
         ctx.fail("weights (units * rank, features) and (units * rank, memory)", f"{features}, {memory}, rank {rank}")
-    return shape_of(ctx.value(0))[0], features[0] // rank, rank, memory[1]
+    batch = shape_of(ctx.value(0))[0]
+    state_of(ctx, 4, batch, features[0] * memory[1])
+    return batch, features[0] // rank, rank, memory[1]
 
 
 def svdf(ctx: Context) -> tuple[SSAValue, ...]:
@@ -237,7 +268,7 @@ def svdf(ctx: Context) -> tuple[SSAValue, ...]:
     found = (state * real(ctx, 2).reshape(1, units * rank, memory)).sum(2)
     total = found.reshape(batch, units, rank).sum(2).reshape(batch, units)
     if ctx.has(3):
-        total = total + Term(ctx, ctx.value(3))
+        total = total + vector(ctx, 3, units)
     return fused(ctx, total.value), state.reshape(*ctx.shape(4)).value
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import rearrange
+from ...dialects.relay.creation import ArangeOp, SizesOp
 from ...dialects.relay.transform import (
     BroadcastToOp,
     ConcatenateOp,
@@ -18,15 +20,21 @@ from ...dialects.relay.transform import (
     ReshapeOp,
     SqueezeOp,
     StridedSliceOp,
+    TakeOp,
     TransposeOp,
 )
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, proves, size_max, symbols_of
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
 from ..importing.products import reshaped
+from ..importing.sizes import sizes_array
 from ..importing.tensor import dtype_of, shape_of
 from .activations import fused
 from .context import Context
 from .values import DTYPES
+
+_LARGEST = (1 << 31) - 1
+"""An end that is as far as 32 bits go."""
 
 
 def reshape(ctx: Context) -> SSAValue:
@@ -36,6 +44,8 @@ def reshape(ctx: Context) -> SSAValue:
     else:
         wanted = ctx.ints_option("NewShape")
     old = ctx.shape(0)
+    if any(isinstance(extent, SizeExpr) for extent in cast("tuple[Size, ...]", (*old, *wanted))):
+        return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1)
     rest = prod(extent for extent in wanted if extent != -1)
     if wanted.count(-1) == 1 and rest and prod(old) % rest == 0:
         wanted = tuple(prod(old) // rest if extent == -1 else extent for extent in wanted)
@@ -109,6 +119,8 @@ def split_v(ctx: Context) -> tuple[SSAValue, ...]:
     axis = ctx.axis(axis, len(shape))
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(sizes) - 1
+    if ctx.option("NumSplits", 0) != len(sizes):
+        ctx.fail(f"options with {len(sizes)} splits", str(ctx.option("NumSplits")))
     if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(ctx.node.outputs):
         ctx.fail(f"{len(ctx.node.outputs)} sizes whose sum is {shape[axis]}", str(sizes))
     return _pieces(ctx, ctx.value(0), axis, sizes)
@@ -120,8 +132,12 @@ def slice_(ctx: Context) -> SSAValue:
     if not len(begin) == len(size) == len(shape):
         ctx.fail(f"{len(shape)} begins and sizes", f"{list(begin)} and {list(size)}")
     end = [e if s == -1 else b + s for b, s, e in zip(begin, size, shape, strict=True)]
-    if any(not 0 <= b <= e <= extent for b, e, extent in zip(begin, end, shape, strict=True)):
-        ctx.fail(f"a slice of {list(shape)}", f"begins {list(begin)} and sizes {list(size)}")
+    for b, e, extent in zip(begin, end, shape, strict=True):
+        if any(map(symbols_of, (b, e, extent))):
+            for size_ in (b, e - b, extent - e):
+                ctx.require(size_)
+        elif not 0 <= b <= e <= extent:
+            ctx.fail(f"a slice of {list(shape)}", f"begins {list(begin)} and sizes {list(size)}")
     return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=(1,) * len(shape))
 
 
@@ -139,38 +155,55 @@ def strided_slice(ctx: Context) -> SSAValue:
     no_begin, no_end, ellipsis, new, shrink = (ctx.option(name, 0) for name in names)
     indexed = sum(1 for k in range(len(begin)) if not _bit(new, k) and not _bit(ellipsis, k))
     taken: list[tuple[int, int, int]] = []
-    result: list[int] = []
+    result: list[int | None] = []
+    value = ctx.value(0)
     for k, (b, e, s) in enumerate(zip(begin, end, strides, strict=True)):
         if _bit(ellipsis, k):
             count = len(shape) - indexed
             for extent in shape[len(taken) : len(taken) + max(count, 0)]:
+                result.append(len(taken))
                 taken.append((0, extent, 1))
-                result.append(extent)
         elif _bit(new, k):
-            result.append(1)
+            result.append(None)
         else:
             if len(taken) >= len(shape):
                 ctx.fail(f"indices of {len(shape)} axes", str(begin))
             extent = shape[len(taken)]
             if _bit(shrink, k):
                 at = b + extent if b < 0 else b
+                if symbols_of(extent) or symbols_of(b):
+                    ctx.require(at)
+                    ctx.require(extent - at - 1)
+                    place = ctx.emit(SizesOp, values=(at,), shape=(1,), dtype="int32")
+                    value = ctx.emit(TakeOp, value, place, axis=len(taken))
+                    taken.append((0, 1, 1))
+                    continue
                 if not 0 <= at < extent:
                     ctx.fail(f"an index in [{-extent}, {extent})", str(b))
                 taken.append((at, at + 1, 1))
                 continue
             if ctx.option("Offset", False):
                 e = b + e
+            result.append(len(taken))
+            if any(map(symbols_of, (extent, b, e))):
+                first, last = (0 if _bit(no_begin, k) else b), (extent if _bit(no_end, k) or e >= _LARGEST else e)
+                if s < 0:
+                    if not (_bit(no_begin, k) and _bit(no_end, k)):
+                        raise UndecidedSize(f"strided_slice: a stride of {s} along an axis of {extent}")
+                    value = ctx.emit(rearrange.ReverseOp, value, axis=(len(taken),))
+                taken.append((first, last, abs(s)))
+                continue
             chosen = range(extent)[None if _bit(no_begin, k) else b : None if _bit(no_end, k) else e : s]
             # Relay counts negative ends from the end: one before the first element is so far below.
             stop = chosen.stop if chosen.stop >= 0 else -extent - 1
             taken.append((chosen.start, stop, s) if len(chosen) else (0, 0, 1))
-            result.append(len(chosen))
     for extent in shape[len(taken) :]:
+        result.append(len(taken))
         taken.append((0, extent, 1))
-        result.append(extent)
     begins, ends, steps = zip(*taken, strict=True) if taken else ((), (), ())
-    part = ctx.emit(StridedSliceOp, ctx.value(0), begin=begins, end=ends, strides=steps)
-    return reshaped(ctx, part, tuple(result))
+    part = ctx.emit(StridedSliceOp, value, begin=begins, end=ends, strides=steps)
+    left = shape_of(part)
+    return reshaped(ctx, part, tuple(1 if axis is None else left[axis] for axis in result))
 
 
 def _pad_width(ctx: Context) -> list[int]:
@@ -215,6 +248,8 @@ def broadcast_args(ctx: Context) -> Array:
 
 
 def shape(ctx: Context) -> Array:
+    if any(map(symbols_of, ctx.shape(0))):
+        return sizes_array(ctx.shape(0))
     return np.asarray(ctx.shape(0), DTYPES.get(ctx.out().type, np.dtype(np.int32)))
 
 
@@ -224,13 +259,18 @@ def rank(ctx: Context) -> Array:
 
 def fill(ctx: Context) -> SSAValue:
     shape = ctx.known_ints(0, "a shape")
-    if any(extent < 0 for extent in shape):
+    if any(proves(extent, "<", 0) for extent in shape):
         ctx.fail("extents of at least 0", str(list(shape)))
     ctx.fits(shape, ctx.dtype(1))
     return ctx.emit(BroadcastToOp, reshaped(ctx, ctx.value(1), ()), new_shape=shape)
 
 
-def range_(ctx: Context) -> Array:
+def range_(ctx: Context) -> Array | SSAValue:
+    if any(ctx.tensor(k).symbolic for k in range(3)):
+        (start,), (limit,), (step,) = (ctx.known_ints(k, "sizes") for k in range(3))
+        if not (start == 0 and step == 1):
+            raise UndecidedSize(f"range: from {start} to {limit} by {step}")
+        return ctx.emit(ArangeOp, stop=(cast(int, size_max(limit, 0)),), dtype=DTYPES[ctx.out().type].name)
     numbers = [ctx.array(k, what).reshape(()) for k, what in enumerate(("a start", "a limit", "a step"))]
     start, limit, delta = (number.astype(np.float64).item() for number in numbers)
     if not delta:

@@ -35,6 +35,12 @@ def dtype_of(info: TensorInfo) -> np.dtype[Any]:
     return DTYPES[info.type]
 
 
+def needed_bytes(info: TensorInfo) -> int:
+    """Of the buffer of a dense tensor of a type that is known."""
+    count = prod(info.shape)
+    return (count + 1) // 2 if info.type == _PACKED else count * DTYPES[info.type].itemsize
+
+
 def constant(model: ModelFile, info: TensorInfo) -> AnyArray | None:
     """The values of a tensor that has them in the file; None of one that operators make."""
     what = f"{model.file}: tensor '{info.name}'"
@@ -46,12 +52,11 @@ def constant(model: ModelFile, info: TensorInfo) -> AnyArray | None:
         raise FrontendError(f"{what}: expected {expectation()}, got {too_big}")
     if info.sparsity is not None:
         return _dense(raw, info, dtype, what)
-    count = prod(info.shape)
-    needed = (count + 1) // 2 if info.type == _PACKED else count * dtype.itemsize
+    needed = needed_bytes(info)
     if len(raw) < needed:
         raise FrontendError(f"{what}: expected a buffer of {needed} bytes, got {len(raw)}")
     if info.type == _PACKED:
-        return _nibbles(raw, count).reshape(info.shape)
+        return _nibbles(raw, prod(info.shape)).reshape(info.shape)
     # Kernels read aligned elements, and buffers of a file need not be.
     return np.frombuffer(raw[:needed].tobytes(), dtype).reshape(info.shape)
 

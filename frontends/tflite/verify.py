@@ -1,7 +1,8 @@
 """Checks a flatbuffer before anything reads it: every offset, vtable, vector and string lies inside the file.
 
-The schema's own classes trust what they read. `SCHEMA` says of each table what its fields are, by slot; of options,
-which are many and hold little but numbers, only the few fields that are not (`VECTORS`).
+The schema's own classes trust what they read. `SCHEMA` says of each table what its fields are, by slot, and
+`option_fields` of options, which are many. Numbers lie at multiples of their sizes, and strings end in a 0, as the
+format has it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...support.errors import FrontendError
+from .option_fields import MORE_OPTIONS, OPTIONS
 
 IDENTIFIER = b"TFL3"
 
@@ -19,13 +21,6 @@ IDENTIFIER = b"TFL3"
 @dataclass(frozen=True)
 class Scalar:
     """A number of `size` bytes."""
-
-    size: int
-
-
-@dataclass(frozen=True)
-class Vector:
-    """Numbers of `size` bytes each."""
 
     size: int
 
@@ -43,10 +38,10 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Tables:
-    """A vector of tables of a kind."""
+class Vector:
+    """Numbers, or tables."""
 
-    kind: str
+    of: Scalar | Table
 
 
 @dataclass(frozen=True)
@@ -57,53 +52,59 @@ class Union:
     other: str | None = None
 
 
-Field: TypeAlias = Scalar | Vector | String | Table | Tables | Union
+Field: TypeAlias = Scalar | Vector | String | Table | Union
 
 _BYTE, _INT, _LONG = Scalar(1), Scalar(4), Scalar(8)
-_INTS = Vector(4)
+_BYTES, _INTS, _LONGS = Vector(_BYTE), Vector(_INT), Vector(_LONG)
 _INDICES = Union({1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"})
 _OPTIONS = Union({}, "Options")
 _MORE_OPTIONS = Union({}, "MoreOptions")
 
+
+def _tables(kind: str) -> Vector:
+    return Vector(Table(kind))
+
+
 SCHEMA: Mapping[str, Sequence[Field]] = {
     "Model": (
-        *(_INT, Tables("OperatorCode"), Tables("SubGraph"), String(), Tables("Buffer")),
-        *(_INTS, Tables("Metadata"), Tables("SignatureDef")),
+        *(_INT, _tables("OperatorCode"), _tables("SubGraph"), String(), _tables("Buffer")),
+        *(_INTS, _tables("Metadata"), _tables("SignatureDef")),
     ),
     "OperatorCode": (_BYTE, String(), _INT, _INT),
-    "SubGraph": (Tables("Tensor"), _INTS, _INTS, Tables("Operator"), String(), _INT),
+    "SubGraph": (_tables("Tensor"), _INTS, _INTS, _tables("Operator"), String(), _INT),
     "Tensor": (
         *(_INTS, _BYTE, _INT, String(), Table("QuantizationParameters"), _BYTE),
-        *(Table("SparsityParameters"), _INTS, _BYTE, Tables("VariantSubType")),
+        *(Table("SparsityParameters"), _INTS, _BYTE, _tables("VariantSubType")),
     ),
     "Operator": (
-        *(_INT, _INTS, _INTS, _BYTE, _OPTIONS, Vector(1), _BYTE, Vector(1), _INTS, _LONG, _LONG, _BYTE, _MORE_OPTIONS),
+        *(_INT, _INTS, _INTS, _BYTE, _OPTIONS, _BYTES, _BYTE, _BYTES, _INTS, _LONG, _LONG, _BYTE, _MORE_OPTIONS),
     ),
-    "Buffer": (Vector(1), _LONG, _LONG),
-    "QuantizationParameters": (_INTS, _INTS, _INTS, Vector(8), _BYTE, Union({1: "CustomQuantization"}), _INT),
-    "CustomQuantization": (Vector(1),),
-    "SparsityParameters": (_INTS, _INTS, Tables("DimensionMetadata")),
+    "Buffer": (_BYTES, _LONG, _LONG),
+    "QuantizationParameters": (_INTS, _INTS, _INTS, _LONGS, _BYTE, Union({1: "CustomQuantization"}), _INT),
+    "CustomQuantization": (_BYTES,),
+    "SparsityParameters": (_INTS, _INTS, _tables("DimensionMetadata")),
     "DimensionMetadata": (_BYTE, _INT, _BYTE, _INDICES, _BYTE, _INDICES),
     "Int32Vector": (_INTS,),
-    "Uint16Vector": (Vector(2),),
-    "Uint8Vector": (Vector(1),),
+    "Uint16Vector": (Vector(Scalar(2)),),
+    "Uint8Vector": (_BYTES,),
     "Metadata": (String(), _INT),
-    "SignatureDef": (Tables("TensorMap"), Tables("TensorMap"), String(), String(), _INT),
+    "SignatureDef": (_tables("TensorMap"), _tables("TensorMap"), String(), String(), _INT),
     "TensorMap": (String(), _INT),
     "VariantSubType": (_INTS, _BYTE, _BYTE),
-    "Options": (),
-    "MoreOptions": (),
 }
 """Table -> its fields, by slot."""
 
-VECTORS: Mapping[int, Mapping[int, Field]] = {
-    3: {1: _INTS, 2: _INTS},  # ConcatEmbeddingsOptions
-    17: {0: _INTS},  # ReshapeOptions
-    30: {0: _INTS},  # SqueezeOptions
-    111: {0: String(), 1: String()},  # VarHandleOptions
-    115: {0: _INTS},  # BucketizeOptions
+_WORDS: Mapping[str, Field] = {
+    **{"-": _BYTE, "1": _BYTE, "4": _INT, "8": _LONG, "v1": _BYTES, "v4": _INTS, "v8": _LONGS, "s": String()}
 }
-"""Number of options (`BuiltinOptions`) -> their fields that are no numbers."""
+
+
+def _fields(kind: str, number: int) -> Sequence[Field]:
+    """Of a table; options go by their number."""
+    if kind not in ("Options", "MoreOptions"):
+        return SCHEMA[kind]
+    words = (OPTIONS if kind == "Options" else MORE_OPTIONS).get(number, "")
+    return [_WORDS[word] for word in words.split()]
 
 
 class Verifier:
@@ -122,6 +123,8 @@ class Verifier:
         size = struct.calcsize(code)
         if not 0 <= at <= len(self.data) - size:
             raise self.fail(f"{what} at byte {at} of {len(self.data)}")
+        if at % size:
+            raise self.fail(f"{what} at byte {at}, which is no multiple of {size}")
         return struct.unpack_from(f"<{code}", self.data, at)[0]
 
     def verify(self) -> None:
@@ -143,50 +146,65 @@ class Verifier:
         length, size = self._number("H", vtable, f"{what} whose vtable is"), self._number("H", vtable + 2, what)
         if length < 4 or length % 2 or size < 4 or vtable + length > len(self.data) or at + size > len(self.data):
             raise self.fail(f"{what} of {size} bytes and {length} of vtable at byte {at} of {len(self.data)}")
-        fields: Mapping[int, Field] = VECTORS.get(options, {}) if kind == "Options" else dict(enumerate(SCHEMA[kind]))
+        fields = _fields(kind, options)
         before = 0
         for slot in range((length - 4) // 2):
             offset = self._number("H", vtable + 4 + 2 * slot, what)
-            field = fields.get(slot, _BYTE)
+            # Fields that come with a later schema are not looked at.
+            field = fields[slot] if slot < len(fields) else _BYTE
             if not offset:
                 before = 0
                 continue
             needed = field.size if isinstance(field, Scalar) else 4
             if offset < 4 or offset + needed > size:
                 raise self.fail(f"{what} whose field {slot} is outside of it")
+            if (at + offset) % needed:
+                raise self.fail(f"{what} whose field {slot} is at byte {at + offset}, no multiple of {needed}")
             before = self._field(at + offset, field, f"field {slot} of {what}", before)
 
     def _field(self, at: int, field: Field, what: str, before: int) -> int:
         """Check a field; what number it is, if it is a byte."""
         if isinstance(field, Scalar):
             return self.data[at] if field.size == 1 else 0
-        target = at + self._number("I", at, what)
+        target = self._target(at, what)
         match field:
             case Vector():
-                self._vector(target, field.size, what)
+                length = self._vector(target, field.of.size if isinstance(field.of, Scalar) else 4, what)
+                if isinstance(field.of, Table):
+                    for place in range(length):
+                        entry = target + 4 + 4 * place
+                        self._stack.append((self._target(entry, what), field.of.kind, 0))
             case String():
                 length = self._vector(target, 1, what)
+                end = target + 4 + length
+                if self.data[end : end + 1] != b"\0":
+                    raise self.fail(f"{what} that does not end in 0")
                 try:
-                    self.data[target + 4 : target + 4 + length].decode()
+                    self.data[target + 4 : end].decode()
                 except UnicodeDecodeError as error:
                     raise self.fail(f"{what} that is no UTF-8") from error
             case Table():
                 self._stack.append((target, field.kind, 0))
-            case Tables():
-                for place in range(self._vector(target, 4, what)):
-                    entry = target + 4 + 4 * place
-                    self._stack.append((entry + self._number("I", entry, what), field.kind, 0))
             case Union():
                 kind = field.kinds.get(before, field.other)
                 if kind is not None:
                     self._stack.append((target, kind, before))
         return 0
 
+    def _target(self, at: int, what: str) -> int:
+        """Where an offset leads."""
+        offset = self._number("I", at, what)
+        if not offset:
+            raise self.fail(f"{what} at byte {at} that leads to itself")
+        return at + offset
+
     def _vector(self, at: int, size: int, what: str) -> int:
         """The length of a vector."""
         length = self._number("I", at, what)
         if at + 4 + length * size > len(self.data):
             raise self.fail(f"{what} of {length} elements at byte {at} of {len(self.data)}")
+        if (at + 4) % size:
+            raise self.fail(f"{what} whose elements of {size} bytes are at byte {at + 4}")
         return length
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -18,29 +17,13 @@ from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, sqrt, term
+from ..importing.window import Sizes, Window, same_padding
 from .activations import fused
 from .context import Context
-
-Sizes = tuple[int, ...]
 
 SAME, VALID = 0, 1
 HW = ("H", "W")
 DHW = ("D", "H", "W")
-
-
-@dataclass(frozen=True)
-class Window:
-    """A window that slides along two or three axes."""
-
-    kernel: Sizes
-    strides: Sizes
-    dilation: Sizes
-    before: Sizes
-    after: Sizes
-
-    @property
-    def padding(self) -> Sizes:
-        return (*self.before, *self.after)
 
 
 def strides_of(ctx: Context, axes: Sequence[str]) -> Sizes:
@@ -48,7 +31,7 @@ def strides_of(ctx: Context, axes: Sequence[str]) -> Sizes:
 
 
 def _positive(ctx: Context, names: Sequence[str], what: str) -> Sizes:
-    found = tuple(int(ctx.option(name, 1)) for name in names)
+    found = tuple(int(ctx.option(name, 0)) for name in names)
     if min(found) < 1:
         ctx.fail(f"positive {what}", str(list(found)))
     return found
@@ -60,8 +43,7 @@ def window(ctx: Context, image: Sizes, kernel: Sizes, *, dilated: bool, axes: Se
     dilation = _positive(ctx, [f"Dilation{a}Factor" for a in axes], "dilations") if dilated else (1,) * len(axes)
     match ctx.option("Padding", SAME):
         case 0:
-            columns = zip(image, strides, dilation, kernel, strict=True)
-            total = [max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0) for extent, s, d, k in columns]
+            total = same_padding(image, strides, dilation, kernel)
         case 1:
             total = [0] * len(axes)
         case other:
@@ -104,7 +86,7 @@ def with_bias(ctx: Context, result: SSAValue, index: int = 2) -> SSAValue:
 def conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SSAValue) -> SSAValue:
     """A convolution on NHWC and HWIO (the file has OHWI); fewer input channels in the weight are groups."""
     image, filters = image_of(ctx), ctx.shape(1)
-    if len(filters) != 4 or not filters[3] or ctx.shape(0)[3] % filters[3]:
+    if len(filters) != 4 or not all(filters) or ctx.shape(0)[3] % filters[3]:
         ctx.fail(f"a 4-d weight (outputs, height, width, part of {ctx.shape(0)[3]})", f"shape {list(filters)}")
     found = window(ctx, image, filters[1:3], dilated=True)
     return ctx.emit(
@@ -126,7 +108,7 @@ def conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SSAValue) ->
 def depthwise_conv2d(ctx: Context, op: type[Operator], data: SSAValue, *more: SSAValue) -> SSAValue:
     """As many groups as input channels, on NHWC and HWOI (the file has 1, height, width, outputs)."""
     image, filters, channels = image_of(ctx), ctx.shape(1), ctx.shape(0)[3]
-    if len(filters) != 4 or filters[0] != 1 or not channels or filters[3] % channels:
+    if len(filters) != 4 or filters[0] != 1 or not channels or not all(filters) or filters[3] % channels:
         ctx.fail(f"a 4-d weight (1, height, width, a multiple of {channels})", f"shape {list(filters)}")
     found = window(ctx, image, filters[1:3], dilated=True)
     shape = (*filters[1:], 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ from ...dialects.relay.nn import (
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import LayoutTransformOp, PadOp
+from ...frontends.relay.op_attrs import ALTER_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
@@ -121,7 +123,8 @@ class AlterOpLayoutPass(ModulePass):
     Before: operators on NCHW and OIHW; batch_norm and dropout are gone.
     After: every f32 convolution and `nn.dense` with a constant weight is a blocked one. What can compute on blocks
     does; transforms stand where a region of blocks begins and ends. Transforms of constants
-    are left for `relay-fold-constant`.
+    are left for `relay-fold-constant`. An operator for which a function is registered (`FTVMAlterOpLayout`, see
+    `op_attrs.py`) is what that gives, between transforms where its layouts are other ones.
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
@@ -155,7 +158,19 @@ class AlterOpLayoutPass(ModulePass):
         own = [BlockConv(self.lanes), PackDense(self.lanes, op)]
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
-        patterns = [*own, *quantized, *SINKING]
+        blocks: list[RewritePattern] = [*own, *quantized]
+        if chosen := operators_with(ALTER_LAYOUT):
+            from .op_hooks import ApplyHooks, Unless, Written, attributes, flat_types, output_types
+
+            def hooked(given: Callable[..., object]) -> Callable[[Written], object]:
+                return lambda source: given(
+                    attributes(source), source.call.args, flat_types(source), output_types(source.call)
+                )
+
+            hooks = {name: hooked(given) for name, given in chosen.items()}
+            rewrite(op, [ApplyHooks(hooks, op, layouts=True)], recursive=False)
+            blocks = [Unless(frozenset(hooks), one) for one in blocks]
+        patterns = [*blocks, *SINKING]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):

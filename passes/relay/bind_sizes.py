@@ -33,8 +33,8 @@ from ...support.errors import PipelineError
 from .cloning import Retype, clone_op
 
 
-def bind_sizes(module: ModuleOp, values: Mapping[str, int]) -> None:
-    """Put numbers in the place of symbols, in types and attributes; symbols that `values` lacks stay."""
+def bind_sizes(module: ModuleOp, values: Mapping[str, Size]) -> None:
+    """Put numbers, or other sizes, in the place of symbols, in types and attributes; those that `values` lacks stay."""
     block = module.body.block
     for op in list(block.ops):
         copy = resized(op, lambda size: substitute(size, values))
@@ -80,7 +80,7 @@ def _drop_ranges(func: FuncOp, gone: Container[str]) -> None:
             del func.attributes[SIZES]
 
 
-def _bind_required(func: FuncOp, values: Mapping[str, int]) -> None:
+def _bind_required(func: FuncOp, values: Mapping[str, Size]) -> None:
     """Keep of the sizes that a function requires those that are still open."""
     required = required_of(func)
     bound = [substitute(size, values) for size in required]

@@ -150,7 +150,7 @@ class Sinking:
 
     def wrap(self, value: SSAValue, block: int) -> SSAValue:
         """A plain value of at most the sources' rank, which broadcasts as numpy's, in blocks of `block`."""
-        plain = PLAIN[len(shape_of(self.op.results[0]))]
+        plain = PLAIN[max(len(shape_of(v)) for v in (*self.op.operands, *self.op.results))]
         if missing := len(plain) - len(shape_of(value)):
             value = self.add(ExpandDimsOp(value, axis=0, num_newaxis=missing, location=self.op.location))
         return self.add(transform(value, plain, in_blocks(plain, block), self.op))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -19,6 +19,7 @@ from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.rearrange import Blocks
 from ...dialects.relay.resize import Resize, UpsamplingOp
 from ...dialects.relay.transform import LayoutTransformOp
+from ...frontends.relay.op_attrs import CONVERT_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
@@ -153,7 +154,8 @@ class ConvertLayoutPass(ModulePass):
 
     desired_layouts: per operator its data layout and its kernel layout, `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     "default", or none, is the kernel layout that TVM takes with the data's: OIHW with NCHW, HWIO with NHWC, HWOI for
-    depthwise convolutions. Transposed convolutions have one layout, and cannot be named.
+    depthwise convolutions. Transposed convolutions have one layout, and cannot be named. An operator that has a
+    function (`FTVMConvertOpLayout`, `frontends/relay/op_attrs.py`) becomes what that gives, between transforms.
 
     ```mlir
     // with desired_layouts=nn.conv2d:NHWC
@@ -181,11 +183,27 @@ class ConvertLayoutPass(ModulePass):
         return ConvertLayoutPass(";".join(f"{name}:{','.join(layouts)}" for name, layouts in desired.items()))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        desired = {name: _checked(name, layouts) for name, layouts in parse_layouts(self.desired_layouts).items()}
+        asked = parse_layouts(self.desired_layouts)
+        given = {name: hook for name, hook in operators_with(CONVERT_LAYOUT).items() if name in asked}
+        desired = {name: _checked(name, layouts) for name, layouts in asked.items() if name not in given}
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         made: set[Operation] = set()
+        if given:
+            self._hooks(op, given, asked, made)
         patterns = [Convert(desired, made), MergeTransforms(), SinkPermutation(made)]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
                 # Two readers of one value may have asked for the same transform.
                 eliminate_common_subexpressions(func.body, skip=[ConstantOp, *others])
+
+    def _hooks(
+        self, module: ModuleOp, given: Mapping[str, Any], asked: Mapping[str, Sequence[str]], made: set[Operation]
+    ) -> None:
+        """Operators become what users' functions give for them; `made` gets the transforms behind them."""
+        from .op_hooks import ApplyHooks, Written, attributes, flat_types
+
+        def hooked(name: str) -> Callable[[Written], object]:
+            layouts = [*asked[name], "default"][:2] if len(asked[name]) < 2 else list(asked[name])
+            return lambda source: given[name](attributes(source), source.call.args, flat_types(source), layouts)
+
+        rewrite(module, [ApplyHooks({name: hooked(name) for name in given}, module, True, made)], recursive=False)

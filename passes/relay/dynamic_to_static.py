@@ -8,14 +8,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.relay.dynamic import Dynamic
-from ...provenance.rewrite import rewrite, stands_for
-from .analysis.structure import resolved
+from ...dialects.relay.open_extents import is_open
+from ...provenance.rewrite import stands_for
 from .analysis.traversal import pre_order
-from .constant_operands import constant_value, erase_unused
+from .constant_operands import erase_unused
 from .fold_constant import FoldConstantPass
 from .infer_type import infer_types
+from .size_arithmetic import compute_sizes, sizes_value
 
 
 @dataclass
@@ -29,10 +31,15 @@ class Decided(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Dynamic, rewriter: PatternRewriter, /) -> None:
         inputs, deciding = op.parted(op.operands)
-        values = [None if value is None else constant_value(resolved(value), self.module) for value in deciding]
+        values = [None if value is None else sizes_value(value, self.module) for value in deciding]
         if any(array is None and value is not None for array, value in zip(values, deciding, strict=True)):
             return
-        made = stands_for(op.static(op.signature, inputs, values), op)
+        try:
+            made = stands_for(op.static(op.signature, inputs, values), op)
+        except VerifyException:
+            if any(is_open(value.type) for value in inputs):
+                return  # what it reads may have a type in the next round
+            raise
         rewriter.replace(op, made)
         erase_unused([value for value in deciding if value is not None], rewriter)
 
@@ -42,8 +49,8 @@ class DynamicToStaticPass(ModulePass):
     """Makes operators of which operands decide the shape those that have attributes instead, as TVM's DynamicToStatic
     (level 2).
 
-    Before: any relay module. After: no `dyn` operator has only constants, or what folds to constants, among the
-    operands that decide; types follow.
+    Before: any relay module. After: no `dyn` operator has only constants, what folds to constants, or sizes that have
+    names (`tensor<?xf32, #relay.sizes<n>>`) and arithmetic with them, among the operands that decide; types follow.
     Locations: an operator keeps its own. Constants that are folded on the way are located as by `relay-fold-constant`.
 
     ```mlir
@@ -66,6 +73,6 @@ class DynamicToStaticPass(ModulePass):
         while any(isinstance(one, Dynamic) for one in pre_order(op)):
             infer_types(op)
             FoldConstantPass().apply(ctx, op)
-            if not rewrite(op, [Decided(op)], recursive=False):
+            if not compute_sizes(op, Decided(op)):
                 break
         infer_types(op)

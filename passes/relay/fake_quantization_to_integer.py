@@ -24,7 +24,9 @@ from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, DenseOp
 from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
+from . import fake_quantization_rules as rules
 from .constant_operands import constant_value, erase_unused, sole_user
+from .known_values import GetOfTuple
 from .qnn_canonicalize import same_number
 
 _MOVES = (
@@ -100,11 +102,14 @@ class DropRoundTrip(RewritePattern):
             erase_unused(operands, rewriter)
 
 
+@dataclass
 class MoveDequantize(RewritePattern):
     """Elements move as integers, and are dequantised after."""
 
+    moves: tuple[type[Operator], ...] = _MOVES
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Operator) or not isinstance(op, _MOVES):
+        if not isinstance(op, Operator) or not isinstance(op, self.moves):
             return
         inner = dequantized(op.operands[0])
         if inner is None:
@@ -257,10 +262,16 @@ class AverageIntegers(RewritePattern):
 class FakeQuantizationToIntegerPass(ModulePass):
     """Computes on integers what a network computes between dequantising and quantising, as TVM's pass of that name.
 
+    complete: all that there are rules for; without it what elementwise operators do stays on floats, where that is as
+    fast. hard_fail: operators in between without a rule are an error. use_qat: clips that no quantisation follows, too.
+
     Before: any relay module.
     After: 2-d convolutions, dense layers and batched products of dequantised bytes are `qnn` operators; what only moves
     elements moves bytes, with max pools, paddings and concatenations in the same steps; averages that are quantised
     are those of integers. What works on each element alone stays, as it fuses from bytes to bytes.
+    With `complete`, as TVM's name has it, these do, too, where they come before a quantisation: sums, differences and
+    products are `qnn` operators, functions of one tensor such or tables; choices among numbers, biases and averages
+    are those of integers, and a quantisation of what was dequantised is a `qnn.requantize`.
     Locations: a product is located at the operator and at the dequantisations whose scales it uses; what moves, and
     dequantisations that come after it, stay their own layers'.
 
@@ -282,9 +293,13 @@ class FakeQuantizationToIntegerPass(ModulePass):
     """
 
     name = "relay-fake-quantization-to-integer"
+    complete: bool = False
+    hard_fail: bool = False
+    use_qat: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [QuantizeConstant(op), DropRoundTrip(op), MoveDequantize()]
+        moves = (*_MOVES, *rules.MOVES) if self.complete else _MOVES
+        patterns: list[RewritePattern] = [QuantizeConstant(op), DropRoundTrip(op), MoveDequantize(moves)]
         patterns += [
             MoveThroughConcatenate(op),
             QuantizeBeforeConcatenate(),
@@ -292,4 +307,18 @@ class FakeQuantizationToIntegerPass(ModulePass):
             MultiplyIntegers(op),
             AverageIntegers(),
         ]
+        if self.complete:
+            patterns += [
+                GetOfTuple(),
+                rules.KnownScale(op),
+                rules.MoveRelu(),
+                rules.MoveThroughSplit(),
+                rules.AddBias(op),
+                rules.MoveAverage(op),
+            ]
+            patterns += [rules.MoveClip(op)] if self.use_qat else []
+            patterns += [rules.QuantizeBefore(op), rules.BinaryOnIntegers(op), rules.FunctionOfBytes(op)]
+            patterns.append(rules.Rescale(op))
         rewrite(op, patterns)
+        if self.hard_fail:
+            rules.require_all(op)

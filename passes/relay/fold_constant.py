@@ -17,7 +17,7 @@ from ...dialects.relay.binding import IfOp, LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
-from ...dialects.relay.open_extents import is_open, knows_sizes
+from ...dialects.relay.open_extents import is_static, knows_sizes
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.shapes import OfShape
 from ...dialects.relay.traits import Stateful
@@ -34,7 +34,7 @@ from .let_blocks import forward_through_lets
 
 def _tells_shape(op: Operation) -> bool:
     """Whether it is computed from extents that are known, whatever the elements are."""
-    return isinstance(op, OfShape) and not is_open(op.data.type)
+    return isinstance(op, OfShape) and is_static(op.data.type)
 
 
 def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:

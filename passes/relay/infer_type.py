@@ -143,7 +143,7 @@ class _Inference:
         """The types of the results; None where they do not follow from the operands'."""
         match op:
             case Operator():
-                return op.infer(op.signature)
+                return op.inferred(op.signature)
             case TupleOp():
                 return [tuple_type(list(op.operand_types))]
             case TupleGetItemOp():

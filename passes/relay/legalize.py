@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -21,7 +21,10 @@ from ...dialects.relay.nn import Conv1DOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.open_extents import is_static
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, TransposeOp
+from ...frontends.relay.op_attrs import LEGALIZE, operators_with
 from ...provenance.rewrite import rewrite
+
+_OWN = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"}
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,7 @@ class LegalizePass(ModulePass):
     Before: any relay module.
     After: no transposed convolution. Each became a convolution of the same data, whose channels are the phases of the
     strides. What interleaves these stands behind it; what rearranges constants is left for `relay-fold-constant`.
+    An operator for which a function is registered (`FTVMLegalize`, `frontends/relay/op_attrs.py`) is what that gives.
     Locations: all of it gets that of the transposed convolution.
 
     ```mlir
@@ -179,4 +183,15 @@ class LegalizePass(ModulePass):
     name = "relay-legalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [TransposedToConvolution(op)], recursive=False)
+        chosen = operators_with(LEGALIZE)
+        if chosen:
+            from .op_hooks import ApplyHooks, Written, attributes, output_types
+
+            def hooked(given: Callable[..., object]) -> Callable[[Written], object]:
+                return lambda source: given(
+                    attributes(source), source.call.args, [*source.types, output_types(source.call)]
+                )
+
+            rewrite(op, [ApplyHooks({name: hooked(given) for name, given in chosen.items()}, op)], recursive=False)
+        if not chosen.keys() & _OWN:
+            rewrite(op, [TransposedToConvolution(op)], recursive=False)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...dialects.relay.operator import Operator
+from ...frontends.relay.op_attrs import TARGET, op_attr
 from ...support.errors import PipelineError
 from ..functions import COMPOSITE, text_of
 from .dataflow_pattern.groups import Check, always
@@ -77,5 +79,19 @@ def takes(compiler: str, op: Operation, callee: FuncOp | None) -> bool:
         return callee is not None and text_of(callee, COMPOSITE).startswith(f"{compiler}.")
     if not isinstance(op, Operator):
         return False
-    check = _supported.get((compiler, op.name.removeprefix("relay.")))
-    return check is not None and bool(check(op))
+    name = op.name.removeprefix("relay.")
+    if (check := _supported.get((compiler, name))) is not None:
+        return bool(check(op))
+    told = op_attr(name, TARGET + compiler)
+    return told is not None and bool(told(_call(op)) if callable(told) else told)
+
+
+def _call(op: Operator) -> object:
+    """An op as the call that TVM shows to checks."""
+    from .op_hooks import written
+
+    module: Operation | None = op
+    while module is not None and not isinstance(module, ModuleOp):
+        module = module.parent_op()
+    assert module is not None
+    return written(op, module).call

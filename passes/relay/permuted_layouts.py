@@ -278,15 +278,16 @@ def _left(source: Permuted, gone: Sequence[int]) -> tuple[str, str]:
 
 
 def _reduce(op: Operator, sources: Sources) -> Moved | None:
-    source = _single(sources)
-    if source is None or not isinstance(op, Reduce):
+    """A mean that is an operand, too, comes along."""
+    if (source := sources.get(0)) is None or (found := _several(op, sources)) is None or not isinstance(op, Reduce):
         return None
     sig = op.signature
     axes = op.axes(sig)
     if isinstance(op, ArgReduce) and len(axes) > 1:
         return None  # places are counted in the order of axes
-    twin = moved(op, source.value, axis=sorted(source.axis(axis) for axis in axes), exclude=False)
-    return Moved([twin], {0: source.layouts if sig.get("keepdims") else _left(source, axes)})
+    operands, made = found
+    twin = moved(op, *operands, axis=sorted(source.axis(axis) for axis in axes), exclude=False)
+    return Moved([*made, twin], {0: source.layouts if sig.get("keepdims") else _left(source, axes)})
 
 
 def _squeeze(op: Operator, sources: Sources) -> Moved | None:

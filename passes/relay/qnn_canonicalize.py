@@ -139,7 +139,9 @@ class Requantize(RewritePattern):
         if scales[0] is None or scales[1] is None:
             sig.fail("constant scales, as compute_dtype is not float32", "scales that are computed")
         multiplier, shift = qnn.fixed_point(scales[0].astype(np.float64) / scales[1].astype(np.float64))
-        factors = [work.spread(work.constant(array), axis, rank) for array in (multiplier, shift)]
+        # As many axes as the data: fewer would not say which of them the numbers go along.
+        along = [-1 if k == axis % rank else 1 for k in range(rank)] if multiplier.size > 1 else []
+        factors = [work.constant(array.reshape(along)) for array in (multiplier, shift)]
         rounding = "TONEAREST" if sig.str("rounding") == "TONEAREST" else "UPWARD"
         moved = work.add(qnn.FixedPointMultiplyPerAxisOp, data, *factors, rounding=rounding)
         if not is_zero(op.output_zero_point, self.module):

@@ -193,8 +193,11 @@ class SinkThroughReduce(RewritePattern):
         if 1 in axes:
             return
         sinking = Sinking(op)
-        data = sinking.take(source, source.block)
-        twin = moved(op, data, axis=axes, keepdims=True, exclude=False)
+        operands: list[SSAValue] = []
+        for value in op.operands:  # the data, and the mean that some take
+            blocked = blocked_source(value)
+            operands.append(sinking.take(blocked, source.block) if blocked else sinking.wrap(value, source.block))
+        twin = moved(op, *operands, axis=axes, keepdims=True, exclude=False)
         sinking.finish(twin, source.block, rewriter, squeeze=() if op.signature.get("keepdims") else axes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -17,6 +18,7 @@ from ...dialects.element_types import DTYPES, dtype_name, is_integer
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.operator import Operator, element_of
+from ...frontends.relay.op_attrs import MIXED_PRECISION, op_attr
 from ...provenance.diagnostics import fail, message
 from ...provenance.rewrite import rewrite
 from ...provenance.span import fuse
@@ -94,13 +96,30 @@ class Convert(RewritePattern):
         floats = [value for value in op.operands if not is_integer(element_of(value))]
         if not floats or any(not _is_float(value, f32, half) for value in floats):
             return None
-        category = self.categories.get(op.name.removeprefix("relay."), Category.MISSING)
+        name = op.name.removeprefix("relay.")
+        category = self.categories.get(name, Category.MISSING)
+        if (hook := op_attr(name, MIXED_PRECISION)) is not None:
+            category = self._asked(op, hook)
         if category is Category.MISSING:
             self.missing.setdefault(op.name, op)
         if category is Category.FOLLOW:
             free = (element_of(v) == half or isinstance(v.owner, ConstantOp | Block) for v in floats)
             category = Category.ALWAYS if all(free) else Category.NEVER
         return half if category is Category.ALWAYS else f32
+
+    def _asked(self, op: Operator, hook: Callable[..., Sequence[object]]) -> Category:
+        """What a user's function says of an operator: the category first, as a number."""
+        from .op_hooks import written
+
+        module = op
+        while not isinstance(module, ModuleOp):
+            above = module.parent_op()
+            assert above is not None
+            module = above
+        try:
+            return Category(hook(written(op, module).call, self.half)[0])
+        except (ValueError, IndexError, TypeError) as error:
+            fail(op, "a category from 0 to 3 of what is registered for mixed precision", str(error))
 
     def _cast(self, value: SSAValue, element: Attribute, op: Operation, rewriter: PatternRewriter) -> SSAValue:
         """`value` as another dtype, cast once, right behind what makes it, for all that ask."""

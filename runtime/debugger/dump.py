@@ -10,11 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ...support.files import replacing
 from ..graph import Graph
-from ..params import save_param_dict
+from ..tensors import Tensor
 
 GRAPH = "_tvmdbg_graph_dump.json"
 TRACE = "_tvmdbg_execution_trace.json"
@@ -69,15 +68,13 @@ def graph_dump(graph: Graph) -> str:
     return json.dumps(data, indent=4)
 
 
-def tensors_dump(graph: Graph, tensors: Sequence[Sequence[Array]]) -> bytearray:
-    """A params file of every output of every node, arguments too."""
-    return save_param_dict(
-        {
-            tensor_key(graph.nodes[place].name, place, output): array
-            for place, outputs in enumerate(tensors)
-            for output, array in enumerate(outputs)
-        }
-    )
+def dumped(graph: Graph, tensors: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:
+    """Every output of every node, arguments too, as it is called in `output_tensors.params`."""
+    return {
+        tensor_key(graph.nodes[place].name, place, output): array
+        for place, outputs in enumerate(tensors)
+        for output, array in enumerate(outputs)
+    }
 
 
 def layers_dump(graph: Graph, layers: Mapping[str, Sequence[str]]) -> str:

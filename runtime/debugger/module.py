@@ -18,9 +18,21 @@ from ..graph_module import GraphModule, library_of
 from ..graph_reader import read_graph
 from ..library import HasLibrary
 from ..ndarray import NDArray, view
+from ..params import save_param_dict
 from ..tensors import Tensor
 from ..timing import BenchmarkResult, Timing
-from .dump import GRAPH, LAYERS, TENSORS, TRACE, DumpFolder, graph_dump, layers_dump, tensors_dump, trace_dump
+from .datum import DebugResult
+from .dump import (
+    GRAPH,
+    LAYERS,
+    TENSORS,
+    TRACE,
+    DumpFolder,
+    dumped,
+    graph_dump,
+    layers_dump,
+    trace_dump,
+)
 from .report import Metric, Report
 from .step import Finding, Stepper, Stop
 from .table import Row, debug_table, layer_table
@@ -61,6 +73,21 @@ class GraphModuleDebug(GraphModule):
         """The folder of the dumps."""
         return str(self.folder.path)
 
+    # Names of TVM's that its own tests use.
+    _dump_path = dump_path
+
+    @property
+    def _dump_root(self) -> str:
+        return str(self.folder.root)
+
+    @property
+    def debug_datum(self) -> DebugResult:
+        """Nodes, tensors and table by TVM's names."""
+        return DebugResult(self.module.graph, self._named_tensors, lambda sort: self.debug_table(sort_by_time=sort))
+
+    def _named_tensors(self) -> dict[str, Tensor]:
+        return dumped(self.module.graph, self._tensors or ())
+
     def run(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         number: int = 10,
@@ -92,10 +119,11 @@ class GraphModuleDebug(GraphModule):
         self.rows = self._run_kept(self._individual(timing))
         graph = self.module.graph
         assert self._tensors is not None
-        self.folder.write(TENSORS, tensors_dump(graph, self._tensors))
+        self.folder.write(TENSORS, save_param_dict(self._named_tensors()))
         self.folder.write(LAYERS, layers_dump(graph, {name: origin.layers for name, origin in self.origins.items()}))
-        first = [row for row in self.rows if row.output == 1]
-        self.folder.write(TRACE, trace_dump([(row.node, row.mean, row.layers) for row in first]))
+        taken = {row.node: row.mean for row in self.rows}
+        nodes = [(node.name, taken.get(node.name, 0.0), self.stepper.layers(k)) for k, node in enumerate(graph.nodes)]
+        self.folder.write(TRACE, trace_dump(nodes))
 
     def debug_table(self, *, sort_by_time: bool = True, times: bool = False, layers: bool = False) -> str:
         """The table of the last `run`, with start and end of nodes, or with their layers, where asked for."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...support.errors import FrontendError, expectation
 from ...support.names import shown
 
 _FIRST = ("Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes")
@@ -68,6 +69,17 @@ class Report:
         }
         return json.dumps(data, ensure_ascii=False)
 
+    @staticmethod
+    def from_json(text: str) -> Report:
+        """The inverse of `json`, without layers. Raises FrontendError for a text that no report gives."""
+        try:
+            data = json.loads(text)
+            calls = tuple(_plain(call) for call in data["calls"])
+            devices = {device: _plain(metrics) for device, metrics in data["device_metrics"].items()}
+            return Report(calls, devices, _plain(data["configuration"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FrontendError(expectation("profile report", "the JSON that a report gives", repr(error))) from error
+
     def by_layer(self) -> dict[str, float]:
         """Microseconds of each layer, longest first; they add up to those of all calls."""
         found: dict[str, float] = {}
@@ -117,6 +129,10 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
         )
         for line in cells
     ]
+
+
+def _plain(metrics: Mapping[str, Mapping[str, Metric]]) -> dict[str, Metric]:
+    return {name: next(iter(value.values())) for name, value in metrics.items()}
 
 
 def _spelled(metrics: Metrics) -> dict[str, dict[str, Metric]]:

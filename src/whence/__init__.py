@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import contrib as contrib
+    from whence import error as error
     from whence import instrument as instrument
     from whence import ir as ir
     from whence import nd as nd
     from whence import parser as parser
+    from whence import target as target
     from whence import tedd as tedd
     from whence import testing as testing
     from whence import transform as transform
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from whence.support.errors import FrontendError as FrontendError
     from whence.support.errors import PipelineError as PipelineError
     from whence.support.errors import ScheduleError as ScheduleError
+    from whence.support.errors import TVMError as TVMError
     from whence.support.errors import WhenceError as WhenceError
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
@@ -80,11 +83,29 @@ _HOMES = {
     "FrontendError": "whence.support.errors",
     "PipelineError": "whence.support.errors",
     "ScheduleError": "whence.support.errors",
+    "TVMError": "whence.support.errors",
     "WhenceError": "whence.support.errors",
 }
 
 
-_MODULES = ("contrib", "instrument", "ir", "nd", "parser", "relay", "runtime", "te", "tedd", "testing", "transform")
+_MODULES = (
+    *(
+        "contrib",
+        "error",
+        "instrument",
+        "ir",
+        "nd",
+        "parser",
+        "relay",
+        "runtime",
+        "support",
+        "target",
+        "te",
+        "tedd",
+        "testing",
+    ),
+    "transform",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
-from whence.building import Progress, build
+from whence.building import Building, Progress
 from whence.dialects.relay.binding import LetOp
 from whence.dialects.relay.tuples import TupleOp
 from whence.dialects.sizes import Size
 from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
-from whence.input_shapes import GivenShapes, InputShapes, given_shapes, input_shapes_of, numbers_in
-from whence.lowering.cache import KernelCache
+from whence.input_shapes import GivenShapes, InputShapes, given_shapes, numbers_in
 from whence.lowering.external.registry import split_target
 from whence.lowering.llvm_to_native.target import Target
 from whence.models import model_path
@@ -49,34 +48,36 @@ def load(
 
     source: an ONNX or TFLite file or model (or the bytes of one), an .mlir or .relay file with its .params beside it, a
     module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
-    shapes: of inputs whose shape the model leaves open.
+    shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
     signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
 
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
-    are none, or given with a module, whose shapes are fixed.
+    are none.
     """
-    given = input_shapes_of(shapes) if shapes is not None else {}
+    given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
     _check_signature(source, signature)
     if isinstance(source, HoldsModule):
         source = source.module
     if isinstance(source, ModuleOp) or (isinstance(source, Path) and source.suffix in MODULES):
-        if given:
-            what = "a module" if isinstance(source, ModuleOp) else str(source)
-            raise PipelineError(
-                f"input shapes: expected none for {what}, whose shapes are fixed, got {', '.join(given)}"
-            )
-        if isinstance(source, ModuleOp):
-            return source.clone()
-        return read_module(source)
+        module = source.clone() if isinstance(source, ModuleOp) else read_module(source)
+        if given.shapes or given.ranges:
+            from whence.open_modules import give_shapes
+
+            give_shapes(module, given)
+        return module
+    if (numbers := given.numbers) is None:
+        module, _ = _open(source, shapes, "symbolic", signature)
+        assert module is not None
+        return module
     if _is_tflite(source):
         from whence.frontends.tflite import from_tflite
 
-        return from_tflite(source, shapes=given, signature=signature)
+        return from_tflite(source, shapes=numbers, signature=signature)
     from whence.frontends.onnx import from_onnx
 
-    return from_onnx(source, shapes=given)
+    return from_onnx(source, shapes=numbers)
 
 
 def compile(
@@ -131,20 +132,7 @@ def compile(
     if not isinstance(layouts, str):
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
-    def made(module: ModuleOp, ledger: Ledger) -> Artifact:
-        return build(
-            module,
-            machine,
-            opt_level,
-            ledger=ledger,
-            cache=KernelCache(),
-            audit=audit,
-            progress=progress,
-            workspace_memory_pools=workspace_memory_pools,
-            external=external,
-            desired_layouts=layouts,
-        )
-
+    made = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts)
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
@@ -154,8 +142,12 @@ def compile(
 
             if any(isinstance(op, LetOp | TupleOp) for op in found.walk()):
                 run_passes(found, preparation(), ledger=ledger, audit=audit)
-            if needs_machine(found):
-                return VirtualExecutable(found, made, threads, tier=tier)
+            original = found
+            if needs_machine(found) and model is None:
+                opened = _opened(found, tier)
+                if opened is None:
+                    return VirtualExecutable(_bare(found), made, threads, tier=tier)
+                found = opened
             if not is_sized(found):
                 states = _states(model)
                 if not states:
@@ -166,12 +158,39 @@ def compile(
                 kept.keep(states)
                 return kept
             try:
+                if model is None and found is original:
+                    original = found.clone()
                 return SizedExecutable(made(found, ledger), made, threads, tier=tier, specialize=specialize)
             except (VerifyException, ScheduleError) as error:
-                if model is None or tier == "symbolic":
+                if tier == "symbolic":
                     raise refused(error) from error
+                if model is None:
+                    return VirtualExecutable(_bare(original), made, threads, tier=tier)
         assert model is not None
         return _dynamic(model, given, made, threads, tier)
+
+
+def _opened(module: ModuleOp, tier: Tier) -> ModuleOp | None:
+    """A relay module that leaves sizes open with names for them; None where a virtual machine has to run it."""
+    from whence.open_modules import for_all_sizes
+
+    try:
+        found = for_all_sizes(module)
+        return None if tier == "static" and is_sized(found) else found
+    except VerifyException as error:
+        if tier == "symbolic":
+            raise refused(error) from error
+        return None
+
+
+def _bare(module: ModuleOp) -> ModuleOp:
+    """A module for the virtual machine, which knows no names of sizes."""
+    from whence.open_modules import without_names
+
+    try:
+        return without_names(module)
+    except VerifyException as error:
+        raise refused(error) from error
 
 
 def _dynamic(
@@ -227,9 +246,17 @@ def _open(
 
         model = open_model(path)
     given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
-    if given.numbers is not None:
+    numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
+    if leaves_open and tier != "static":
+        # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
-            return import_model(model, given.numbers), model if _states(model) else None
+            return import_symbolic(model, {}, given.ranges), model
+        except Undecided as undecided:
+            if tier == "symbolic":
+                raise refused(undecided) from undecided
+    if numbers is not None:
+        try:
+            return import_model(model, numbers), model if _states(model) else None
         except Undecided:
             pass
     if tier == "static":

@@ -155,6 +155,27 @@ def signature(module: ModuleOp) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpe
     return found[0], found[1]
 
 
+def evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of a module by name, its operators done in numpy.
+
+    Raises FrontendError when inputs are not the module's.
+    """
+    found = _evaluated(module, inputs)
+    return dict(zip(_names(module, "output_names", len(found), "output"), found, strict=True))
+
+
+def _evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
+    found = Evaluator(module).invoke("main", *_in_order(module, inputs))
+    return list(cast("tuple[Array, ...]", found)) if isinstance(found, tuple) else [found]
+
+
+def _in_order(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
+    names = _names(module, "input_names", len(_main(module).block.args), "input")
+    if missing := [name for name in names if name not in inputs]:
+        raise FrontendError(expectation("bisect", f"inputs {', '.join(names)}", f"none of {', '.join(missing)}"))
+    return [inputs[name] for name in names]
+
+
 class _Run:
     def __init__(
         self,
@@ -213,13 +234,9 @@ class _Run:
 
     def outputs(self, module: ModuleOp, engine: Engine) -> list[Array]:
         """The outputs of a module, which stays as it is."""
-        names = _names(module, "input_names", len(_main(module).block.args), "input")
-        if missing := [name for name in names if name not in self.inputs]:
-            raise FrontendError(expectation("bisect", f"inputs {', '.join(names)}", f"none of {', '.join(missing)}"))
-        arrays = [self.inputs[name] for name in names]
         if engine == "numpy":
-            found = Evaluator(module).invoke("main", *arrays)
-            return list(cast("tuple[Array, ...]", found)) if isinstance(found, tuple) else [found]
+            return _evaluated(module, self.inputs)
+        arrays = _in_order(module, self.inputs)
         # Options that are about the passes of the model do not reach those that only make it run.
         with PassContext(0):
             artifact = build(module.clone(), self.target, 0, ledger=Ledger(), cache=KernelCache())

@@ -116,6 +116,34 @@ def build(
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
 
 
+@dataclass(frozen=True)
+class Building:
+    """How modules of one model are compiled: what `build` takes besides module and ledger."""
+
+    target: Target
+    opt_level: int
+    audit: bool = False
+    progress: Progress | None = None
+    workspace_memory_pools: Sequence[PoolInfo] = ()
+    external: Sequence[str] = ()
+    desired_layouts: str = ""
+
+    def __call__(self, module: ModuleOp, ledger: Ledger) -> Artifact:
+        """Compile `module`, which is rewritten in place."""
+        return build(
+            module,
+            self.target,
+            self.opt_level,
+            ledger=ledger,
+            cache=KernelCache(),
+            audit=self.audit,
+            progress=self.progress,
+            workspace_memory_pools=self.workspace_memory_pools,
+            external=self.external,
+            desired_layouts=self.desired_layouts,
+        )
+
+
 def _check_sizes(module: ModuleOp) -> None:
     """Raise UndecidedSize for an operator that takes some values of its operands' sizes only."""
     for op in module.walk():

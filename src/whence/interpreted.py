@@ -15,6 +15,7 @@ from whence.runtime.flow import Stretch
 from whence.runtime.open_specs import OpenSpec
 from whence.sized import SizedExecutable
 from whence.support.errors import FrontendError, PipelineError, expectation
+from whence.support.names import shortened
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -27,6 +28,8 @@ Build = Callable[["ModuleOp", Ledger], Artifact]
 
 LIMIT = 64
 """How many specialisations are kept."""
+_SHOWN = 48
+"""How many letters of the name and type of an input are told."""
 
 
 class InterpretedExecutable(Executable):
@@ -116,10 +119,12 @@ class InterpretedExecutable(Executable):
 
     def report(self) -> str:
         """What is compiled, and for which shapes, a line each."""
+        from whence.explorer.report import count, some
+
         lines: list[str] = []
         for part in self.specializations:
-            inputs = ", ".join(map(str, part.inputs)) or "nothing"
-            lines.append(f"{len(part.layers)} layers, {len(part.kernels)} kernels for {inputs}")
+            inputs = some((shortened(str(one), _SHOWN) for one in part.inputs), 4) or "nothing"
+            lines.append(f"{count(len(part.layers), 'layer')}, {count(len(part.kernels), 'kernel')} for {inputs}")
         return "\n".join([self._kept(len(lines)), *lines])
 
     def _kept(self, count: int) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from whence.frontends.relay.expr import Constructor as Constructor
-from whence.frontends.relay.expr import Expr, Op, Program
+from whence.frontends.relay.expr import Expr, Program
 from whence.frontends.relay.expr import GlobalVar as GlobalVar
+from whence.frontends.relay.expr import Op as Op
+from whence.frontends.relay.op_attrs import register_op_attr as register_op_attr
 from whence.frontends.relay.operators import operator_named
 from whence.frontends.relay.structural_hash import structural_hash as _hash
 from whence.provenance.span import SequentialSpan as SequentialSpan

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from weakref import WeakSet
 
+from whence.apart import CannotStart, Source, copied_pool, imported, portable
+from whence.dialects.relay.constants import set_pool
 from whence.dialects.relay.size_ranges import main_of, symbols_in
 from whence.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
@@ -94,6 +99,7 @@ class SizedExecutable(Executable):
         self._context = copy_context()
         self._state = _State()
         self._ran: Executable | None = None
+        _executables.add(self)
         for key in self._asked(specialize or {}):
             self._state.special[key] = _Special(program=self._specialised(key))
         self._limit = max(limit, len(self._state.special))
@@ -188,31 +194,47 @@ class SizedExecutable(Executable):
 
     def _work(self) -> None:
         """What the thread does: programs that are asked for, one after the other, until none is."""
-        state = self._state
-        while True:
-            with state.lock:
-                if not state.waiting or not threading.main_thread().is_alive():
-                    state.worker = None
-                    return
-                key = state.waiting.pop(0)
-            try:
-                with _compiling():
-                    program = self._context.copy().run(self._specialised, key)
-                    program.runner  # noqa: B018  # linked here, not in a call
-            except WhenceError:
-                continue
-            with state.lock:
-                state.special.setdefault(key, _Special()).program = program
-                self._forget()
+        state, context = self._state, self._context.copy()
+        building = context.run(portable, self._build)
+        with (
+            closing(Source(self.artifact, building, self._threads)) if building is not None else nullcontext() as source
+        ):
+            while True:
+                with state.lock:
+                    if not state.waiting or not threading.main_thread().is_alive():
+                        state.worker = None
+                        return
+                    key = state.waiting.pop(0)
+                try:
+                    with _compiling:
+                        program = context.run(self._made, source, key)
+                except WhenceError:
+                    continue
+                if program is not None:
+                    with state.lock:
+                        state.special.setdefault(key, _Special()).program = program
+                        self._forget()
+
+    def _made(self, source: Source | None, key: _Key) -> Executable | None:
+        """The program for some sizes, made by a process of its own where one can do that, else here; None if there is
+        none."""
+        if source is not None:
+            with suppress(CannotStart, OSError):
+                return source.compiled(self._named(key))
+        with _quick_switches():
+            program = self._specialised(key)
+            program.runner  # noqa: B018  # linked here, not in a call
+        return program
+
+    def _named(self, key: _Key) -> dict[str, int]:
+        return dict(zip(self.symbols, key, strict=True))
 
     def _specialised(self, key: _Key) -> Executable:
         """The program for some sizes."""
         module = self._source.clone()
-        bind_sizes(module, dict(zip(self.symbols, key, strict=True)))
-        # What the import did, and what layers are called, holds for this program, too.
-        known = self.artifact.ledger
-        entries = [entry for entry in known.entries if entry.pass_name == "import"]
-        return Executable(self._build(module, Ledger(entries, op_types=dict(known.op_types))), self._threads)
+        set_pool(module, copied_pool(self._source))
+        bind_sizes(module, self._named(key))
+        return Executable(self._build(module, imported(self.artifact.ledger)), self._threads)
 
     def _asked(self, specialize: Specialize) -> list[_Key]:
         """Every combination of the sizes that are asked for; raises PipelineError unless each symbol has one."""
@@ -225,6 +247,13 @@ class SizedExecutable(Executable):
             return []
         numbers = [[found] if isinstance(found := specialize[name], int) else list(found) for name in self.symbols]
         return list(product(*numbers))
+
+    def forked(self) -> None:
+        """Begin anew in a forked process: what was being compiled is asked for again."""
+        before = self._state.special
+        self._state = _State(special=before)
+        for special in before.values():
+            special.refused = False
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until no program is being made; whether that came to pass in time."""
@@ -258,14 +287,35 @@ class SizedExecutable(Executable):
 
 _COUNTED = 1024
 """For how many sizes calls are counted."""
-_COMPILING = threading.Lock()
+_compiling = threading.Lock()
+"""One compilation beside calls at a time, of all executables."""
+_SWITCH = 0.0005
+"""Seconds after which a thread that compiles lets go of the interpreter for one that waits."""
 
 
 @contextmanager
-def _compiling() -> Generator[None]:
-    """One compilation beside calls at a time, of all executables."""
-    with _COMPILING:
+def _quick_switches() -> Generator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH))
+    try:
         yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+_executables: WeakSet[SizedExecutable] = WeakSet()
+
+
+def _forked() -> None:
+    """Let a process that was forked have no part in what threads of the other do, which it does not have."""
+    global _compiling
+    _compiling = threading.Lock()
+    for executable in _executables:
+        executable.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def is_sized(module: ModuleOp) -> bool:

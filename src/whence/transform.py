@@ -121,12 +121,10 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]] | str) -> Pass:
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> Pass:
     """What is computed on dequantised tensors is computed on the integers, as far as there are rules for it.
 
-    Raises PipelineError for the options, of which this pass knows the defaults only.
+    hard_fail: operators between them that have no rule are an error. use_qat: what no quantisation follows, too, as far
+    as it keeps the steps.
     """
-    if hard_fail or use_qat:
-        got = ", ".join(name for name, on in (("hard_fail", hard_fail), ("use_qat", use_qat)) if on)
-        raise PipelineError(f"transform.FakeQuantizationToInteger: expected hard_fail and use_qat off, got {got}")
-    return named(FakeQuantizationToIntegerPass())
+    return named(FakeQuantizationToIntegerPass(complete=True, hard_fail=hard_fail, use_qat=use_qat))
 
 
 def ForwardFoldScaleAxis() -> Pass:

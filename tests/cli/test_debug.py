@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tflite_builder import Net
 
+from whence.api import load
+from whence.explorer.litert import layer_tensors, litert_tensors
+from whence.explorer.reference import numpy_tensors
+from whence.explorer.report import WIDTH, table
 from whence.lowering.llvm_to_native.sampler import can_sample
 from whence.runtime.params import save_param_dict_to_file
 
@@ -111,7 +117,7 @@ def test_debug_by_hand(whence: Tool, tiny: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_bisect(whence: Tool, tiny: Path, tmp_path: Path, x: npt.NDArray[np.float32], weights: Weights):
-    assert whence("bisect", tiny, "--seed", 1).out.endswith("no pass departs\n")
+    assert whence("bisect", tiny, "--seed", 1).out.endswith("no pass departs\nreference: onnxruntime\n")
     y = np.maximum(x @ weights["w"].T + weights["b"], 0)
     np.savez(tmp_path / "y.npz", y=y + 1)
     done = whence("bisect", tiny, "-i", tmp_path / "x.npz", "--ref", tmp_path / "y.npz", "--json")
@@ -160,3 +166,70 @@ def test_a_params_file_is_a_reference(whence: Tool, tiny: Path, tmp_path: Path, 
     assert "no departure in 1 tensor" in whence(*given).out
     save_param_dict_to_file({"y": y + 1}, tmp_path / "y.params")
     assert "first departure: layer act" in whence(*given).out
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """tanh(x + c), as a TFLite model."""
+    net = Net()
+    x = net.input("x", (2, 3))
+    c = net.const("c", np.linspace(-1, 1, 3, dtype=np.float32))
+    total, tanh = net.tensor("total", (2, 3)), net.tensor("net/tanh", (2, 3))
+    net.op("ADD", [x, c], [total], "AddOptions")
+    net.op("TANH", [total], [tanh])
+    path = tmp_path / "rows.tflite"
+    path.write_bytes(net.build([tanh]))
+    return path
+
+
+def test_tflite_is_held_against_litert(whence: Tool, rows: Path, monkeypatch: pytest.MonkeyPatch):
+    x = np.random.default_rng(0).standard_normal((2, 3), np.float32)
+    total = x + np.linspace(-1, 1, 3, dtype=np.float32)
+    found: Any = litert_tensors(rows, {"x": x})
+    np.testing.assert_allclose(found["total"], total, rtol=1e-6)
+    np.testing.assert_allclose(found["net/tanh"], np.tanh(total), rtol=1e-5)
+    assert layer_tensors(rows) == {"total": ("total",), "net/tanh": ("net/tanh",)}
+    data = json.loads(whence("debug", rows, "--seed", 0, "--no-fuse", "--compare", "--json").out)
+    assert [one["tensor"] for one in data["tensors"]] == ["total", "net/tanh"]
+    assert max(one["absolute"] for one in data["tensors"]) < 1e-5
+    done = whence("bisect", rows, "--seed", 0)
+    assert done.out.endswith("no pass departs\nreference: LiteRT\n"), done.err
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
+    done = whence("bisect", rows)
+    assert (done.code, done.out) == (1, "")
+    assert "reference: expected ai-edge-litert to be installed, or a file of tensors, got none" in done.err
+
+
+TEXT = """#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {
+  %0 = add(%x, 1f) /* span=up:0:0 */;
+  %1 = tanh(%0) /* span=twice:1:0 */;
+  tanh(%1) /* span=twice:2:0 */
+}
+"""
+
+
+def test_relay_text_is_held_against_numpy(whence: Tool, tmp_path: Path):
+    path = tmp_path / "net.relay"
+    path.write_text(TEXT)
+    data = json.loads(whence("debug", path, "--seed", 0, "--no-fuse", "--compare", "--json").out)
+    assert data["reference"].startswith("numpy")
+    assert [(one["tensor"], one["right"]) for one in data["tensors"]] == [
+        ("up", True),
+        ("twice:1:0", True),
+        ("twice:2:0", True),
+    ]
+    x = np.ones((2, 3), np.float32)
+    np.testing.assert_array_equal(numpy_tensors(load(path), [x])["up"], x + 1)
+    done = whence("bisect", path, "--seed", 0)
+    assert done.out.endswith("no pass departs\nreference: numpy, of the module as it was imported\n"), done.err
+
+
+def test_a_table_fits_a_terminal():
+    rows = [("net/very/long/name/of/a/layer/MatMul", 1.5, "ok", "net/very/long/name/of/a/layer/MatMul")]
+    assert len(table(rows)) == 2 + 36 + 2 + 5 + 2 + 2 + 2 + 36
+    token = WIDTH.set(50)
+    try:
+        assert table(rows) == "  net/very../MatMul  1.500  ok  net/very../MatMul"
+    finally:
+        WIDTH.reset(token)

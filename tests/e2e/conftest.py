@@ -23,7 +23,7 @@ def _ramp(shape: tuple[int, ...]) -> Array:
     return (np.arange(size).reshape(shape) / size).astype(np.float32)
 
 
-HEADS = {"bvlc_alexnet": "r15", "densenet121": "r135", "inception_v2": "r124"}
+HEADS = {"bvlc_alexnet": "r15", "densenet121": "r135"}
 """Of networks that repeat what they are made of: up to which tensor they are looked at, past the first repetition.
 
 Of alexnet all but products of 4096 features, whose weights are nine tenths of the work; resnet50 ends with such a one.

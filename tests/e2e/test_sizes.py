@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 import whence
-from whence import sized
 from whence.building import compile_kernels
 from whence.dynamic import DynamicExecutable
 from whence.input_shapes import given_shapes
@@ -148,6 +148,23 @@ def test_indices_from_the_end_of_any_size(level: int):
         agree(executable, model, {"x": floats(2, b, 9), "k": np.array(k)})
 
 
+def test_slices_to_any_end_are_as_long_as_what_they_slice():
+    largest, far = (1 << 63) - 1, 1 << 62
+    cases = [(-largest - 1, largest, 1), (far, -far, -2), (-3, -(1 << 31) + 1, -1), (2, (1 << 31) - 1, 1)]
+    slices = "".join(f"p{k} = Slice (x, b{k}, e{k}, z, s{k}) " for k in range(len(cases)))
+    numbers = ", ".join(
+        f"int64[1] b{k} = {{{b}}}, int64[1] e{k} = {{{e}}}, int64[1] s{k} = {{{s}}}"
+        for k, (b, e, s) in enumerate(cases)
+    )
+    model = parsed(
+        f"graph (float[m] x, float[1] one) => (float[k] y) <int64[1] z = {{0}}, {numbers}>"
+        f"{{ {slices} h = Shape (p1) w = Expand (one, h) sum = Add (w, p1) y = Concat <axis = 0> (p0, sum, p2, p3) }}"
+    )
+    executable = compiled(model, tier="symbolic")
+    for m in (0, 1, 2, 3, 33):
+        agree(executable, model, {"x": floats(m), "one": floats(1)})
+
+
 def test_what_takes_some_sizes_only_is_specialised():
     model = parsed("graph (float[1, 7, n] x) => (float[a, b, c] y) <int64[3] s = {-1, 7, 5}> { y = Reshape (x, s) }")
     executable = whence.compile(model, audit=True)
@@ -167,15 +184,15 @@ def test_images_whose_batch_stays(scales: str):
         agree(compiled(model), model, {"x": floats(n, 3, 5)})
 
 
-@pytest.mark.parametrize("given", ["scales", "sizes"])
 @pytest.mark.parametrize(
-    "how",
+    ("how", "given"),
     [
-        'mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"',
-        'mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "ceil"',
-        'mode = "linear"',
-        'mode = "linear", coordinate_transformation_mode = "align_corners"',
-        'mode = "cubic", coordinate_transformation_mode = "half_pixel_symmetric"',
+        ('mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"', "scales"),
+        ('mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "ceil"', "sizes"),
+        ('mode = "linear"', "scales"),
+        ('mode = "linear"', "sizes"),
+        ('mode = "linear", coordinate_transformation_mode = "align_corners"', "scales"),
+        ('mode = "cubic", coordinate_transformation_mode = "half_pixel_symmetric"', "sizes"),
     ],
 )
 def test_images_of_any_size(how: str, given: str):
@@ -245,7 +262,9 @@ def test_sizes_that_are_asked_for_have_programs_of_their_own():
 
 
 def test_sizes_met_often_are_specialised_while_threads_go_on_calling(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sized, "OFTEN", 5)
+    # As where no other process can be had.
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    interval = sys.getswitchinterval()
     executable = compiled(ACT, threads=1)
     executable._often, executable._limit = 5, 2  # pyright: ignore[reportPrivateUsage]
     wrong: list[int] = []
@@ -264,6 +283,7 @@ def test_sizes_met_often_are_specialised_while_threads_go_on_calling(monkeypatch
         thread.join()
     assert executable.wait(60)
     assert not wrong
+    assert sys.getswitchinterval() == interval
     assert 1 <= len(executable.specializations) <= 2
     for part in executable.specializations:
         (n,) = part.inputs[0].shape

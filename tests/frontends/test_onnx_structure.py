@@ -13,6 +13,8 @@ from onnx import ModelProto, TensorProto, numpy_helper
 from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
+import whence
+from whence import relay
 from whence.dialects.relay.constants import pool_of
 from whence.dialects.relay.core import ConstantOp, FuncOp
 from whence.frontends.onnx import from_onnx
@@ -129,12 +131,33 @@ def test_locations_hold_file_and_node_index(tmp_path: Path):
     assert main_of(module).location == layer_location("net", "net.onnx", 0)
 
 
-def test_shared_tensors_are_named_after_their_first_consumer():
-    text = """(float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}>
-    { [one] a = Mul (x, w) [two] b = Add (x, w) [three] y = Add (a, b) }"""
+def test_shared_inputs_are_named_after_their_first_consumer_and_constants_after_each():
+    numbers = ", ".join(map(str, range(16)))
+    text = f"""(float[16] x) => (float[16] y) <float[16] w = {{{numbers}}}>
+    {{ [one] a = Mul (x, w) [two] b = Add (x, w) [three] y = Sub (a, b) }}"""
     module = from_onnx(parse(text))
     assert layer_names(main_of(module).block.args[0].location) == ("one.x",)
-    assert layer_names(named(module, "constant").location) == ("one.w",)
+    constants = [op for op in main_of(module).block.ops if isinstance(op, ConstantOp)]
+    assert [layer_names(op.location) for op in constants] == [("one.w",), ("two.w",)]
+    assert len({op.key for op in constants}) == 1
+    executable = whence.compile(parse(text))
+    assert [param.name for layer in ("one", "two") for param in executable.where(layer).params] == ["w", "w"]
+    assert not executable.where("three").params
+
+
+def test_weights_become_parameters_with_tvms_switch():
+    text = """(float[2, 3] x) => (float[2, 2] y)
+    <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[2] b = {7, 8}, int64[2] shape = {2, 2}>
+    { [one] a = MatMul (x, w) [two] c = Add (a, b) [three] d = Reshape (c, shape) [four] y = Mul (d, b) }"""
+    module, params = relay.frontend.from_onnx(parse(text), freeze_params=False)
+    arguments = main_of(module.module).block.args
+    assert [layer_names(argument.location) for argument in arguments] == [("one.x",), ("one.w",), ("two.b",)]
+    assert {name: array.tolist() for name, array in params.items()} == {"w": [[1, 2], [3, 4], [5, 6]], "b": [7, 8]}
+    x = np.ones((2, 3), np.float32)
+    executor = relay.create_executor("graph", module, params=params)
+    np.testing.assert_array_equal(executor.evaluate()(x), [[(9 + 7) * 7, (12 + 8) * 8]] * 2)
+    with pytest.warns(UserWarning, match="opset"):
+        relay.frontend.from_onnx(parse(text), opset=99)
 
 
 def test_main_keeps_tensor_names():

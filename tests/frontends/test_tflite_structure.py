@@ -239,6 +239,49 @@ def test_damaged_files_are_refused_or_read():
     assert found == {"read", "refused"}
 
 
+def _odd(**odd: Any) -> bytes:
+    """A GATHER of quantised rows with one thing that is not as it should be."""
+    net = Net()
+    quant = Quant(0.1, odd.get("zero_point", 0))
+    x = net.input("x", [3, 2], odd.get("type", "int8"), quant)
+    points = net.const("points", np.array([0, odd.get("point", 2)], np.int32))
+    parts = [net.tensor(name, [2, 2], odd.get("out", "int8"), quant) for name in odd.get("results", "y")]
+    net.op("GATHER", [x, points], parts, "GatherOptions", odd.get("version", 2))
+    if odd.get("again"):
+        net.operators[0].outputs = [parts[0], x]
+    if "bytes" in odd:
+        net.buffers[1].data = net.buffers[1].data[: odd["bytes"]]
+    return net.build(parts)
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ({"version": 9}, r"GATHER: expected a version from 1 to 8, got version 9 \(layer 'y', <memory> node 0\)"),
+        ({"point": 3}, "expected indices below 3, got 0 to 3"),
+        ({"results": "yz"}, "expected 1 outputs, got 2"),
+        ({"zero_point": []}, "as many zero points as scales of tensor 'x', got 0, 1"),
+        ({"bytes": 7}, "tensor 'points': expected a buffer of 8 bytes, got 7"),
+        ({"again": True}, "expected outputs that are no inputs, each once"),
+    ],
+)
+def test_what_litert_refuses_is_refused(odd: dict[str, Any], message: str):
+    with pytest.raises((RuntimeError, ValueError)):
+        litert(_odd(**odd), {"x": np.zeros((3, 2), np.int8)})
+    with pytest.raises(FrontendError, match=message):
+        from_tflite(_odd(**odd))
+
+
+def test_an_output_has_the_type_that_the_file_says():
+    with pytest.raises(FrontendError, match="expected an output of int8, got uint8"):
+        from_tflite(_odd(out="uint8"))
+
+
+def test_what_that_differs_from_is_read():
+    x = rng.integers(-128, 128, (3, 2)).astype(np.int8)
+    np.testing.assert_array_equal(evaluate_module(from_tflite(_odd()), [x])[0], litert(_odd(), {"x": x})[0])
+
+
 def test_constants_of_four_bits_are_unpacked():
     net = Net()
     x = net.input("x", [3, 3], "int8", Quant(0.1, 0))

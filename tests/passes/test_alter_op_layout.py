@@ -17,6 +17,7 @@ from whence.dialects.relay import elementwise, nn, transform
 from whence.dialects.relay.attributes import Value
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator, shape_of
+from whence.dialects.relay.reduce import VarianceOp
 from whence.frontends.onnx import from_onnx
 from whence.passes.relay.alter_op_layout import AlterOpLayoutPass, panel_width
 from whence.passes.relay.canonicalize_ops import CanonicalizeOpsPass
@@ -334,8 +335,10 @@ def test_bias_add_poolings_padding_slices_and_means() -> None:
     x = net.add(transform.StridedSliceOp, x, begin=[16, -3], end=[32, 100], axes=[1, 3])
     kept = net.add(transform.MeanOp, x, axis=[-1, 2], keepdims=True)
     gone = net.add(transform.MaxOp, x, axis=[0, 1], exclude=True)
-    module = alter(net.done(kept, gone))
-    assert transforms(module) == ["NCHW->NCHW16c", "NCHW16c->NCHW", "NCHW16c->NCHW"]
+    mean = net.add(transform.MeanOp, x, axis=[3], keepdims=True)
+    spread = net.add(VarianceOp, x, mean, axis=[3])
+    module = alter(net.done(kept, gone, spread))
+    assert transforms(module) == ["NCHW->NCHW16c", *["NCHW16c->NCHW"] * 3]
     assert not ops(module, nn.BiasAddOp)
 
 

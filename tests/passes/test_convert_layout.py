@@ -17,7 +17,7 @@ from whence.dialects.relay.activation import PReluOp
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.dialects.relay.qnn import RequantizeOp
 from whence.dialects.relay.rearrange import DepthToSpaceOp, SplitOp
-from whence.dialects.relay.reduce import ArgMaxOp
+from whence.dialects.relay.reduce import ArgMaxOp, VarianceOp
 from whence.dialects.relay.resize import Resize2DOp, UpsamplingOp
 from whence.passes.relay.convert_layout import ConvertLayoutPass
 from whence.passes.relay.fold_constant import FoldConstantPass
@@ -65,6 +65,7 @@ THROUGH: dict[str, Callable[[Net, SSAValue], SSAValue]] = {
     "pad": lambda n, x: n(t.PadOp, x, np.array(1, F), pad_width=(0, 0, 1, 2, 3, 0, 0, 4)),
     "strided_slice": lambda n, x: n(t.StridedSliceOp, x, begin=(1, 5), end=(7, 0), strides=(2, -1), axes=(1, 3)),
     "mean": lambda n, x: n(t.MeanOp, x, axis=(2, 3), keepdims=True),
+    "variance": lambda n, x: n(VarianceOp, x, n(t.MeanOp, x, axis=(3,), keepdims=True), axis=(3,), keepdims=True),
     "clip and cast": lambda n, x: n(e.CastOp, n(e.ClipOp, x, a_min=-1.0, a_max=1.0), dtype="float64"),
 }
 

@@ -19,7 +19,7 @@ from whence.frontends.relay.expr import post_order
 from whence.runtime.flow import Adt
 
 SIZE = 4
-PROGRAMS = 60
+PROGRAMS = 45
 CHUNKS = 30
 PARTS = 8
 COMPILED = 30

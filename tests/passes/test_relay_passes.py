@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -97,7 +98,7 @@ UNARY = [e.AbsOp, e.ErfOp, e.NegativeOp, e.ReluOp, e.SigmoidOp, e.TanhOp]
 BINARY = [e.AddOp, e.SubtractOp, e.MultiplyOp, e.MaximumOp]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_networks(make_net: MakeNet, seed: int) -> None:
     """Random DAGs with constants, neutral elements, twins, dead ends, reshapes and convolutions."""
     start = np.random.default_rng(seed).standard_normal((1, 4, 4, 4)).astype(np.float32)
@@ -266,19 +267,24 @@ def test_calls_are_evaluated(make_net: MakeNet) -> None:
 
 
 def test_long_chains(make_net: MakeNet) -> None:
-    """Deeper than the recursion limit; each pass must neither recurse nor look back at all it has done.
+    """Deeper than the recursion limit, which is low here: no pass may recurse, nor look back at all it has done.
 
     All but the first chain go as passes fold them; that one all of them meet.
     """
     net = make_net(np.ones((1, 2), np.float32))
     x = y = net.inputs[0]
     c: SSAValue = net(e.CopyOp, np.ones(2, np.float32))
-    for i in range(1020):
+    for i in range(420):
         x = net(e.AddOp, x, np.full(2, i // 2 % 2, np.float32)) if i % 2 else net(e.ReluOp, x)
         y = net(t.ReshapeOp, y, newshape=(2, 1) if i % 2 else (1, 2))
         c = net(e.NegativeOp, c)
     net.finish(x, net(t.ReshapeOp, y, newshape=(1, 2)), c)
-    check(net, *ALL)
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(400)
+    try:
+        check(net, *ALL)
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 class SubtractToAdd(RewritePattern):

@@ -24,6 +24,7 @@ from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.restoring import read_artifact, read_library
 from whence.runtime import load_module, save_param_dict
 from whence.support.errors import PipelineError
+from whence.support.files import scratch_folder
 
 Array = NDArray[Any]
 Lib = GraphExecutorFactoryModule
@@ -283,3 +284,17 @@ def test_what_needs_this_process_is_not_exported(model: onnx.ModelProto, tmp_pat
     with pytest.raises(PipelineError, match="expected a model without bound checkers, got one that reports to this"):
         checked.export_library(path)
     assert not path.exists()
+
+
+def test_the_folder_of_a_link_that_was_killed_goes_with_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    code = "import os; from whence.support.files import scratch_folder as f; s = f('mine-'); s.__enter__(); os._exit(1)"
+    subprocess.run([sys.executable, "-c", code], check=False)
+    (left,) = tmp_path.iterdir()
+    with scratch_folder("other-"), scratch_folder("mine-") as first:
+        assert not left.exists()
+        with scratch_folder("mine-") as second:
+            assert first != second
+            assert first.is_dir()
+    assert not list(tmp_path.iterdir())

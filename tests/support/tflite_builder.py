@@ -202,5 +202,7 @@ def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: str, low
         return rng.uniform(low, high, shape).astype(kind)
     if dtype in ("int32", "int64", "uint32"):
         return rng.integers(int(low) if dtype[0] == "i" else 0, int(high) + 1, shape).astype(dtype)
+    if dtype == "uint64":
+        return rng.integers(0, 1 << 64, shape, np.uint64)
     info = np.iinfo(dtype)
     return rng.integers(info.min, info.max + 1, shape).astype(dtype)

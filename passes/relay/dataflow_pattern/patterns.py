@@ -14,6 +14,7 @@ from ....dialects.relay.core import FuncOp
 from ....dialects.relay.functions import FnOp
 from ....dialects.relay.operator import element_of, shape_of
 from ....frontends.relay import expr as relay
+from ....frontends.relay.type_view import TypeView, view
 from ....support.errors import PipelineError
 from .expressions import (
     Expr,
@@ -71,7 +72,7 @@ class DFPattern(Pattern):
         """This pattern, of a call or an operator whose attributes have these values."""
         return AttrPattern(self, attrs)
 
-    def has_type(self, ttype: Attribute) -> TypePattern:
+    def has_type(self, ttype: Attribute | TypeView) -> TypePattern:
         """This pattern, of a value of a type."""
         return TypePattern(self, ttype)
 
@@ -391,9 +392,9 @@ class AttrPattern(_Restricted):
 class TypePattern(_Restricted):
     """A value of a type."""
 
-    def __init__(self, pattern: DFPattern, ttype: Attribute):
+    def __init__(self, pattern: DFPattern, ttype: Attribute | TypeView):
         super().__init__(pattern)
-        self.type = ttype
+        self.type = view(ttype)
 
     def holds(self, node: Node) -> bool:
         return types(node) == (self.type,)

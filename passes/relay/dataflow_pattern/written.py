@@ -54,7 +54,7 @@ def types(node: relay.Expr) -> tuple[Attribute, ...]:
         return (node.type_annotation,)
     if node.type is None:
         infer_written(node)
-    return (node.checked_type,)
+    return (node.inferred,)
 
 
 def infer_written(node: relay.Expr) -> None:

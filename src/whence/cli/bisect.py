@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
 from whence.cli.common import EXPORTED, Progress, add_model
-from whence.cli.inputs import add_inputs, inputs_of, references_of
+from whence.cli.inputs import add_inputs, inputs_of
 from whence.cli.options import TARGET, Subparsers, add_json, amount, command, opt_level, pass_context
-from whence.support.errors import PipelineError
+from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xdsl.dialects.builtin import ModuleOp
+
     from whence.bisection import Bisection
+    from whence.runtime.tensors import TensorSpec
+    from whence.support.dtypes import Array
 
 
 def add(commands: Subparsers) -> None:
@@ -24,7 +30,9 @@ def add(commands: Subparsers) -> None:
     parser = command(commands, "bisect", "which pass makes results wrong", about, examples)
     add_model(parser)
     add_inputs(parser)
-    about = ".npz with the expected outputs by name (default: onnxruntime computes them)"
+    about = (
+        ".npz with the expected outputs by name (default: onnxruntime, LiteRT or, of other files, numpy computes them)"
+    )
     parser.add_argument("--ref", type=Path, metavar="FILE", help=about)
     about = "what is no departure, as a part of an output's largest number (default 1e-3)"
     parser.add_argument("--rtol", type=amount, default=1e-3, metavar="X", help=about)
@@ -36,7 +44,6 @@ def add(commands: Subparsers) -> None:
 
 
 def _bisect(args: argparse.Namespace) -> int:
-    import whence
     from whence.bisection import bisect, signature
     from whence.lowering.llvm_to_native.target import Target
     from whence.models import model_path
@@ -44,10 +51,10 @@ def _bisect(args: argparse.Namespace) -> int:
     path = model_path(args.model)
     if path.suffix in EXPORTED:
         raise PipelineError(f"bisect: expected a model that is yet to be compiled, got {path}")
-    module = whence.load(path, args.input_shapes)
+    module = _module(args, path)
     inputs, outputs = signature(module)
     given = inputs_of(args, inputs)
-    expected, _ = references_of(args.ref, path, given, outputs)
+    expected, source = _expected(args, path, module, given, outputs)
     progress = Progress()
     with pass_context(args):
         try:
@@ -64,8 +71,41 @@ def _bisect(args: argparse.Namespace) -> int:
             )
         finally:
             progress.end()
-    answer(args, lambda: _data(found), lambda: str(found))
+    answer(args, lambda: {"reference": source, **_data(found)}, lambda: f"{found}\nreference: {source}")
     return 1 if found.found else 0
+
+
+def _module(args: argparse.Namespace, path: Path) -> ModuleOp:
+    """The module of a model; raises PipelineError where values decide its steps."""
+    import whence
+    from whence.frontends.importing.tensor import Undecided
+
+    try:
+        return whence.load(path, args.input_shapes, args.signature)
+    except Undecided as error:
+        expected = "a model whose steps follow from its inputs' shapes (whence run takes any)"
+        raise PipelineError(expectation("bisect", expected, f"one in which values decide: {error}")) from error
+
+
+def _expected(
+    args: argparse.Namespace,
+    path: Path,
+    module: ModuleOp,
+    inputs: Mapping[str, Array],
+    outputs: Sequence[TensorSpec],
+) -> tuple[Mapping[str, Array], str]:
+    """The outputs that the model is to have, and who computed them."""
+    from whence.cli.references import NUMPY, of_file, of_runtime
+
+    if args.ref is not None:
+        found = of_file(args.ref, path, args.signature, outputs)
+    else:
+        found = of_runtime(path, args.signature, inputs)
+    if found is not None:
+        return found.tensors, found.source
+    from whence.bisection import evaluated
+
+    return evaluated(module, inputs), NUMPY
 
 
 def _data(found: Bisection) -> dict[str, object]:

@@ -124,7 +124,7 @@ class Progress:
             self.width = len(text)
         elif what != self.stage:
             self.stage = what
-            print(f"compiling: {total} {what}", file=sys.stderr)
+            print(f"compiling: {total} {what.removesuffix('s') if total == 1 else what}", file=sys.stderr)
 
     def end(self) -> None:
         """Take the changing line away."""

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer, print_json
 from whence.cli.common import add_model, compile_model
-from whence.cli.inputs import add_inputs, check_inputs, inputs_of, references_of, static
+from whence.cli.inputs import add_inputs, check_inputs, inputs_of, static
 from whence.cli.options import Subparsers, add_json, add_output, add_threads, command, whole
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from whence.cli.references import References
     from whence.executable import Executable
     from whence.runtime.debugger.module import GraphModuleDebug
     from whence.support.dtypes import Array
@@ -45,7 +46,8 @@ def add(commands: Subparsers) -> None:
     about = "put a tensor of a file in the place of what a layer or node gives"
     parser.add_argument("--inject", action="append", default=[], metavar="NAME=FILE", help=about)
     parser.add_argument("--nan", action="store_true", help="find the first node that makes NaN or Inf")
-    about = "compare every layer with .npz or .params of tensors by name; without FILE with onnxruntime"
+    about = "compare every layer with the tensors of an .npz or .params file by name; without FILE, with those of "
+    about += "onnxruntime (.onnx), LiteRT (.tflite), else of numpy"
     parser.add_argument("--compare", type=Path, nargs="?", const=Path(), metavar="FILE", help=about)
     parser.add_argument("--step", action="store_true", help="run by hand: commands are read from the input")
     parser.add_argument("--layers", action="store_true", help="the time of layers instead of nodes")
@@ -172,11 +174,8 @@ def _times(args: argparse.Namespace, module: GraphModuleDebug) -> None:
 
 
 def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> int:
-    from whence.models import model_path
-
-    given = args.compare if args.compare.name else None
-    reference, tensors = references_of(given, model_path(args.model), inputs, executable.outputs)
-    found = executable.compare(inputs, reference, tensors)
+    references = _references(args, executable, inputs)
+    found = executable.compare(inputs, references.tensors, references.layers)
     rows = [
         {
             "layer": one.layer.name,
@@ -188,6 +187,24 @@ def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[s
         }
         for one in found.differences
     ]
-    data = {"tensors": rows, "unseen": [layer.name for layer in found.unseen]}
-    answer(args, lambda: data, lambda: str(found))
+    unseen = [layer.name for layer in found.unseen]
+    data = {"reference": references.source, "tensors": rows, "unseen": unseen}
+    answer(args, lambda: data, lambda: f"{found}\nreference: {references.source}")
     return 0 if found.first is None else 1
+
+
+def _references(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> References:
+    """What --compare compares with."""
+    from whence.cli.references import NUMPY, References, of_file, of_runtime
+    from whence.models import model_path
+
+    path = model_path(args.model)
+    if args.compare.name:
+        return of_file(args.compare, path, args.signature, executable.outputs)
+    if (found := of_runtime(path, args.signature, inputs)) is not None:
+        return found
+    from whence.explorer.layers import snapshot
+    from whence.explorer.reference import numpy_tensors
+
+    arrays = [inputs[spec.name] for spec in executable.artifact.program.inputs]
+    return References(numpy_tensors(snapshot(executable.artifact, "relay"), arrays), {}, NUMPY)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from whence.cli.options import whole
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from onnx import ModelProto
-
     from whence.executable import Executable
     from whence.runtime.tensors import TensorSpec
     from whence.support.dtypes import Array
@@ -77,33 +73,3 @@ def static(compiled: Executable, what: str) -> Executable:
         opened = ", ".join(map(str, compiled.inputs))
         raise PipelineError(expectation(what, "a model of fixed shapes (--input-shapes fixes them)", opened))
     return compiled
-
-
-def references_of(
-    given: Path | None, model: Path, inputs: Mapping[str, Array], specs: Sequence[TensorSpec]
-) -> tuple[dict[str, Array], dict[str, tuple[str, ...]]]:
-    """Reference tensors by name, and the names of those of each layer; of a file, else of onnxruntime.
-
-    specs: the outputs of the model, for files that do not name theirs.
-    Raises FrontendError when there is neither, PipelineError for a model that is no ONNX file and no file given.
-    """
-    from whence.cli.arrays import named, read_arrays
-
-    onnx_model = model.suffix == ".onnx"
-    if given is None and not onnx_model:
-        raise PipelineError("expected a file of reference tensors for a model that is no .onnx file, got none")
-    tensors: dict[str, tuple[str, ...]] = {}
-    source = None
-    if onnx_model:
-        import onnx
-
-        from whence.explorer.reference import layer_tensors
-
-        source = cast("Callable[[Path], ModelProto]", onnx.load)(model)
-        tensors = layer_tensors(source)
-    if given is not None:
-        return named(read_arrays(given), specs), tensors
-    from whence.explorer.reference import onnxruntime_tensors
-
-    assert source is not None
-    return onnxruntime_tensors(source, inputs), tensors

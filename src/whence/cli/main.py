@@ -55,6 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if command is None:
             top.print_help(sys.stderr)
             return 1
+        if sys.stdout.isatty():
+            from shutil import get_terminal_size
+
+            from whence.explorer.report import WIDTH
+
+            WIDTH.set(get_terminal_size().columns)
         try:
             return command(args)
         finally:

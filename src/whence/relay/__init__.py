@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "build": "whence.relay.build_module",
+    "build_config": "whence.relay.build_module",
     "fromtext": "whence.relay.text",
     "parse_expr": "whence.relay.text",
     "parse": "whence.relay.text",
@@ -93,6 +94,7 @@ _MODULES = (
     "expr",
     "expr_functor",
     "frontend",
+    "op",
     "prelude",
     "scope_builder",
     "testing",
@@ -103,7 +105,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name in NAMESPACES:
+    if name in NAMESPACES and name not in _MODULES:
         return NAMESPACES[name]
     if name in COMPOSED:
         return COMPOSED[name]

@@ -21,6 +21,7 @@ from whence.dialects.relay.core import FuncOp
 from whence.executable import Executable
 from whence.executors import bound_params, check_static
 from whence.exporting import BuildModule, export_artifact, node_schedule
+from whence.frontends.relay.expr import Function
 from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.graph import GraphPlan, graph_plan
@@ -174,8 +175,18 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
         return next(place for place, node in enumerate(self.plan.graph.nodes) if node.function == function)
 
 
+def build_config(
+    opt_level: int = 2,
+    required_pass: Sequence[str] | None = None,
+    disabled_pass: Sequence[str] | None = None,
+    trace: object = None,
+) -> PassContext:
+    """A PassContext, by an older name."""
+    return PassContext(opt_level, required_pass=required_pass or (), disabled_pass=disabled_pass or ())
+
+
 def build(
-    ir_mod: ModuleOp | IRModule,
+    ir_mod: ModuleOp | IRModule | Function,
     target: str | Target = "llvm",
     target_host: object = None,
     executor: object = None,
@@ -194,6 +205,8 @@ def build(
     """
     if executor is not None and str(executor) not in ("graph", "aot"):
         raise PipelineError(expectation("relay.build", "executor graph or aot", str(executor)))
+    if isinstance(ir_mod, Function):
+        ir_mod = IRModule.from_expr(ir_mod)
     module = ir_mod.module if isinstance(ir_mod, IRModule) else ir_mod
     check_static(module, "graph")
     bound = bound_params(module, {name: _array(value) for name, value in params.items()}) if params else module

@@ -21,6 +21,7 @@ from whence.dialects.relay.attributes import to_python
 from whence.dialects.relay.operator import Operator
 from whence.frontends.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
 from whence.frontends.relay.operators import operator_named
+from whence.frontends.relay.type_view import plain
 from whence.runtime.ndarray import view
 from whence.support.dtypes import numpy_of
 from whence.support.errors import FrontendError
@@ -92,6 +93,7 @@ def const(value: Any, dtype: str | Attribute | None = None, span: Any = None) ->
     dtype: or the type of a tensor, of which only the dtype counts.
     """
     array = np.asarray(value)
+    dtype = plain(dtype)
     if isinstance(dtype, TensorType):
         dtype = dtype_name(cast("TensorType[Attribute]", dtype).element_type)
     if dtype is not None:

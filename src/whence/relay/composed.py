@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 
-from whence.dialects.element_types import DTYPES
+from whence.dialects.sizes import Size, SizeExpr, symbol
 from whence.frontends.relay.expr import Constant, Expr, Tuple, TupleGetItem, Var
+from whence.frontends.relay.type_view import SPELLINGS, tensor_type
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.picking import PICKING
 from whence.relay.sized import resized
 from whence.support.errors import FrontendError
 
 
-def tensor_type(shape: Sequence[Any], dtype: str = "float32") -> TensorType[Attribute]:
-    """The type of a tensor; an extent that is no number, such as `relay.Any()`, is open.
+def _size_of_te(extent: object) -> Size | None:
+    """A size in the language of te, each variable of which is the size of its name; None for what is no expression."""
+    from whence.te.language.expr import Expr as Number
+    from whence.te.language.scalars import extent_value
 
-    Raises FrontendError for an unknown dtype.
-    """
-    if dtype not in DTYPES:
-        raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
-    extents = [e if isinstance(e, int) else getattr(e, "item", lambda: DYNAMIC_INDEX)() for e in shape]
-    return TensorType(DTYPES[dtype], extents)
+    return extent_value(extent, _Symbols()) if isinstance(extent, Number) else None
+
+
+SPELLINGS.append(_size_of_te)
+
+
+class _Symbols(Mapping[str, SizeExpr]):
+    """Each variable of te as the size of its name."""
+
+    def __getitem__(self, name: str) -> SizeExpr:
+        return symbol(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 def var(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from whence.relay.module import IRModule
@@ -29,8 +30,8 @@ def from_tflite(
     Raises FrontendError when the model is bad, uses unsupported operators, or does not fit shapes or dtypes.
     """
     from whence.frontends.importing.importer import import_model
+    from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.tflite.graph import open_model
-    from whence.frontends.tflite.parameters import as_parameters
 
     if op_converter is not None:
         raise FrontendError("from_tflite: expected no op_converter, got one")
@@ -39,7 +40,12 @@ def from_tflite(
         if dtype_dict and (wanted := dtype_dict.get(spec.name, spec.dtype.name)) != spec.dtype.name:
             raise FrontendError(f"input '{spec.name}': expected {spec.dtype.name} as the model has, got {wanted}")
     module = import_model(opened, shape_dict or {})
-    params = as_parameters(module, opened.constants)
+    numbers = count(1)
+
+    def name_of(layers: tuple[str, ...]) -> str | None:
+        return f"_param_{next(numbers)}" if layers and opened.constants.issuperset(layers) else None
+
+    params = as_parameters(module, name_of)
     return IRModule.of(module), params
 
 
@@ -50,12 +56,38 @@ def from_onnx(
     opset: int | None = None,
     freeze_params: bool = True,
 ) -> tuple[IRModule, dict[str, Array]]:
-    """The module of an ONNX model, whose weights are constants of it, and no parameters.
+    """The module of an ONNX model, and the values of its parameters.
+
+    shape: input name -> shape, of inputs that the model leaves open. dtype: ignored; the model states those of inputs.
+    opset: read in place of the one that the model states.
+    freeze_params: whether weights are constants of the module; else variables with the initializers' names, but for
+    those that say how operators compute.
 
     Raises FrontendError when the model is bad, uses unsupported operators, or leaves a shape open.
     """
-    from whence.frontends.onnx import from_onnx as imported
+    from onnx import ModelProto
 
-    if not freeze_params or opset is not None:
-        raise FrontendError("from_onnx: expected frozen parameters, and the opset that the model states")
-    return IRModule.of(imported(model, shapes=shape)), {}
+    from whence.frontends.importing.importer import import_model, node_of
+    from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.onnx.graph import open_model
+
+    if opset is not None:
+        copy = ModelProto()
+        copy.CopyFrom(model)
+        for entry in copy.opset_import:
+            if not entry.domain:
+                entry.version = opset
+        model = copy
+    opened = open_model(model)
+    module = import_model(opened, shape or {})
+    params: dict[str, Array] = {}
+    if not freeze_params:
+        weights = opened.region.constants
+        leaves = {
+            f"{node_of(step).layer}.{name}": name
+            for step in opened.region.steps
+            for name in step.inputs
+            if name in weights
+        }
+        params = as_parameters(module, lambda layers: leaves.get(layers[0]) if len(layers) == 1 else None)
+    return IRModule.of(module), params

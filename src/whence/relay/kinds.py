@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
 from whence.frontends.relay.expr import Call, Expr, Function, Program, TypeData, Var, post_order
 from whence.frontends.relay.structural_hash import binds
+from whence.frontends.relay.type_view import plain
 from whence.frontends.relay.unify import HOLE
 from whence.relay.module import IRModule
 from whence.relay.ty import GlobalTypeVar, TypeKind, is_type
@@ -52,7 +53,7 @@ def _parts(type_: Attribute) -> list[Attribute]:
 def _variables(what: Expr | TypeData | IRModule | Attribute) -> Iterator[tuple[TypeVar, bool]]:
     """The variables of types in order, and whether they are bound there."""
     if is_type(what):
-        yield from _seen_in(cast(Attribute, what))
+        yield from _seen_in(plain(what))
         return
     if isinstance(what, TypeData):
         given = [TypeVar(StringAttr(name)) for name in what.type_vars]
@@ -109,6 +110,7 @@ def check_kind(t: Attribute | GlobalTypeVar | TypeData, mod: IRModule | None = N
     mod: whose data types are known. Raises FrontendError for a data type that is not known, applied to a wrong number
     of types, or whose name alone stands where a type has to.
     """
+    t = plain(t)
     if isinstance(t, TypeData):
         for constructor in t.constructors:
             for part in constructor.inputs:

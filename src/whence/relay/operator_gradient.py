@@ -30,7 +30,7 @@ def operator_gradient(call: Call, types: Sequence[Attribute], first_order: Calla
 
     args = [operand(type_) for type_ in types]
     value = Call(call.op, args, call.attrs, span=call.span)
-    output = call.checked_type
+    output = call.inferred
     fields = fields_of(output)
     results: list[tuple[Expr, Attribute]] = [(value, output)]
     if fields is not None:

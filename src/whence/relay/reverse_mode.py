@@ -102,14 +102,14 @@ class _Reverse:
 
     def gradient(self, function: Function) -> Function:
         span = function.span
-        params = [Var(one.name_hint, one.checked_type, span=one.span) for one in function.params]
-        types = [one.checked_type for one in function.params]
-        output = function.body.checked_type
+        params = [Var(one.name_hint, one.inferred, span=one.span) for one in function.params]
+        types = [one.inferred for one in function.params]
+        output = function.body.inferred
         _check(output, function, "a value")
         lets: list[tuple[Var, Expr]] = [(self.back, RefCreate(Function([], Tuple([]), UNIT)))]
         for name in self._callees(function):
             callee = self.program.functions[name]
-            self.globals[name] = Var(name, dual(callee.checked_type))
+            self.globals[name] = Var(name, dual(callee.inferred))
             lets.append((self.globals[name], self.run(callee)))
         inputs = [Var(one.name_hint) for one in params]
         for one, param, type_ in zip(inputs, params, types, strict=True):
@@ -190,9 +190,9 @@ class _Reverse:
                     clauses.append(Clause(pattern, (yield clause.rhs)))
                 return Match(data, clauses, node.complete)
             case Function():
-                params = [self._var(param, dual(param.checked_type)) for param in node.params]
+                params = [self._var(param, dual(param.inferred)) for param in node.params]
                 body = yield node.body
-                return Function(params, body, dual(node.body.checked_type), node.type_params, node.attrs)
+                return Function(params, body, dual(node.body.inferred), node.type_params, node.attrs)
             case Let():
                 return (yield from self._lets(node))
             case Call():
@@ -220,7 +220,7 @@ class _Reverse:
         body: Expr = node
         while isinstance(body, Let):
             polymorphic = body.value.type is not None and isinstance(body.value.type, Forall)
-            var = self._var(body.var, dual(body.value.checked_type) if polymorphic else None)
+            var = self._var(body.var, dual(body.value.inferred) if polymorphic else None)
             value = yield body.value
             spans.fill_empty(value, body.value.span)
             lets.append((var, value))
@@ -237,11 +237,11 @@ class _Reverse:
 
     def _operator(self, node: Call, args: Sequence[Expr]) -> Expr:
         """The value with its gradient, which is zeros, behind what takes it to the operands."""
-        types = [arg.checked_type for arg in node.args]
+        types = [arg.inferred for arg in node.args]
         names = [Var("x") for _ in args]
         lets = list(zip(names, args, strict=True))
         plain = [_made(one, type_, lambda leaf: TupleGetItem(leaf, 0)) for one, type_ in zip(names, types, strict=True)]
-        value, output = Var("value"), node.checked_type
+        value, output = Var("value"), node.inferred
         lets.append((value, Call(node.op, plain, node.attrs, span=node.span)))
         result = Var("pair")
         lets.append((result, _made(value, output, _pair)))

@@ -62,7 +62,7 @@ REFUSED = {
 def test_types_are_found(text: str) -> None:
     mod = relay.IRModule.from_expr(relay.parse_expr(text))
     mod.typed()
-    assert spelled(mod["main"].checked_type) == TYPES[text]
+    assert spelled(mod["main"].inferred) == TYPES[text]
 
 
 @pytest.mark.parametrize("text", REFUSED)
@@ -86,7 +86,7 @@ def test_data_types_are_inferred_through_recursion() -> None:
         """
     )
     mod.typed()
-    assert spelled(mod["main"].checked_type) == "fn (int32) -> List[float32]"
+    assert spelled(mod["main"].inferred) == "fn (int32) -> List[float32]"
 
 
 @pytest.mark.parametrize(

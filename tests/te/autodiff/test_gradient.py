@@ -137,7 +137,7 @@ def narrowed() -> Case:
 
 def long_chain() -> Case:
     x = y = _input(3)
-    for _ in range(40):
+    for _ in range(20):
         y = _step(y)
     return y, [x]
 

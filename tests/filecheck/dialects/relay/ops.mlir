@@ -284,9 +284,9 @@ relay.func @layers(%x: tensor<1x8x6x6xf32>, %m: tensor<2x16xf32>, %w: tensor<5x1
 }
 // CHECK-LABEL: @several_results(
 relay.func @several_results(%x: tensor<1x8xf32>, %c: tensor<8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
-  // CHECK-NEXT: %0, %1, %2 = relay.nn.batch_norm %x, %c, %c, %c, %c {epsilon = 0.001} : (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK-NEXT: %0, %1, %2 = relay.nn.batch_norm %x, %c, %c, %c, %c {epsilon = 1.0e-12} : (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>)
   // GENERIC: "relay.nn.batch_norm"(
-  %0, %1, %2 = relay.nn.batch_norm %x, %c, %c, %c, %c {epsilon = 0.001} : (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  %0, %1, %2 = relay.nn.batch_norm %x, %c, %c, %c, %c {epsilon = 1.0e-12} : (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<1x8xf32>, tensor<8xf32>, tensor<8xf32>)
   // CHECK-NEXT: %3, %4 = relay.nn.dropout %0 {rate = 0.1} : (tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>)
   // GENERIC: "relay.nn.dropout"(
   %3, %4 = relay.nn.dropout %0 {rate = 0.1} : (tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>)

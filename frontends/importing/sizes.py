@@ -1,0 +1,57 @@
+"""Arrays of sizes that only a call decides: objects, ints and SizeExprs, which count as int64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dialects.sizes import Size, SizeExpr
+from ...support.dtypes import Array
+
+Sizes: TypeAlias = "npt.NDArray[np.object_]"
+LIMIT = 64
+"""Arrays of at most this many elements are computed with."""
+
+
+def sizes_array(values: Sequence[Size] | Size) -> Array:
+    """Sizes as an array: of int64 where all are numbers."""
+    flat = list(values) if isinstance(values, Sequence) else [values]
+    shape = (len(flat),) if isinstance(values, Sequence) else ()
+    return settled(objects(flat, shape))
+
+
+def exact(array: Array) -> Sizes | None:
+    """Integers and truth values as objects; None of floats."""
+    return array.astype(np.object_) if array.dtype.kind in "iubO" else None
+
+
+def objects(flat: Sequence[Any], shape: Sequence[int]) -> Sizes:
+    found = np.empty(len(flat), np.object_)
+    for at, value in enumerate(flat):
+        found[at] = value
+    return found.reshape(tuple(shape))
+
+
+def settled(array: Sizes) -> Array:
+    """An array of int64 where no symbols are left."""
+    if any(isinstance(value, SizeExpr) for value in array.reshape(-1)):
+        return cast(Array, array)
+    return cast(Array, array.astype(np.int64))
+
+
+def numbers(array: Sizes | None) -> list[int] | None:
+    """The numbers of an array; None of one with symbols, or of none."""
+    if array is None or any(isinstance(value, SizeExpr) for value in array.reshape(-1)):
+        return None
+    return [int(value) for value in array.reshape(-1)]
+
+
+def elementwise(function: Callable[..., Any], given: Sequence[Sizes]) -> Array:
+    """A function of sizes, of each element; shapes broadcast."""
+    whole = np.broadcast_arrays(*given)
+    rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
+    return settled(objects([reduce(function, row) for row in rows], whole[0].shape))

@@ -1,0 +1,45 @@
+"""What users say of operators, under TVM's keys: `FTVMLegalize`, `target.<compiler>`, .. and any key of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LEGALIZE = "FTVMLegalize"
+ALTER_LAYOUT = "FTVMAlterOpLayout"
+CONVERT_LAYOUT = "FTVMConvertOpLayout"
+MIXED_PRECISION = "FTVMMixedPrecisionConversionType"
+TARGET = "target."
+
+_attrs: dict[tuple[str, str], tuple[int, Any]] = {}
+"""Operator and key -> priority and value."""
+
+
+def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
+    """Say something of an operator; of several values that of the highest level holds, among equals the last one.
+
+    Without a value, a decorator of a function that is the value.
+    """
+
+    def register(given: Any) -> Any:
+        known = _attrs.get((op_name, attr_key))
+        if known is None or level >= known[0]:
+            _attrs[op_name, attr_key] = level, given
+        return given
+
+    return register if value is None else register(value)
+
+
+def op_attr(op_name: str, attr_key: str) -> Any:
+    """What was said of an operator; None where nothing was."""
+    known = _attrs.get((op_name, attr_key))
+    return None if known is None else known[1]
+
+
+def reset_op_attr(op_name: str, attr_key: str) -> None:
+    """Forget what was said of an operator under a key."""
+    _attrs.pop((op_name, attr_key), None)
+
+
+def operators_with(attr_key: str) -> dict[str, Any]:
+    """The operators of which something was said under a key, and what."""
+    return {op: value for (op, key), (_, value) in _attrs.items() if key == attr_key}

@@ -1,0 +1,251 @@
+"""Types with the fields that TVM gives them: `.shape`, `.dtype`, `.arg_types`, `.fields`, ..
+
+A view stands for an attribute of xDSL's, which ops have: it is equal to it, and has what it has besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any as Anything
+from typing import ClassVar, cast
+
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, StringAttr
+from xdsl.ir import Attribute, TypeAttribute
+
+from ...dialects.element_types import DTYPES, dtype_name
+from ...dialects.relay import types
+from ...dialects.size_text import parse_size
+from ...dialects.size_types import extents_of, tensor_of
+from ...dialects.sizes import Size, SizeExpr
+from ...support.errors import FrontendError
+
+
+class Any:
+    """An extent that only a run decides: `relay.TensorType((relay.Any(), 4))`."""
+
+    def __repr__(self) -> str:
+        return "?"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Any)
+
+    def __hash__(self) -> int:
+        return hash(Any)
+
+
+class Extent(int):
+    """An extent that is known, a plain int but for TVM's fields of integers."""
+
+    dtype: ClassVar[str] = "int32"
+
+    @property
+    def value(self) -> int:
+        return int(self)
+
+
+class TypeView:
+    """Base of views; `attribute` is the type."""
+
+    span: ClassVar[None] = None
+
+    def __init__(self, attribute: Attribute):
+        self.attribute = attribute
+
+    def __getattr__(self, name: str) -> Anything:
+        if name == "attribute" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.attribute, name)
+
+    def __eq__(self, other: object) -> bool:
+        return self.attribute == plain(other)
+
+    def __hash__(self) -> int:
+        return hash(self.attribute)
+
+    def __str__(self) -> str:
+        return str(self.attribute)
+
+    __repr__ = __str__
+
+    @classmethod
+    def over(cls, attribute: Attribute) -> TypeView:
+        """The view of an attribute."""
+        made = cls.__new__(cls)
+        TypeView.__init__(made, attribute)
+        return made
+
+
+SPELLINGS: list[Callable[[object], Size | None]] = []
+"""What reads the extents of other levels' languages; None for what it does not know."""
+
+
+def tensor_type(shape: Sequence[Anything], dtype: str = "float32") -> builtin.TensorType[Attribute]:
+    """The type of a tensor. An extent may be a size, `te.size_var("n") + 1`, or the text of one, `"n + 1"`; any other
+    that is no number, such as `relay.Any()`, is open.
+
+    Raises FrontendError for an unknown dtype and a text that is no size.
+    """
+    if dtype not in DTYPES:
+        raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
+    return tensor_of(DTYPES[dtype], [_given(extent) for extent in shape])
+
+
+def _given(extent: Anything) -> Size:
+    match extent:
+        case int():
+            return int(extent)
+        case SizeExpr():
+            return extent
+        case str():
+            try:
+                return parse_size(extent)
+            except ValueError as error:
+                raise FrontendError(f"TensorType: {error}") from error
+        case _:
+            item = getattr(extent, "item", None)
+            found = (size for read in SPELLINGS if (size := read(extent)) is not None)
+            return item() if item is not None else next(found, DYNAMIC_INDEX)
+
+
+class TensorType(TypeView):
+    """A tensor."""
+
+    def __init__(self, shape: Sequence[Anything], dtype: str = "float32"):
+        super().__init__(tensor_type(shape, dtype))
+
+    @property
+    def dtype(self) -> str:
+        return dtype_name(self._tensor.element_type)
+
+    @property
+    def shape(self) -> list[Anything]:
+        """The extents: ints, `Any()` where only a run decides one, or a size by its name."""
+        return [_extent(extent) for extent in extents_of(self._tensor)]
+
+    @property
+    def concrete_shape(self) -> tuple[int, ...]:
+        """The shape as ints; raises TypeError where an extent is open."""
+        return tuple(int(extent) for extent in self.shape)
+
+    @property
+    def _tensor(self) -> builtin.TensorType[Attribute]:
+        return cast("builtin.TensorType[Attribute]", self.attribute)
+
+
+def _extent(size: Anything) -> Anything:
+    if not isinstance(size, int):
+        return size
+    return Any() if size == DYNAMIC_INDEX else Extent(size)
+
+
+class TupleType(TypeView):
+    """A tuple."""
+
+    def __init__(self, fields: Sequence[Anything]):
+        super().__init__(types.tuple_type([plain(field) for field in fields]))
+
+    @property
+    def fields(self) -> list[Anything]:
+        return [view(field) for field in types.fields_of(self.attribute) or ()]
+
+
+class FuncType(TypeView):
+    """A function; of type variables, a polymorphic one."""
+
+    def __init__(
+        self,
+        arg_types: Sequence[Anything],
+        ret_type: Anything,
+        type_params: Sequence[Anything] | None = None,
+        type_constraints: Sequence[object] | None = None,
+    ):
+        names = [plain(param).hint.data for param in type_params or ()]
+        super().__init__(types.function_type(names, [plain(one) for one in arg_types], plain(ret_type)))
+
+    @property
+    def arg_types(self) -> list[Anything]:
+        return [view(one) for one in self._signature.inputs]
+
+    @property
+    def ret_type(self) -> Anything:
+        return view(self._signature.outputs.data[0])
+
+    @property
+    def type_params(self) -> list[Anything]:
+        """The type variables of a polymorphic one."""
+        found = self.attribute.params if isinstance(self.attribute, types.Forall) else ()
+        return [view(types.TypeVar(name)) for name in found]
+
+    @property
+    def type_constraints(self) -> list[Anything]:
+        """None: what relates types is known of operators only."""
+        return []
+
+    @property
+    def _signature(self) -> FunctionType:
+        found = types.signature_of(self.attribute)
+        assert found is not None
+        return found
+
+
+class RefType(TypeView):
+    """A reference."""
+
+    def __init__(self, value: Anything):
+        super().__init__(types.RefType(cast(TypeAttribute, plain(value))))
+
+    @property
+    def value(self) -> Anything:
+        return view(cast(types.RefType, self.attribute).value)
+
+
+class TypeCall(TypeView):
+    """A data type applied to types."""
+
+    def __init__(self, func: str, args: Sequence[Anything] = ()):
+        super().__init__(types.adt_type(func, [plain(one) for one in args]))
+
+    @property
+    def func(self) -> str:
+        """The name of the data type."""
+        return cast(types.AdtType, self.attribute).definition.string_value()
+
+    @property
+    def args(self) -> list[Anything]:
+        return [view(one) for one in cast(types.AdtType, self.attribute).arguments]
+
+
+class TypeVar(TypeView):
+    """A variable that stands for a type."""
+
+    def __init__(self, name: str, kind: object = None):
+        super().__init__(types.TypeVar(StringAttr(name)))
+
+    @property
+    def name_hint(self) -> str:
+        return cast(types.TypeVar, self.attribute).hint.data
+
+
+_VIEWS: dict[type[Attribute], type[TypeView]] = {
+    builtin.TensorType: TensorType,
+    builtin.TupleType: TupleType,
+    FunctionType: FuncType,
+    types.Forall: FuncType,
+    types.RefType: RefType,
+    types.AdtType: TypeCall,
+    types.TypeVar: TypeVar,
+}
+
+
+def view(type_: Attribute | TypeView) -> Anything:
+    """A type with TVM's fields."""
+    if isinstance(type_, TypeView):
+        return type_
+    kind = _VIEWS.get(type(type_))
+    return type_ if kind is None else kind.over(type_)
+
+
+def plain(type_: Anything) -> Anything:
+    """The attribute behind a view; anything else as it is."""
+    return type_.attribute if isinstance(type_, TypeView) else type_

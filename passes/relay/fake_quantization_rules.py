@@ -1,0 +1,494 @@
+"""What `relay-fake-quantization-to-integer` does with all operators that TVM's pass knows, if it is asked to.
+
+Dequantisations move behind what works on integers as it does on the numbers; quantisations that then read them become
+one rescaling. Functions of one tensor are operators of `qnn`, or tables of all bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.element_types import dtype_name
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import matmul, nn, qnn_elementwise, rearrange, reduce, transform
+from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
+from ...dialects.relay.traits import Pointwise
+from ...provenance.diagnostics import message
+from ...provenance.rewrite import replace_with_constant, stands_for
+from ...support.dtypes import Array, limits
+from ...support.errors import PipelineError
+from .constant_operands import constant_value, erase_unused, is_any_open, sole_user
+from .qnn_canonicalize import Arithmetic
+
+BYTES = ("int8", "uint8")
+_FINE = 256
+"""Averages are of so many parts of a step."""
+_REGION = 32
+"""The most operators that become one table."""
+
+MOVES = (
+    nn.MaxPool1DOp,
+    nn.MaxPool3DOp,
+    nn.AdaptiveMaxPool2DOp,
+    rearrange.DepthToSpaceOp,
+    rearrange.RepeatOp,
+    rearrange.ReverseOp,
+    rearrange.SpaceToDepthOp,
+    rearrange.TileOp,
+    reduce.MaxOp,
+    reduce.MinOp,
+    transform.TakeOp,
+)
+"""Further operators whose results are among the elements of their first operand."""
+
+
+def real(value: SSAValue, *dtypes: str) -> DequantizeOp | None:
+    """What made floats of integers with one scale and zero point."""
+    op = value.owner
+    if not isinstance(op, DequantizeOp) or dtype_name(element_of(op.result)) != "float32":
+        return None
+    if dtypes and dtype_name(element_of(op.data)) not in dtypes:
+        return None
+    return op if _one(op.input_scale) and _one(op.input_zero_point) else None
+
+
+def _one(value: SSAValue) -> bool:
+    return shape_of(value) in ((), (1,))
+
+
+def _scalar(value: SSAValue, module: ModuleOp) -> Array | None:
+    array = constant_value(value, module)
+    return None if array is None or array.size != 1 else array.reshape(())
+
+
+def _attributes(op: Operation) -> dict[str, Value]:
+    return {name: to_python(value) for name, value in op.properties.items()}
+
+
+@dataclass
+class Rescale(RewritePattern):
+    """quantize(dequantize(x)) -> requantize(x)"""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.data.owner
+        if not isinstance(inner, DequantizeOp) or not _one(op.output_scale) or not _one(op.output_zero_point):
+            return
+        operands = (inner.data, inner.input_scale, inner.input_zero_point, op.output_scale, op.output_zero_point)
+        known = [constant_value(value, self.module) for value in operands[1:]]
+        if any(value is None for value in known):
+            return
+        dtype, axis = op.signature.str("out_dtype"), inner.signature.int("axis")
+        if dtype not in (*BYTES, "int16", "int32"):
+            return
+        used = list(op.operands)
+        rewriter.replace(op, RequantizeOp(*operands, axis=axis, out_dtype=dtype))
+        erase_unused(used, rewriter)
+
+
+@dataclass
+class KnownScale(RewritePattern):
+    """A product of scales that are known is a number."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.MultiplyOp, rewriter: PatternRewriter, /) -> None:
+        user = sole_user(op.result)
+        if not isinstance(user, DequantizeOp) or user.input_scale is not op.result:
+            return
+        known = [constant_value(value, self.module) for value in op.operands]
+        given = [value for value in known if value is not None]
+        if len(given) == len(known):
+            used = list(op.operands)
+            replace_with_constant(op, [ConstantOp.of(evaluate(op, given)[0], self.module, "scale")], rewriter)
+            erase_unused(used, rewriter)
+
+
+class MoveRelu(RewritePattern):
+    """relu(dequantize(x)) -> dequantize(maximum(x, zero point))"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.ReluOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.data.owner
+        if not isinstance(inner, DequantizeOp) or not _one(inner.input_zero_point):
+            return
+        dtype = dtype_name(element_of(inner.data))
+        zero = ew.CastOp(inner.input_zero_point, dtype=dtype)
+        least = ew.MaximumOp(inner.data, zero)
+        scales = inner.input_scale, inner.input_zero_point
+        outer = DequantizeOp(stands_for(least, op), *scales, axis=inner.signature.int("axis"))
+        rewriter.replace(op, (stands_for(zero, op), least, stands_for(outer, inner)))
+        erase_unused([inner.result], rewriter)
+
+
+@dataclass
+class QuantizeBefore(RewritePattern):
+    """quantize(f(x, y)) -> f(quantize(x), quantize(y)), for what only chooses among numbers."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.data.owner
+        if (
+            not isinstance(inner, ew.MaximumOp | ew.MinimumOp | ew.ClipOp | transform.PadOp)
+            or sole_user(inner.result) is None
+        ):
+            return
+        scale, zero = (_scalar(value, self.module) for value in (op.output_scale, op.output_zero_point))
+        if scale is None or zero is None:
+            return
+        kinds = [type(value.owner) for value in inner.operands]
+        if DequantizeOp not in kinds or not set(kinds) <= {DequantizeOp, ConstantOp}:
+            return
+        dtype = op.signature.str("out_dtype")
+        parts = [
+            stands_for(QuantizeOp(value, op.output_scale, op.output_zero_point, out_dtype=dtype), op)
+            for value in inner.operands
+        ]
+        if isinstance(inner, ew.ClipOp):
+            bounds = clip_bounds(inner, scale, zero, dtype)
+            new: Operator = ew.ClipOp(parts[0], a_min=bounds[0], a_max=bounds[1])
+        else:
+            new = type(inner)(*parts, location=None, **_attributes(inner))
+        rewriter.replace(op, (*parts, stands_for(new, inner)))
+        rewriter.erase(inner)
+
+
+def clip_bounds(op: ew.ClipOp, scale: Array, zero: Array, dtype: str) -> tuple[float, float]:
+    """The bounds in steps of a scale, within the dtype."""
+    low, high = limits(dtype)
+    found = [
+        float(np.clip(np.rint(bound.value.data / float(scale)) + float(zero), low, high))
+        for bound in (op.a_min, op.a_max)
+    ]
+    return found[0], found[1]
+
+
+@dataclass
+class MoveClip(RewritePattern):
+    """clip(dequantize(x)) -> dequantize(clip(x)), with bounds to the nearest step"""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.ClipOp, rewriter: PatternRewriter, /) -> None:
+        if (inner := real(op.data)) is None:
+            return
+        scale, zero = (_scalar(value, self.module) for value in (inner.input_scale, inner.input_zero_point))
+        if scale is None or zero is None:
+            return
+        low, high = clip_bounds(op, scale, zero, dtype_name(element_of(inner.data)))
+        clipped = stands_for(ew.ClipOp(inner.data, a_min=low, a_max=high), op)
+        outer = DequantizeOp(clipped, inner.input_scale, inner.input_zero_point)
+        rewriter.replace(op, (clipped, stands_for(outer, inner)))
+        erase_unused([inner.result], rewriter)
+
+
+class MoveThroughSplit(RewritePattern):
+    """split(dequantize(x)) -> dequantize of each part"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: rearrange.SplitOp, rewriter: PatternRewriter, /) -> None:
+        if (inner := real(op.data, *BYTES)) is None:
+            return
+        parts = stands_for(rearrange.SplitOp(inner.data, location=None, **_attributes(op)), op)
+        outer = [
+            stands_for(DequantizeOp(part, inner.input_scale, inner.input_zero_point), inner) for part in parts.results
+        ]
+        rewriter.replace(op, (parts, *outer), [one.result for one in outer])
+        erase_unused([inner.result], rewriter)
+
+
+@dataclass
+class AddBias(RewritePattern):
+    """A constant is added to a sum of products as an integer in its steps."""
+
+    module: ModuleOp
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, matmul.BiasAddOp | ew.AddOp):
+            return
+        inner, bias = op.operands[0].owner, self._known(op.operands[1])
+        if not isinstance(inner, DequantizeOp) or bias is None or dtype_name(element_of(inner.data)) != "int32":
+            return
+        scale = constant_value(inner.input_scale, self.module)
+        zero = _scalar(inner.input_zero_point, self.module)
+        if scale is None or zero is None or zero != 0 or bias.dtype != np.float32:
+            return
+        rank = len(shape_of(inner.data))
+        if isinstance(op, matmul.BiasAddOp):
+            bias = bias.reshape([-1 if axis == op.signature.int("axis") % rank else 1 for axis in range(rank)])
+        steps = scale
+        if scale.size > 1:
+            axis = inner.signature.int("axis") % rank
+            steps = scale.reshape([-1 if k == axis else 1 for k in range(rank)])
+        numbers = np.rint(bias.astype(np.float64) / steps.astype(np.float64))
+        if len(numbers.shape) > rank or np.abs(numbers).max(initial=0) > 2**30:
+            return
+        constant = ConstantOp.of(numbers.astype(np.int32), self.module, "bias")
+        total = ew.AddOp(inner.data, constant)
+        if total.result.type != inner.data.type:
+            return
+        outer = DequantizeOp(
+            stands_for(total, op), inner.input_scale, inner.input_zero_point, axis=inner.signature.int("axis")
+        )
+        used = list(op.operands)
+        rewriter.replace(op, (stands_for(constant, op), total, stands_for(outer, inner)))
+        erase_unused(used, rewriter)
+
+    def _known(self, value: SSAValue) -> Array | None:
+        if isinstance(value.owner, DequantizeOp):
+            known = [constant_value(one, self.module) for one in value.owner.operands]
+            given = [one for one in known if one is not None]
+            return evaluate(value.owner, given)[0] if len(given) == len(known) else None
+        return constant_value(value, self.module)
+
+
+@dataclass
+class MoveAverage(RewritePattern):
+    """Averages of integers, in finer steps, are those of the numbers."""
+
+    module: ModuleOp
+    KINDS: ClassVar[tuple[type[Operator], ...]] = (
+        nn.AvgPool1DOp,
+        nn.AvgPool2DOp,
+        nn.AvgPool3DOp,
+        nn.AdaptiveAvgPool2DOp,
+        nn.GlobalAvgPool2DOp,
+        reduce.MeanOp,
+    )
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, self.KINDS) or (inner := real(op.operands[0], *BYTES)) is None:
+            return
+        if is_any_open(op) or 0 in shape_of(op.results[0]) or 0 in shape_of(inner.data):
+            return
+        build = Arithmetic(self.module)
+        wide = build.add(ew.CastOp, inner.data, dtype="int32")
+        centred = build.add(ew.SubtractOp, wide, inner.input_zero_point)
+        if isinstance(op, reduce.MeanOp):
+            parts = np.prod(shape_of(inner.data)) / np.prod(shape_of(op.result))
+            total = build.add(reduce.SumOp, centred, **_attributes(op))
+        else:
+            parts = float(_FINE)
+            fine = build.add(ew.MultiplyOp, centred, build.constant(np.asarray(_FINE, np.int32)))
+            total = build.add(type(op), fine, **_attributes(op))
+        scale = build.add(ew.MultiplyOp, inner.input_scale, build.constant(np.asarray(1 / parts, np.float32)))
+        known = constant_value(inner.input_scale, self.module)
+        if known is not None:
+            scale = build.constant((known.astype(np.float32) / np.float32(parts)).astype(np.float32), "scale")
+        build.add(DequantizeOp, total, scale, build.constant(np.zeros((), np.int32), "zero_point"))
+        kept = _needed(build.made)
+        rewriter.replace(op, [stands_for(one, op, inner) for one in kept])
+        erase_unused([inner.result], rewriter)
+
+
+def _needed(made: Sequence[Operation]) -> list[Operation]:
+    """What the last of new ops reads."""
+    wanted = {made[-1]}
+    for one in reversed(made):
+        if one in wanted:
+            wanted.update(value.owner for value in one.operands if isinstance(value.owner, Operation))
+    for one in reversed(made):
+        if one not in wanted:
+            one.erase()
+    return [one for one in made if one in wanted]
+
+
+_BINARY: dict[type[Operator], type[Operator]] = {
+    ew.AddOp: qnn_elementwise.AddOp,
+    ew.SubtractOp: qnn_elementwise.SubtractOp,
+    ew.MultiplyOp: qnn_elementwise.MulOp,
+}
+_UNARY: dict[type[Operator], type[Operator]] = {
+    cls.REAL: cls
+    for cls in (
+        qnn_elementwise.AbsOp,
+        qnn_elementwise.ErfOp,
+        qnn_elementwise.ExpOp,
+        qnn_elementwise.LeakyReluOp,
+        qnn_elementwise.LogOp,
+        qnn_elementwise.RsqrtOp,
+        qnn_elementwise.SigmoidOp,
+        qnn_elementwise.SqrtOp,
+        qnn_elementwise.TanhOp,
+    )
+}
+
+
+@dataclass
+class BinaryOnIntegers(RewritePattern):
+    """quantize(dequantize(x) + dequantize(y)) -> qnn.add(x, y), and the like; a constant is quantised now."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.data.owner
+        kind = _BINARY.get(type(inner)) if isinstance(inner, Operator) else None
+        if kind is None or sole_user(op.data) is None or not _one(op.output_scale) or not _one(op.output_zero_point):
+            return
+        assert isinstance(inner, ew.AddOp | ew.SubtractOp | ew.MultiplyOp)
+        dtype = op.signature.str("out_dtype")
+        sides = [real(value, dtype) for value in inner.operands]
+        if dtype not in BYTES or not any(sides):
+            return
+        build = Arithmetic(self.module)
+        given: list[tuple[SSAValue, SSAValue, SSAValue]] = []
+        for value, side in zip(inner.operands, sides, strict=True):
+            if side is not None:
+                given.append((side.data, side.input_scale, side.input_zero_point))
+            elif (known := constant_value(value, self.module)) is not None and known.size and np.isfinite(known).all():
+                given.append(_quantized(known, dtype, build))
+            else:
+                return
+        scales = [value for _, *pair in given for value in pair]
+        build.add(kind, given[0][0], given[1][0], *scales, op.output_scale, op.output_zero_point)
+        used = list(op.operands)
+        made = [stands_for(one, inner, op, *(side for side in sides if side is not None)) for one in build.made]
+        rewriter.replace(op, made)
+        erase_unused(used, rewriter)
+
+
+def _quantized(array: Array, dtype: str, build: Arithmetic) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """A constant in steps that reach from its least to its greatest element, and 0."""
+    low, high = limits(dtype)
+    least, most = min(float(array.min()), 0.0), max(float(array.max()), 0.0)
+    scale = np.float32((most - least) / (high - low) or 1.0)
+    zero = np.int32(np.clip(np.rint(low - least / scale), low, high))
+    numbers = np.clip(np.rint(array.astype(np.float32) / scale) + zero, low, high).astype(np.dtype(dtype))
+    parts = (numbers, "const"), (np.asarray(scale), "scale"), (np.asarray(zero), "zero_point")
+    data, step, start = (build.constant(part, hint) for part, hint in parts)
+    return data, step, start
+
+
+@dataclass
+class FunctionOfBytes(RewritePattern):
+    """quantize(f(dequantize(x))) -> qnn.f(x), or the place of x in a table of what f gives for all bytes."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        found = self._region(op)
+        if found is None:
+            return
+        region, source = found
+        scales = source.input_scale, source.input_zero_point, op.output_scale, op.output_zero_point
+        dtype, own = op.signature.str("out_dtype"), dtype_name(element_of(source.data))
+        used = list(op.operands)
+        kind = _UNARY.get(type(region[0])) if len(region) == 1 else None
+        if kind is not None and dtype == own:
+            alpha = {"alpha": region[0].signature.get("alpha")} if "alpha" in kind.declared_attributes() else {}
+            rewriter.replace(op, kind(source.data, *scales, location=None, **alpha))
+        elif (table := self._table(op, region, source)) is not None:
+            build = Arithmetic(self.module)
+            places = source.data if own == "uint8" else build.add(ew.ReinterpretOp, source.data, dtype="uint8")
+            wide = build.add(ew.CastOp, places, dtype="int32")
+            build.add(transform.TakeOp, build.constant(table, "table"), wide)
+            rewriter.replace(op, [stands_for(one, *region, op, source) for one in build.made])
+        else:
+            return
+        erase_unused(used, rewriter)
+
+    def _region(self, op: QuantizeOp) -> tuple[list[Operator], DequantizeOp] | None:
+        """The operators between one dequantisation and this, consumers first, if nothing else takes part."""
+        if not _one(op.output_scale) or not _one(op.output_zero_point):
+            return None
+        region: dict[Operator, None] = {}
+        sources: set[Operation] = set()
+        stack = [op.data]
+        while stack:
+            value = stack.pop()
+            owner = value.owner
+            if isinstance(owner, ConstantOp):
+                if _scalar(value, self.module) is None:
+                    return None
+            elif (inner := real(value, *BYTES)) is not None:
+                sources.add(inner)
+            elif isinstance(owner, Operator) and owner.has_trait(Pointwise) and len(owner.results) == 1:
+                if owner not in region:
+                    region[owner] = None
+                    stack += owner.operands
+            else:
+                return None
+            if len(region) > _REGION or len(sources) > 1:
+                return None
+        inside = {*region, op}
+        if (
+            not region
+            or not sources
+            or any(use.operation not in inside for one in region for use in one.results[0].uses)
+        ):
+            return None
+        (source,) = sources
+        assert isinstance(source, DequantizeOp)
+        shapes = {shape_of(one.results[0]) for one in region}
+        return (list(region), source) if shapes == {shape_of(source.data)} else None
+
+    def _table(self, op: QuantizeOp, region: Sequence[Operator], source: DequantizeOp) -> Array | None:
+        """The results for all bytes, by the bits of a byte."""
+        dtype = np.int8 if dtype_name(element_of(source.data)) == "int8" else np.uint8
+        known: dict[SSAValue, Array] = {source.data: np.arange(256, dtype=np.uint8).view(dtype)}
+        order = _in_order([op, *region, source])
+        for one in order:
+            arrays: list[Array] = []
+            for value in one.operands:
+                array = known.get(value)
+                array = constant_value(value, self.module) if array is None else array
+                if array is None:
+                    return None
+                arrays.append(array)
+            types: list[Attribute] = [
+                TensorType(element_of(value), array.shape) for value, array in zip(one.operands, arrays, strict=True)
+            ]
+            known[one.results[0]] = evaluate(one.at_types(Block(arg_types=types).args), arrays)[0]
+        return known[op.result]
+
+
+def _in_order(ops: Sequence[Operator]) -> list[Operator]:
+    block = ops[0].parent
+    assert block is not None
+    inside = set(ops)
+    return [one for one in block.ops if one in inside and isinstance(one, Operator)]
+
+
+def require_all(module: ModuleOp) -> None:
+    """Raise PipelineError where floats are computed between dequantisations and a quantisation."""
+    for op in module.walk():
+        if not isinstance(op, QuantizeOp):
+            continue
+        seen: set[Operator] = set()
+        stack, found = [op.data], False
+        while stack:
+            owner = stack.pop().owner
+            if isinstance(owner, DequantizeOp):
+                found = True
+            elif isinstance(owner, Operator) and owner not in seen:
+                seen.add(owner)
+                stack += owner.operands
+        if found and seen:
+            first = next(iter(seen))
+            raise PipelineError(
+                message(
+                    "relay-fake-quantization-to-integer",
+                    "operators that there is a rule for",
+                    first.name.removeprefix("relay."),
+                    first.location,
+                )
+            )

@@ -1,0 +1,187 @@
+"""Functions that users registered for operators, which get and give expressions, as patterns on ops.
+
+`frontends/relay/op_attrs.py` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, TupleType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import LayoutTransformOp
+from ...dialects.relay.types import tuple_type
+from ...frontends.relay.attrs import Attrs
+from ...frontends.relay.bind import substituted
+from ...frontends.relay.elaborate import elaborate
+from ...frontends.relay.expr import Call, Constant, Expr, Function, Op, Program, Tuple, Var
+from ...frontends.relay.operators import call_of, name_of
+from ...frontends.relay.type_view import view
+from ...provenance.diagnostics import message
+from ...support.errors import PipelineError
+
+_LAYOUTS = ("data_layout", "kernel_layout")
+
+
+@dataclass
+class Written:
+    """An op as a call that a user may look at: constants are those, other values variables, all of them typed."""
+
+    call: Call
+    values: dict[Expr, SSAValue]
+    """Which value an expression stands for."""
+
+    @property
+    def types(self) -> list[Any]:
+        """The types of the arguments, with TVM's fields."""
+        return [arg.checked_type for arg in self.call.args]
+
+
+def written(op: Operator, module: ModuleOp) -> Written:
+    """The call that an op is; `attrs` has all attributes, those that were left out with their defaults."""
+    values: dict[Expr, SSAValue] = {}
+
+    def one(value: SSAValue) -> Expr:
+        source = value.owner
+        if isinstance(source, ConstantOp):
+            made: Expr = Constant(source.value(module), type=value.type)
+        else:
+            made = Var(value.name_hint or "x", value.type, type=value.type)
+        values[made] = value
+        return made
+
+    callee, places, given = call_of(op)
+    args: list[Expr] = []
+    for place in places:
+        if isinstance(place, int):
+            args.append(one(op.operands[place]))
+        else:
+            fields = [one(op.operands[k]) for k in place or ()]
+            args.append(Tuple(fields, type=tuple_type([cast(Attribute, item.type) for item in fields])))
+    for key in type(op).declared_attributes():
+        value = op.signature.get(key)
+        if key not in given and key != "sections" and value is not None:
+            given[key] = value
+    types = list(op.result_types)
+    return Written(Call(callee, args, given, type=types[0] if len(types) == 1 else tuple_type(types)), values)
+
+
+def _ops_of(expr: Expr, source: Written, op: Operator, module: ModuleOp) -> tuple[list[Operation], list[SSAValue]]:
+    """New ops that compute an expression on the operands of `op`, and their results."""
+    places = {one: Var("p", value.type) for one, value in source.values.items()}
+    main = Function(list(places.values()), substituted(expr, places))
+    module_of_it = elaborate(Program({"main": main}))
+    func = next(one for one in module_of_it.ops if isinstance(one, FuncOp))
+    known: dict[SSAValue, SSAValue] = dict(zip(func.block.args, source.values.values(), strict=True))
+    made: list[Operation] = []
+    for inner in func.block.ops:
+        if inner is func.block.last_op:
+            break
+        if isinstance(inner, ConstantOp):
+            copy: Operation = ConstantOp.of(inner.value(module_of_it), module, inner.hint)
+        else:
+            copy = inner.clone(known)
+        for part in copy.walk():
+            # The driver tells what it stands for.
+            part.location = UNKNOWN_LOC
+        known.update(zip(inner.results, copy.results, strict=True))
+        made.append(copy)
+    results = [known.get(value, value) for value in func.return_op.values]
+    if [value.type for value in results] != list(op.result_types):
+        expected = ", ".join(map(str, op.result_types))
+        found = ", ".join(str(value.type) for value in results)
+        raise PipelineError(message(f"hook of {name_of(type(op))}", expected, found, op.location))
+    return made, results
+
+
+def in_layouts(given: Expr, before: Call) -> Expr:
+    """A call in other layouts than the operator's before, between transforms; any other expression as it is."""
+    if not isinstance(given, Call) or not isinstance(given.op, Op):
+        return given
+    old, new = before.attrs, given.attrs
+    if all(hasattr(attrs, "data_layout") for attrs in (old, new)):
+        names: Sequence[str] = _LAYOUTS
+    elif all(hasattr(attrs, "layout") for attrs in (old, new)):
+        names = ("layout",)
+    else:
+        return given
+    args = list(given.args)
+    for index, name in enumerate(names):
+        args[index] = _transformed(args[index], getattr(old, name), getattr(new, name))
+    changed = Call(given.op, args, dict(given.attrs), span=given.span)
+    return _transformed(changed, _result(new, names[0]), _result(old, names[0]))
+
+
+def _result(attrs: Any, name: str) -> str:
+    return getattr(attrs, "out_layout", "") or getattr(attrs, name)
+
+
+def _transformed(expr: Expr, source: str, target: str) -> Expr:
+    if source == target:
+        return expr
+    return Call(Op("layout_transform"), [expr], {"src_layout": source, "dst_layout": target})
+
+
+@dataclass
+class ApplyHooks(RewritePattern):
+    """An operator becomes the expression that its function gives; where that gives None, it stays."""
+
+    hooks: Mapping[str, Callable[[Written], object]]
+    """Operator -> what it becomes."""
+    module: ModuleOp
+    layouts: bool = False
+    """Whether an operator in other layouts stands between transforms."""
+    back: set[Operation] = field(default_factory=lambda: set[Operation]())
+    """The transforms behind those operators."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Operator) or (hook := self.hooks.get(name_of(type(op)))) is None:
+            return
+        source = written(op, self.module)
+        given = hook(source)
+        if hasattr(given, "astuple"):
+            given = cast(Any, given).astuple()
+        if given is None or given is source.call:
+            return
+        if not isinstance(given, Expr):
+            found = type(given).__name__
+            raise PipelineError(message(f"hook of {name_of(type(op))}", "an expression or None", found, op.location))
+        made, results = _ops_of(in_layouts(given, source.call) if self.layouts else given, source, op, self.module)
+        if made and isinstance(made[-1], LayoutTransformOp):
+            self.back.add(made[-1])
+        rewriter.replace(op, made, results)
+
+
+@dataclass
+class Unless(RewritePattern):
+    """A pattern, but not on operators of these names."""
+
+    names: frozenset[str]
+    pattern: RewritePattern
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if op.name.removeprefix("relay.") not in self.names:
+            self.pattern.match_and_rewrite(op, rewriter)
+
+
+def output_types(call: Call) -> Any:
+    """The type of a call's result with TVM's fields."""
+    return view(cast(Attribute, call.type))
+
+
+def flat_types(source: Written) -> list[Any]:
+    """The types of the arguments, those in tuples one by one, as TVM gives them to functions on layouts."""
+    found: list[Any] = []
+    for arg in source.call.args:
+        found += arg.checked_type.fields if isinstance(arg.type, TupleType) else [arg.checked_type]
+    return found
+
+
+def attributes(source: Written) -> Attrs:
+    return cast(Attrs, source.call.attrs)

@@ -1,0 +1,48 @@
+"""Operators by TVM's names: `relay.op.add`, `relay.op.nn.conv2d`; and what users say of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence.frontends.relay.expr import Op
+from whence.frontends.relay.op_attrs import (
+    ALTER_LAYOUT,
+    CONVERT_LAYOUT,
+    LEGALIZE,
+    MIXED_PRECISION,
+    register_op_attr,
+)
+from whence.relay.namespaces import NAMESPACES
+
+
+def get(name: str) -> Op:
+    """The operator as an expression; raises FrontendError for an unknown name."""
+    return Op.get(name)
+
+
+def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> Any:
+    """A function (attrs, inputs, types) -> expression or None, which says what Legalize makes of an operator."""
+    return register_op_attr(op_name, LEGALIZE, legal_op, level)
+
+
+def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int = 10) -> Any:
+    """A function (attrs, inputs, types, output type) -> expression or None, for AlterOpLayout."""
+    return register_op_attr(op_name, ALTER_LAYOUT, alter_layout, level)
+
+
+def register_convert_op_layout(op_name: str, convert_layout: Any = None, level: int = 10) -> Any:
+    """A function (attrs, inputs, types, desired layouts) -> expression or None, for ConvertLayout."""
+    return register_op_attr(op_name, CONVERT_LAYOUT, convert_layout, level)
+
+
+def register_mixed_precision_conversion(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """A function (call, dtype) -> [category, ..], for ToMixedPrecision.
+
+    The category is 0 for halves, 1 for as its operands are, 2 for float32. Halves are summed in float32 whatever the
+    other two entries say.
+    """
+    return register_op_attr(op_name, MIXED_PRECISION, func, level)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(NAMESPACES["op"], name)

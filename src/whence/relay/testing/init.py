@@ -1,0 +1,67 @@
+"""Weights for networks of tests, and a network with them: a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from whence.dialects.element_types import numpy_dtype
+from whence.frontends.relay.expr import Function
+from whence.relay.module import IRModule
+from whence.runtime.ndarray import NDArray, array
+from whence.support.dtypes import Array
+
+Initializer = Callable[[str, Array], None]
+"""Writes the values of a weight of a name."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same number everywhere."""
+
+    value: float = 1.0
+
+    def __call__(self, name: str, weight: Array) -> None:
+        weight[...] = self.value
+
+
+@dataclass
+class Xavier:
+    """Uniform numbers within sqrt(3 / mean of fan in and fan out) around 0; biases, means and betas are 0, scales 1."""
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.default_rng(self.seed)
+
+    def __call__(self, name: str, weight: Array) -> None:
+        if name.endswith(("gamma", "var")):
+            weight[...] = 1
+        elif weight.ndim >= 2:
+            around = prod(weight.shape[2:])
+            bound = np.sqrt(3 / (around * (weight.shape[0] + weight.shape[1]) / 2))
+            weight[...] = self._rng.uniform(-bound, bound, weight.shape).astype(weight.dtype)
+        else:
+            weight[...] = 0
+
+
+def create_workload(net: Function, initializer: Initializer | None = None, seed: int = 0) -> tuple[IRModule, Any]:
+    """The module of a function, and values of all its arguments but `data` by name."""
+    from whence.transform import InferType
+
+    mod = InferType()(IRModule.from_expr(net))
+    fill = initializer or Xavier(seed)
+    params: dict[str, NDArray] = {}
+    for argument in mod["main"].params:
+        if argument.name_hint != "data":
+            type_ = cast("TensorType[Attribute]", argument.checked_type)
+            value: Any = np.zeros(type_.get_shape(), numpy_dtype(type_.element_type))
+            fill(argument.name_hint, value)
+            params[argument.name_hint] = array(value)
+    return mod, params

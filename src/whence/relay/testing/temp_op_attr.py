@@ -1,0 +1,26 @@
+"""What is said of an operator for a while."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence.frontends.relay.op_attrs import op_attr, register_op_attr, reset_op_attr
+
+
+class TempOpAttr:
+    """Within its scope an attribute of an operator is another one; afterwards it is what it was."""
+
+    def __init__(self, op_name: str, attr_key: str, attr_value: Any):
+        self.op_name, self.attr_key, self.attr_value = op_name, attr_key, attr_value
+        self.older: Any = None
+
+    def __enter__(self) -> TempOpAttr:
+        self.older = op_attr(self.op_name, self.attr_key)
+        reset_op_attr(self.op_name, self.attr_key)
+        register_op_attr(self.op_name, self.attr_key, self.attr_value)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        reset_op_attr(self.op_name, self.attr_key)
+        if self.older is not None:
+            register_op_attr(self.op_name, self.attr_key, self.older)

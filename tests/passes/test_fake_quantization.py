@@ -1,0 +1,133 @@
+"""All operators that FakeQuantizationToInteger has rules for, against the floats that they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from whence import relay
+from whence.dialects.element_types import numpy_dtype
+from whence.frontends.relay.expr import Expr, free_vars
+from whence.passes.relay.evaluate import evaluate_module
+from whence.relay import transform
+from whence.support.dtypes import limits
+from whence.support.errors import PipelineError
+
+RNG = np.random.default_rng(0)
+
+
+def var(name: str, *shape: int, dtype: str = "int8") -> relay.Var:
+    return relay.var(name, shape=shape or (1, 4, 8, 8), dtype=dtype)
+
+
+def dq(x: Expr, scale: Any = 0.05, zero: int = 3, axis: int = -1) -> Expr:
+    return relay.qnn.op.dequantize(x, relay.const(np.asarray(scale, np.float32)), relay.const(zero), axis=axis)
+
+
+def q(x: Expr, scale: float = 0.04, zero: int = -5, dtype: str = "int8") -> Expr:
+    return relay.qnn.op.quantize(x, relay.const(np.float32(scale)), relay.const(zero), out_dtype=dtype)
+
+
+def normal(*shape: int) -> Expr:
+    return relay.const(RNG.standard_normal(shape, np.float32))
+
+
+X, Y = dq(var("x")), dq(var("y"), 0.03, -7)
+CONV = relay.nn.conv2d(X, dq(var("w", 6, 4, 3, 3), 0.02, 0), kernel_size=(3, 3), channels=6)
+SCALES = RNG.random(6).astype(np.float32) * 0.05 + 0.01
+PER_CHANNEL = relay.nn.conv2d(X, dq(var("w", 6, 4, 3, 3), SCALES, 0, 0), kernel_size=(3, 3), channels=6)
+BIASED = relay.nn.bias_add(PER_CHANNEL, normal(6))
+SPLIT = relay.split(X, 2, 1)
+PADDING = [[0, 0], [0, 0], [1, 1], [1, 1]]
+BETWEEN = dq(relay.qnn.op.requantize(var("x"), *map(relay.const, (np.float32(0.05), 3, np.float32(0.07), 1))), 0.07, 1)
+UNSIGNED = var("u", 3, 5, dtype="uint8")
+
+REGIONS: dict[str, tuple[Expr, set[str]]] = {
+    "relu": (q(relay.nn.relu(X)), {"cast", "maximum", "qnn.requantize"}),
+    "relu6": (q(relay.clip(relay.nn.relu(X), 0.0, 6.0)), {"cast", "maximum", "clip", "qnn.requantize"}),
+    "leaky relu": (q(relay.nn.leaky_relu(X, 0.1)), {"qnn.leaky_relu"}),
+    "function": (q(relay.abs(X)), {"qnn.abs"}),
+    "other dtype": (q(relay.tanh(dq(UNSIGNED))), {"cast", "take"}),
+    "hardswish": (
+        q(X * relay.clip(X + relay.const(3.0), 0.0, 6.0) / relay.const(6.0)),
+        {"reinterpret", "cast", "take"},
+    ),
+    "add": (q(X + Y), {"qnn.add"}),
+    "subtract a constant": (q(X - normal(4, 1, 1)), {"qnn.subtract"}),
+    "multiply": (q(X * Y), {"qnn.mul"}),
+    "minimum": (q(relay.minimum(X, Y)), {"minimum", "qnn.requantize"}),
+    "maximum of a constant": (q(relay.maximum(X, relay.const(0.3))), {"maximum", "qnn.requantize"}),
+    "max": (q(relay.max(X, axis=1)), {"max", "qnn.requantize"}),
+    "mean": (q(relay.mean(X, axis=[2, 3]), 0.01), {"cast", "subtract", "sum", "qnn.requantize"}),
+    "averages": (
+        q(relay.nn.avg_pool2d(X, (3, 3), padding=(1, 1), layout="NHWC")),
+        {"cast", "subtract", "multiply", "nn.avg_pool2d", "qnn.requantize"},
+    ),
+    "adaptive averages": (
+        q(relay.nn.adaptive_avg_pool2d(X, (3, 3))),
+        {"cast", "subtract", "multiply", "nn.adaptive_avg_pool2d", "qnn.requantize"},
+    ),
+    "padding": (q(relay.nn.pad(X, PADDING, 1.3)), {"nn.pad", "qnn.requantize"}),
+    "concatenate": (q(relay.concatenate([X, Y], 1)), {"concatenate", "qnn.requantize"}),
+    "split": (q(relay.nn.relu(SPLIT[1])), {"split", "cast", "maximum", "qnn.requantize"}),
+    "broadcast": (q(relay.broadcast_to(dq(var("x", 1, 4)), (3, 4))), {"broadcast_to", "qnn.requantize"}),
+    "moves": (
+        q(relay.transpose(relay.reshape(relay.nn.space_to_depth(X, 2), (4, 64)), [1, 0])),
+        {"nn.space_to_depth", "reshape", "transpose", "qnn.requantize"},
+    ),
+    "convolution": (q(relay.nn.relu(CONV), 0.3), {"qnn.conv2d", "cast", "maximum", "qnn.requantize"}),
+    "per channel": (q(relay.clip(BIASED, 0.0, 6.0)), {"qnn.conv2d", "add", "clip", "qnn.requantize"}),
+    "batched product": (
+        q(relay.nn.batch_matmul(dq(var("a", 2, 3, 16)), dq(var("b", 2, 5, 16), 0.02, 4)), 0.3),
+        {"qnn.batch_matmul", "qnn.requantize"},
+    ),
+    "requantized between": (q(relay.nn.relu(BETWEEN)), {"cast", "maximum", "qnn.requantize"}),
+}
+
+
+def compared(region: Expr, **options: bool) -> tuple[float, set[str]]:
+    """The greatest difference that the pass makes, and the operators that it leaves."""
+    params = free_vars(region)
+    before = transform.FoldTuples()(relay.IRModule.from_expr(relay.Function(params, region)))
+    after = transform.DeadCodeElimination()(transform.FakeQuantizationToInteger(**options)(before))
+    given: list[Any] = []
+    for param in params:
+        type_: Any = param.type_annotation
+        dtype: Any = numpy_dtype(type_.element_type)
+        low, high = limits(dtype.name)
+        given.append(RNG.integers(int(low), int(high) + 1, type_.get_shape(), dtype))
+    found, wanted = (evaluate_module(mod.module, given)[0].astype(np.float64) for mod in (after, before))
+    return float(np.abs(found - wanted).max()), set(relay.analysis.list_op_freqs(after))
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_regions_are_computed_on_integers(name: str) -> None:
+    region, wanted = REGIONS[name]
+    difference, operators = compared(region, hard_fail=True)
+    assert operators == wanted
+    assert difference <= 1
+
+
+def test_sums_of_products_are_rescaled_per_channel() -> None:
+    """As a program, too, where a requantisation is written as arithmetic."""
+    mod = transform.FakeQuantizationToInteger()(relay.IRModule.from_expr(q(relay.clip(BIASED, 0.0, 6.0))))
+    given = [RNG.integers(-128, 128, shape, np.int8) for shape in ((1, 4, 8, 8), (6, 4, 3, 3))]
+    plain = transform.QnnCanonicalize()(mod)
+    found, wanted = (evaluate_module(one.module, given)[0] for one in (plain, mod))
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_there_is_no_rule_for() -> None:
+    region = q(relay.nn.softmax(X), 0.01)
+    assert compared(region)[1] == {"qnn.dequantize", "nn.softmax", "qnn.quantize"}
+    with pytest.raises(PipelineError, match=r"expected operators that there is a rule for, got nn.softmax"):
+        compared(region, hard_fail=True)
+
+
+def test_clips_that_no_quantisation_follows() -> None:
+    assert compared(relay.clip(X, 0.0, 3.0))[1] == {"qnn.dequantize", "clip"}
+    difference, operators = compared(relay.exp(relay.clip(X, 0.0, 1.0)), use_qat=True)
+    assert operators == {"clip", "qnn.dequantize", "exp"}
+    assert difference <= np.exp(1.0) * 0.05

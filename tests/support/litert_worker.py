@@ -1,0 +1,91 @@
+"""LiteRT in a process of its own, which a damaged file may end or hang; one that breaks is begun anew."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import select
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tflite_builder import Array
+
+_MEMORY = 4 << 30
+
+
+@dataclass
+class Judge:
+    """What LiteRT's kernels say of files.
+
+    seconds: what a file may take. fill: the byte that memory holds before anything is written to it, so that results
+    which depend on what was there tell two judges apart.
+    """
+
+    seconds: float = 20.0
+    fill: int = 0
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def __call__(self, data: bytes, inputs: Sequence[Array], reference: bool = True) -> list[Array] | str | None:
+        """The outputs, why it refuses the file, or None when nothing is known: it crashed, or took too long."""
+        process = self._process = self._process or self._begin()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            pickle.dump((data, list(inputs), reference), process.stdin)
+            process.stdin.flush()
+            if select.select([process.stdout], [], [], self.seconds)[0]:
+                return pickle.load(process.stdout)
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            pass
+        self.close()
+        return None
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "MALLOC_PERTURB_": str(self.fill)}
+        command = [sys.executable, __file__]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment)
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process = None
+
+
+def _run(data: bytes, inputs: Sequence[Array], reference: bool) -> list[Array]:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    kind = OpResolverType.BUILTIN_REF if reference else OpResolverType.AUTO
+    runtime: Any = Interpreter(model_content=data, num_threads=1, experimental_op_resolver_type=kind)
+    runtime.allocate_tensors()
+    for detail, given in zip(runtime.get_input_details(), inputs, strict=True):
+        runtime.set_tensor(detail["index"], given)
+    runtime.invoke()
+    return [runtime.get_tensor(detail["index"]) for detail in runtime.get_output_details()]
+
+
+def _work() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    # What kernels print is no answer.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    while True:
+        try:
+            data, inputs, reference = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            found: object = _run(data, inputs, reference)
+        except Exception as error:
+            found = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        pickle.dump(found, answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    _work()
