@@ -24,7 +24,7 @@ from whence.runtime.sizes import SizedSpec
 from whence.sized import SizedExecutable
 from whence.support.dtypes import Array
 
-ROUNDS = 3
+ROUNDS = 2
 CALLS = 20_000
 """At least so many a round: rare pauses of the machine itself are to be met while nothing goes on, too."""
 NEVER = 1 << 60
