@@ -44,12 +44,14 @@ def test_hashes_go_with_equality() -> None:
 
 
 def test_variables_of_types() -> None:
-    a, b = relay.TypeVar("a"), relay.TypeVar("b")
+    a: Any = relay.TypeVar("a")
+    b: Any = relay.TypeVar("b")
     general = relay.FuncType([a, relay.RefType(b)], b, [a])
     assert analysis.free_type_vars(general) == [b]
     assert analysis.bound_type_vars(general) == [a]
     assert analysis.all_type_vars(general) == [a, b]
-    x, y = relay.Var("x", relay.TupleType([a, relay.scalar_type("int32")])), relay.Var("y")
+    pair: Any = relay.TupleType([a, relay.scalar_type("int32")])
+    x, y = relay.Var("x", pair), relay.Var("y")
     let = relay.Let(x, y, x)
     assert (analysis.free_vars(let), analysis.free_type_vars(let)) == ([y], [a])
     z: Any = relay.Var("z", b)

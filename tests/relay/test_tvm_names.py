@@ -113,7 +113,8 @@ def test_types_with_holes() -> None:
 
 
 def test_data_types_in_a_module() -> None:
-    mod, box = relay.IRModule(), relay.GlobalTypeVar("box")
+    mod = relay.IRModule()
+    box: Any = relay.GlobalTypeVar("box")
     a: Any = relay.TypeVar("a")
     put = relay.Constructor("put", [a], box)
     mod[box] = relay.TypeData(box, [a], [put])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Attribute
 
+from ....frontends.relay.type_view import TypeView
 from .expressions import Expr
 from .patterns import (
     AttrPattern,
@@ -76,7 +77,7 @@ def has_attr(attrs: Mapping[str, object], pattern: DFPattern | None = None) -> A
     return (pattern if pattern is not None else wildcard()).has_attr(attrs)
 
 
-def has_type(ttype: Attribute, pattern: DFPattern | None = None) -> TypePattern:
+def has_type(ttype: Attribute | TypeView, pattern: DFPattern | None = None) -> TypePattern:
     """A value of a type."""
     return (pattern if pattern is not None else wildcard()).has_type(ttype)
 

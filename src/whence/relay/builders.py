@@ -21,7 +21,7 @@ from whence.dialects.relay.attributes import to_python
 from whence.dialects.relay.operator import Operator
 from whence.frontends.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
 from whence.frontends.relay.operators import operator_named
-from whence.frontends.relay.type_view import plain
+from whence.frontends.relay.type_view import TypeView, plain
 from whence.runtime.ndarray import view
 from whence.support.dtypes import numpy_of
 from whence.support.errors import FrontendError
@@ -87,7 +87,7 @@ class TupleWrapper:
         return f"TupleWrapper({self.tuple_value!r}, {self.size})"
 
 
-def const(value: Any, dtype: str | Attribute | None = None, span: Any = None) -> Constant:
+def const(value: Any, dtype: str | Attribute | TypeView | None = None, span: Any = None) -> Constant:
     """A constant of a number, a list or an array; without a dtype, Python's ints are int32 and its floats float32.
 
     dtype: or the type of a tensor, of which only the dtype counts.

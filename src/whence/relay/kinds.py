@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, TupleType
 from xdsl.ir import Attribute
@@ -11,11 +11,14 @@ from xdsl.ir import Attribute
 from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
 from whence.frontends.relay.expr import Call, Expr, Function, Program, TypeData, Var, post_order
 from whence.frontends.relay.structural_hash import binds
-from whence.frontends.relay.type_view import plain
+from whence.frontends.relay.type_view import TypeView, plain
 from whence.frontends.relay.unify import HOLE
 from whence.relay.module import IRModule
 from whence.relay.ty import GlobalTypeVar, TypeKind, is_type
 from whence.support.errors import FrontendError
+
+Typed: TypeAlias = Expr | TypeData | IRModule | Attribute | TypeView
+"""What types are in."""
 
 
 def _seen_in(type_: Attribute) -> Iterator[tuple[TypeVar, bool]]:
@@ -50,7 +53,7 @@ def _parts(type_: Attribute) -> list[Attribute]:
             return []
 
 
-def _variables(what: Expr | TypeData | IRModule | Attribute) -> Iterator[tuple[TypeVar, bool]]:
+def _variables(what: Typed) -> Iterator[tuple[TypeVar, bool]]:
     """The variables of types in order, and whether they are bound there."""
     if is_type(what):
         yield from _seen_in(plain(what))
@@ -89,22 +92,22 @@ def _written(node: Expr) -> Iterator[Attribute]:
     yield from (type_ for type_ in annotations if type_ is not None)
 
 
-def all_type_vars(expr: Expr | TypeData | IRModule | Attribute, mod: IRModule | None = None) -> list[TypeVar]:
+def all_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
     """The variables of types in an expression or a type, in order."""
     return list(dict.fromkeys(variable for variable, _ in _variables(expr)))
 
 
-def bound_type_vars(expr: Expr | TypeData | IRModule | Attribute, mod: IRModule | None = None) -> list[TypeVar]:
+def bound_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
     """Those that functions, data types or polymorphic types in it bind."""
     return list(dict.fromkeys(variable for variable, bound in _variables(expr) if bound))
 
 
-def free_type_vars(expr: Expr | TypeData | IRModule | Attribute, mod: IRModule | None = None) -> list[TypeVar]:
+def free_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
     """Those that nothing in it binds."""
     return list(dict.fromkeys(variable for variable, bound in _variables(expr) if not bound))
 
 
-def check_kind(t: Attribute | GlobalTypeVar | TypeData, mod: IRModule | None = None) -> TypeKind:
+def check_kind(t: Attribute | TypeView | GlobalTypeVar | TypeData, mod: IRModule | None = None) -> TypeKind:
     """The kind of a type: what it may be used for.
 
     mod: whose data types are known. Raises FrontendError for a data type that is not known, applied to a wrong number
@@ -119,7 +122,7 @@ def check_kind(t: Attribute | GlobalTypeVar | TypeData, mod: IRModule | None = N
     if isinstance(t, str):
         _definition(t, mod)
         return TypeKind.AdtHandle
-    _check_type(t, mod)
+    _check_type(plain(t), mod)
     return TypeKind.Type
 
 
