@@ -106,7 +106,7 @@ def prelu(ctx: Context) -> SSAValue:
     if ctx.opset < 7 and rank > 1 and slope.shape == data.shape[1:2]:
         return ctx.emit(PReluOp, data.value, slope.value, axis=1)
     place = (1,) * (rank - len(slope.shape)) + slope.shape
-    several = [axis for axis, extent in enumerate(place) if extent > 1]
+    several = [axis for axis, extent in enumerate(place) if extent > 1 or extent == 0]
     if len(place) == rank and len(several) == 1 and place[several[0]] == data.shape[several[0]]:
         vector = slope.reshape(prod(slope.shape))
         return ctx.emit(PReluOp, data.value, vector.value, axis=several[0])

@@ -108,6 +108,10 @@ def test_prelu(slope: tuple[int, ...]):
     check_node("PRelu", random((2, 3, 4, 5)), random(slope), opset=16)
 
 
+def test_slopes_of_empty_tensors():
+    check_node("PRelu", random((2, 1, 3, 0)), random((2, 1, 1, 0)), opset=16)
+
+
 @pytest.mark.filterwarnings("ignore:.*expected ONNX opset")
 def test_slopes_of_old_opsets_lie_along_the_channels():
     x, slopes = random((2, 3, 4, 5)), random((3,))
