@@ -21,6 +21,7 @@ from ...dialects.relay.nn import Conv1DOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.open_extents import is_static
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, TransposeOp
+from ...dialects.sizes import Size, SizeExpr, same_shape
 from ...frontends.relay.op_attrs import LEGALIZE, operators_with
 from ...provenance.rewrite import rewrite
 
@@ -66,7 +67,7 @@ class _Builder:
         return op.results[0]
 
     def reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        return value if shape_of(value) == tuple(shape) else self.add(ReshapeOp(value, newshape=shape))
+        return value if same_shape(shape_of(value), shape) else self.add(ReshapeOp(value, newshape=shape))
 
     def permuted(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
         return value if list(axes) == sorted(axes) else self.add(TransposeOp(value, axes=axes))
@@ -81,18 +82,25 @@ class _Builder:
         return self.add(PadOp(value, zero, pad_width=width))
 
     def sliced(self, value: SSAValue, taken: Sequence[slice]) -> SSAValue:
-        cut = [axis for axis, s in enumerate(taken) if s != slice(None)] if not is_static(value.type) else None
-        return self._cut(value, taken, range(len(taken)) if cut is None else cut, cut)
-
-    def _cut(self, value: SSAValue, taken: Sequence[slice], cut: Sequence[int], axes: Sequence[int] | None) -> SSAValue:
-        extents = [shape_of(value)[axis] for axis in cut]
-        ranges = [range(n)[taken[axis]] for n, axis in zip(extents, cut, strict=True)]
-        if all(r == range(n) for n, r in zip(extents, ranges, strict=True)):
+        """A part of a value; of an extent that a call decides, some elements in a row."""
+        shape: tuple[Size, ...] = shape_of(value)
+        bounds: dict[int, tuple[Size, Size, int]] = {}
+        for axis, (extent, part) in enumerate(zip(shape, taken, strict=True)):
+            if isinstance(extent, SizeExpr):
+                if part != slice(None) and not same_shape((part.start, part.stop), (0, extent)):
+                    bounds[axis] = part.start, part.stop, 1
+            elif (r := range(extent)[part]) != range(extent):
+                # A range that goes down to the first element ends before it, which -1 would not say.
+                bounds[axis] = r.start, r.stop if r.step > 0 or r.stop >= 0 else r.stop - extent, r.step
+        if not bounds:
             return value
-        begin, strides = [r.start for r in ranges], [r.step for r in ranges]
-        # A range that goes down to the first element ends before it, which -1 would not say.
-        end = [r.stop if r.step > 0 or r.stop >= 0 else r.stop - n for n, r in zip(extents, ranges, strict=True)]
-        return self.add(StridedSliceOp(value, begin=begin, end=end, strides=strides, axes=axes))
+        axes = range(len(shape)) if is_static(value.type) else list(bounds)
+        begin, end, strides = zip(*(bounds.get(axis, (0, shape[axis], 1)) for axis in axes), strict=True)
+        return self.add(
+            StridedSliceOp(
+                value, begin=begin, end=end, strides=strides, axes=None if is_static(value.type) else list(axes)
+            )
+        )
 
 
 @dataclass

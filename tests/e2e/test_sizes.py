@@ -185,6 +185,27 @@ def test_images_whose_batch_stays(scales: str):
 
 
 @pytest.mark.parametrize(
+    ("outputs", "attributes"),
+    [
+        (1, "strides = [2, 2]"),
+        (3, "strides = [2, 2], pads = [1, 0, 1, 1], output_padding = [1, 1]"),
+        (2, "strides = [3, 2], pads = [0, 1, 0, 1], dilations = [1, 2]"),
+    ],
+)
+def test_transposed_convolutions_of_any_size_are_convolutions(outputs: int, attributes: str):
+    size = 2 if outputs == 1 else 3
+    model = parsed(
+        f"graph (float[n, 4, h, w] x) => (float[n, {outputs}, p, q] y) <float[4, {outputs}, {size}, {size}] f = {{}}>"
+        f"{{ y = ConvTranspose <{attributes}> (x, f) }}"
+    )
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(floats(4, outputs, size, size), "f"))
+    executable = compiled(model)
+    assert not [name for name in executable.kernels if "conv2d_transpose" in name]
+    for n, h, w in ((1, 5, 7), (2, 16, 9)):
+        agree(executable, model, {"x": floats(n, 4, h, w)})
+
+
+@pytest.mark.parametrize(
     ("how", "given"),
     [
         ('mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"', "scales"),
