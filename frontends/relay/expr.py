@@ -383,6 +383,19 @@ def pattern_vars(pattern: Pattern) -> list[Var]:
             return []
 
 
+def with_vars(pattern: Pattern, renamed: Callable[[Var], Var]) -> Pattern:
+    """A pattern with other variables."""
+    match pattern:
+        case PatternVar(var):
+            return PatternVar(renamed(var))
+        case PatternConstructor(constructor, inner):
+            return PatternConstructor(constructor, [with_vars(one, renamed) for one in inner])
+        case PatternTuple(inner):
+            return PatternTuple([with_vars(one, renamed) for one in inner])
+        case _:
+            return pattern
+
+
 def children(expr: Expr) -> Iterator[Expr]:
     """The expressions that a node is made of, in TVM's order; the variables it binds are not among them."""
     match expr:

@@ -27,10 +27,6 @@ from whence.frontends.relay.expr import (
     Let,
     Match,
     Op,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
     RefCreate,
     RefRead,
     RefWrite,
@@ -38,6 +34,7 @@ from whence.frontends.relay.expr import (
     TupleGetItem,
     Var,
     post_order,
+    with_vars,
 )
 from whence.frontends.relay.walks import driven
 from whence.relay.module import IRModule
@@ -179,7 +176,7 @@ class _Continuations:
                 data = yield _Task(node.data, None)
                 clauses: list[Clause] = []
                 for clause in node.clauses:
-                    pattern = self._pattern(clause.lhs)
+                    pattern = with_vars(clause.lhs, self._var)
                     clauses.append(Clause(pattern, (yield _Task(clause.rhs, then))))
                 return Match(data, clauses, node.complete, span=node.span)
             case Call() if _is_function_call(node):
@@ -232,17 +229,6 @@ class _Continuations:
         type_ = var.type if value is None else value.type
         self.vars[var] = Var(var.name_hint, None if type_ is None else cps_type(type_), span=var.span)
         return self.vars[var]
-
-    def _pattern(self, pattern: Pattern) -> Pattern:
-        match pattern:
-            case PatternVar(var):
-                return PatternVar(self._var(var))
-            case PatternConstructor(constructor, inner):
-                return PatternConstructor(constructor, list(map(self._pattern, inner)))
-            case PatternTuple(inner):
-                return PatternTuple(list(map(self._pattern, inner)))
-            case _:
-                return pattern
 
 
 def _is_function_call(node: Expr) -> bool:

@@ -29,10 +29,6 @@ from whence.frontends.relay.expr import (
     Let,
     Match,
     Op,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
     Program,
     RefCreate,
     RefRead,
@@ -41,6 +37,7 @@ from whence.frontends.relay.expr import (
     TupleGetItem,
     Var,
     post_order,
+    with_vars,
 )
 from whence.frontends.relay.places import location_of
 from whence.frontends.relay.type_text import spelled
@@ -186,7 +183,7 @@ class _Reverse:
                 data = yield node.data
                 clauses: list[Clause] = []
                 for clause in node.clauses:
-                    pattern = self._pattern(clause.lhs)
+                    pattern = with_vars(clause.lhs, self._var)
                     clauses.append(Clause(pattern, (yield clause.rhs)))
                 return Match(data, clauses, node.complete)
             case Function():
@@ -203,17 +200,6 @@ class _Reverse:
     def _var(self, var: Var, type_: Attribute | None = None) -> Var:
         self.vars[var] = Var(var.name_hint, type_, span=var.span)
         return self.vars[var]
-
-    def _pattern(self, pattern: Pattern) -> Pattern:
-        match pattern:
-            case PatternVar(var):
-                return PatternVar(self._var(var))
-            case PatternConstructor(constructor, inner):
-                return PatternConstructor(constructor, list(map(self._pattern, inner)))
-            case PatternTuple(inner):
-                return PatternTuple(list(map(self._pattern, inner)))
-            case _:
-                return pattern
 
     def _lets(self, node: Let) -> Walk:
         lets: list[tuple[Var, Expr]] = []
