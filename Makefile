@@ -69,8 +69,9 @@ clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamp is older than pyproject.toml when the dependencies may have changed.
+# The stamp is older than pyproject.toml when the dependencies may have changed. Python compiles what it imports, which
+# is a small part of what is installed.
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check -e '.[dev]'
 	touch $@

@@ -281,7 +281,7 @@ def test_external_data_is_mapped(tmp_path: Path, offset: int):
 def test_a_long_chain_is_imported_without_recursion():
     model = parse("(float[2] x) => (float[2] y) { y = Relu (x) }")
     del model.graph.node[:]
-    count = 5000
+    count = 1500
     for index in range(count):
         inner, outer = f"t{index}" if index else "x", f"t{index + 1}" if index + 1 < count else "y"
         model.graph.node.append(onnx.helper.make_node("Relu", [inner], [outer]))

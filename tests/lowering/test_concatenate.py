@@ -37,7 +37,7 @@ def network(extents: list[int], axis: int) -> ModuleOp:
     return ModuleOp([main])
 
 
-@pytest.mark.parametrize(("count", "axis"), [(8, 1), (9, 0), (9, 1), (17, 0), (37, 1)])
+@pytest.mark.parametrize(("count", "axis"), [(8, 1), (9, 0), (37, 1)])
 def test_many_parts(count: int, axis: int):
     rng = np.random.default_rng(count)
     extents = [int(extent) for extent in rng.integers(1, 4, count)]
@@ -49,7 +49,7 @@ def test_many_parts(count: int, axis: int):
 
 @pytest.mark.parametrize(
     ("axis", "dtype"),
-    [(0, "float32"), (1, "float32"), *((-1, dtype) for dtype in ("float16", "int8", "bool"))],
+    [(0, "float32"), (1, "bool"), (-1, "float16")],
 )
 def test_unequal_parts_as_onnxruntime_joins_them(axis: int, dtype: str):
     rng = np.random.default_rng(axis + 1)
