@@ -246,3 +246,10 @@ def test_constant_weights_are_packed_at_compile_time(found: Case, make_net: Make
     image, weight = found.inputs
     net = make_net(image)
     check_model(net.finish(net.add(found.kind, *net.inputs, weight, **found.attributes)), image, levels=(3,))
+
+
+def test_a_product_of_two_numbers(make_net: MakeNet, check_model: Check):
+    """Its kernel reads no tensor: both numbers are in it where nothing folds them before."""
+    net = make_net()
+    numbers = np.array([[1.5]], np.float32), np.array([[-0.25]], np.float32)
+    check_model(net.finish(net.add(nn.DenseOp, *numbers)), levels=(1,))

@@ -83,8 +83,10 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
 
 
 def _along_columns(stage: Stage) -> bool:
-    """Whether the columns of the second operand lie one after the other in memory."""
-    *_, last = stage.compute.reads
+    """Whether the columns of the second operand lie one after the other in memory; numbers in its place do not."""
+    if not stage.compute.reads:
+        return False
+    last = stage.compute.reads[-1]
     column = stage.compute.axes[-1]
     used = [last.indices[dim] for dim in last.map.data.results[-1].used_dims()]
     return used == [column]
