@@ -257,7 +257,7 @@ class _Viewer:
                     fields = [op.operands[index] for index in place]
                     type_ = tuple_type([value.type for value in fields])
                     args.append(Tuple(self.args(fields), type=type_, span=_span(op)))
-        made = Call(callee, args, attrs)
+        made = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
             made.type = tuple_type([result.type for result in op.results])
         return made
