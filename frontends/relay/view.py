@@ -61,13 +61,13 @@ _INTERNAL = ("input_names", "output_names")
 
 
 def _is_shown_at_calls(op: FuncOp) -> bool:
-    return op.primitive is not None and "Compiler" not in op.attributes
+    return (op.primitive is not None or "Composite" in op.attributes) and "Compiler" not in op.attributes
 
 
 def view(module: ModuleOp) -> Program:
     """The program of a module.
 
-    A primitive function is shown where it is called, as TVM shows it, unless another compiler takes it.
+    A primitive or composite function is shown where it is called, as TVM shows it, unless another compiler takes it.
     """
     viewer = _Viewer(module)
     for op in module.ops:
