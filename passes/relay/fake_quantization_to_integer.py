@@ -23,6 +23,7 @@ from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, DenseOp
+from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, operators_with
 from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
 from . import fake_quantization_rules as rules
 from .constant_operands import constant_value, erase_unused, sole_user
@@ -307,6 +308,13 @@ class FakeQuantizationToIntegerPass(ModulePass):
             MultiplyIntegers(op),
             AverageIntegers(),
         ]
+        registered = operators_with(FAKE_QUANTIZATION) if self.complete else {}
+        if registered:
+            from .affine_hooks import RegisteredRules
+            from .op_hooks import Unless
+
+            names = frozenset(registered)
+            patterns = [RegisteredRules(registered, op), *(Unless(names, pattern) for pattern in patterns)]
         if self.complete:
             patterns += [
                 GetOfTuple(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from whence.frontends.relay.affine_types import TensorAffineType as TensorAffineType
+from whence.frontends.relay.affine_types import TupleAffineType as TupleAffineType
 from whence.frontends.relay.expr import Constructor as Constructor
 from whence.frontends.relay.expr import Expr, Program
 from whence.frontends.relay.expr import GlobalVar as GlobalVar
