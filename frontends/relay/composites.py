@@ -1,4 +1,4 @@
-"""Functions that an external compiler takes as one operator, which are written where they are called."""
+"""Functions that are kernels, or that an external compiler takes as one operator: written where they are called."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from ...dialects.relay.core import FuncOp
 from .expr import Expr, Function, free_vars
 
-_KEY = "Composite"
+_KEYS = ("Composite", "Primitive")
 
 
 def is_composite(expr: Expr) -> bool:
     """Whether this is such a function, which sees nothing around it."""
-    return isinstance(expr, Function) and _KEY in expr.attrs and not free_vars(expr)
+    return isinstance(expr, Function) and any(key in expr.attrs for key in _KEYS) and not free_vars(expr)
 
 
 class Composites:
@@ -26,7 +26,7 @@ class Composites:
 
     def name(self, function: Function) -> str:
         """A name that no function has yet."""
-        hint = re.sub(r"\W", "_", str(function.attrs[_KEY]))
+        hint = re.sub(r"\W", "_", str(function.attrs.get("Composite", "fused")))
         name, number = hint, self._count.get(hint, 0)
         while name in self._taken:
             number += 1

@@ -22,6 +22,9 @@ from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import UNIT, function_type, tuple_type
+from ...runtime.ndarray import NDArray
+from ...runtime.ndarray import view as of_array
+from ...support.dtypes import Array
 from .expr import (
     AnySpan,
     Call,
@@ -91,6 +94,7 @@ class _Viewer:
         self._primitive: dict[str, Function] = {}
         self._units: dict[Operation, Expr] = {}
         """Calls that give nothing, by the tuples that stand for what they give."""
+        self._arrays: dict[int, tuple[Array, NDArray]] = {}
         self._called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
 
     def is_called(self, op: FuncOp) -> bool:
@@ -263,7 +267,9 @@ class _Viewer:
         return made
 
     def constant(self, op: ConstantOp, _: list[Expr]) -> Expr:
-        return Constant(op.value(self.module))
+        array = op.value(self.module)
+        # One array stays one, however many constants have it.
+        return Constant(self._arrays.setdefault(id(array), (array, of_array(array)))[1])
 
     def call(self, op: CallOp, _: list[Expr]) -> Expr:
         name = op.callee.string_value()

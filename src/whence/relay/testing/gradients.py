@@ -68,7 +68,7 @@ def _quotients(compute: Any, values: Sequence[Any], place: int, eps: float) -> A
     for index in np.ndindex(base.shape):
         sums: list[float] = []
         for step in (eps, -eps):
-            moved = base.copy()
+            moved: Any = base.copy()
             moved[index] += step
             result = compute(*values[:place], moved, *values[place + 1 :])
             sums.append(float(np.sum(np.asarray(result), dtype="float64")))
