@@ -111,7 +111,11 @@ class Unary(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, *parameters: AnyArray) -> AnyArray:
         number = dequantized(x, *(spread(p, -1, x.ndim) for p in parameters[:2]))
-        return _quantized(sig, cast(AnyArray, cls.REAL.evaluate(sig, number)), *parameters[2:])
+        return _quantized(sig, cls.of_reals(sig, number), *parameters[2:])
+
+    @classmethod
+    def of_reals(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        return cast(AnyArray, cls.REAL.evaluate(sig, x))
 
 
 def _unary(op: str, of: type[Operator]) -> type[Unary]:
@@ -138,6 +142,18 @@ class LeakyReluOp(Unary):
     name = "relay.qnn.leaky_relu"
     REAL: ClassVar[type[Operator]] = elementwise.LeakyReluOp
     alpha = real(0.01)
+
+
+@irdl_op_definition
+class HardswishOp(Unary):
+    """`x * clip(x + 3, 0, 6) / 6` of the real numbers."""
+
+    name = "relay.qnn.hardswish"
+
+    @classmethod
+    def of_reals(cls, sig: Signature, x: AnyArray) -> AnyArray:
+        kind = x.dtype.type
+        return x * (np.clip(x + kind(3), kind(0), kind(6)) * kind(1 / 6))
 
 
 @irdl_op_definition

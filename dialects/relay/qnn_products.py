@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i16, i32
@@ -15,8 +16,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 
 from ..element_types import dtype_name
 from ..size_types import extents_of, tensor_of
-from . import matmul
-from .attributes import boolean, integer, ints, optional_integer, string, to_attribute
+from . import convolution_transpose, matmul
+from .attributes import boolean, integer, ints, optional_integer, optional_ints, string, to_attribute
 from .convolution import Conv2D, expand_padding, window_extent
 from .layout import layout_view
 from .numerics import AnyArray
@@ -72,6 +73,44 @@ class Conv2DOp(Conv2D):
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray, *parameters: AnyArray) -> AnyArray:
         x, w = _centred(data, parameters[0], 0), _centred(weight, parameters[1], 0)
         return wrapped(super().evaluate(_words_signature(sig), x, w))
+
+
+@irdl_op_definition
+class Conv2DTransposeOp(convolution_transpose.ConvTranspose):
+    """2-d transposed convolution, of `data - input_zero_point` with `weight - kernel_zero_point`."""
+
+    name = "relay.qnn.conv2d_transpose"
+    SPATIAL: ClassVar[str] = "HW"
+    # Own operands come before those of a base.
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    input_zero_point = operand_def(TensorType)
+    kernel_zero_point = operand_def(TensorType)
+    input_scale = operand_def(TensorType)
+    kernel_scale = operand_def(TensorType)
+    strides = ints(1, 1)
+    padding = ints(0, 0)
+    dilation = ints(1, 1)
+    groups = integer(1)
+    channels = optional_integer()
+    kernel_size = optional_ints()
+    data_layout = string("NCHW")
+    kernel_layout = string("IOHW")
+    out_layout = string("")
+    output_padding = ints(0, 0)
+    out_dtype = string("int32")
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        _of_bytes(sig, 0, 1)
+        parameter(sig, 2, (), 0)
+        parameter(sig, 3, (), 0)
+        return super().infer(_words_signature(sig))
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray, *parameters: AnyArray) -> AnyArray:
+        x, w = _centred(data, parameters[0], 0), _centred(weight, parameters[1], 0)
+        return wrapped(convolution_transpose.Conv2DTransposeOp.evaluate(_words_signature(sig), x, w))
 
 
 @irdl_op_definition

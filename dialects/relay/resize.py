@@ -155,6 +155,40 @@ class Resize3DOp(Resize):
     layout = string("NCDHW")
 
 
+def _scaled(sig: Signature, extents: Sequence[int], names: Sequence[str], method: str, mode: str) -> list[Resizing]:
+    """How axes are resized of which attributes say how many times as large they get."""
+    scales = [sig.get(name) for name in names]
+    sizes = [e * int(s) if s.is_integer() else round(e * s) for e, s in zip(extents, scales, strict=True)]
+    return [Resizing(e, s, quotient(s, e), method, mode) for e, s in zip(extents, sizes, strict=True)]
+
+
+@irdl_op_definition
+class Upsampling3DOp(Resized):
+    """`scale_d` x `scale_h` x `scale_w` times as large; `method` nearest_neighbor or trilinear."""
+
+    name = "relay.nn.upsampling3d"
+    scale_d = real(1.0)
+    scale_h = real(1.0)
+    scale_w = real(1.0)
+    layout = string("NCDHW")
+    method = string("nearest_neighbor")
+    coordinate_transformation_mode = string("half_pixel")
+
+    @classmethod
+    def axes(cls, sig: Signature) -> tuple[int, ...]:
+        return spatial(sig, "DHW")
+
+    @classmethod
+    def how(cls, sig: Signature) -> list[Resizing]:
+        method, mode = sig.str("method").removeprefix("tri"), sig.str("coordinate_transformation_mode")
+        if method not in ("nearest_neighbor", "linear"):
+            sig.fail("method nearest_neighbor or trilinear", repr(sig.str("method")))
+        if mode not in MODES:
+            sig.fail(f"coordinate_transformation_mode among {', '.join(MODES)}", repr(mode))
+        extents = [sig.shape(0)[axis] for axis in cls.axes(sig)]
+        return _scaled(sig, extents, ("scale_d", "scale_h", "scale_w"), method, mode)
+
+
 @irdl_op_definition
 class UpsamplingOp(Resized):
     """`scale_h` x `scale_w` times as large; `method` nearest_neighbor, bilinear or bicubic."""
@@ -177,6 +211,4 @@ class UpsamplingOp(Resized):
             sig.fail("method nearest_neighbor, bilinear or bicubic", repr(sig.str("method")))
         mode = "align_corners" if sig.get("align_corners") else "asymmetric"
         extents = [sig.shape(0)[axis] for axis in cls.axes(sig)]
-        scales = [sig.get(name) for name in ("scale_h", "scale_w")]
-        sizes = [e * int(s) if s.is_integer() else round(e * s) for e, s in zip(extents, scales, strict=True)]
-        return [Resizing(e, s, quotient(s, e), method, mode) for e, s in zip(extents, sizes, strict=True)]
+        return _scaled(sig, extents, ("scale_h", "scale_w"), method, mode)

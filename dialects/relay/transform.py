@@ -22,6 +22,7 @@ from .reduce import MeanOp as MeanOp
 from .reduce import MinOp as MinOp
 from .reduce import Reduce as Reduce
 from .reduce import SumOp as SumOp
+from .reshape_codes import spelled_out
 from .traits import BROADCAST, INJECTIVE
 
 
@@ -54,7 +55,8 @@ class Reshaping(Injective):
 
 @irdl_op_definition
 class ReshapeOp(Reshaping):
-    """0 in `newshape` copies the input's extent (unless `allowzero`), -1 takes what is left."""
+    """0 in `newshape` copies the input's extent (unless `allowzero`), -1 takes what is left; -2 copies all extents that
+    follow, -3 is the product of two, -4 splits one in the two behind it."""
 
     name = "relay.reshape"
     newshape = required_ints()
@@ -62,12 +64,7 @@ class ReshapeOp(Reshaping):
 
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:
-        old, new = sig.shape(0), list(sig.ints("newshape"))
-        for i, extent in enumerate(new):
-            if same(extent, 0) and not sig.int("allowzero"):
-                if i >= len(old):
-                    sig.fail(f"0 in newshape only below rank {len(old)}", str(new))
-                new[i] = old[i]
+        old, new = sig.shape(0), spelled_out(sig, bool(sig.int("allowzero")))
         left = [i for i, extent in enumerate(new) if same(extent, -1)]
         if len(left) > 1 or any(proves(extent, "<", -1) for extent in new):
             sig.fail("a newshape of sizes with at most one -1", str(new))

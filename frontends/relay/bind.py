@@ -28,6 +28,7 @@ from .expr import (
     post_order,
 )
 from .type_text import spelled
+from .type_view import plain
 
 
 def bind_params(function: Function, params: Mapping[str, Array]) -> Function:
@@ -42,7 +43,7 @@ def bind_params(function: Function, params: Mapping[str, Array]) -> Function:
         type_ = tensor_type(value)
         if param.type_annotation is not None and param.type_annotation != type_:
             location = None if param.span is None else param.span.location
-            expected = spelled(param.type_annotation)
+            expected = spelled(plain(param.type_annotation))
             raise FrontendError(message(f"parameter %{param.name_hint}", expected, spelled(type_), location))
         constants[param] = Constant(value, span=param.span)
     if not constants:

@@ -44,6 +44,7 @@ from ...dialects.relay.types import AdtType, fields_of, signature_of
 from ...provenance.builder import fill
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
+from .composites import Composites, is_composite
 from .expr import (
     Call,
     Constant,
@@ -89,13 +90,14 @@ def elaborate(program: Program) -> ModuleOp:
     infer(program)
     module = ModuleOp([])
     names, purity = Places(), Purity(program)
+    composites = Composites(program.functions)
     for data in program.types.values():
         constructors = [(one.name_hint, list(one.inputs)) for one in data.constructors]
         op = TypeDataOp(data.header, list(data.type_vars), constructors)
         fill(op, names.named(None, data.header))
         module.body.block.add_op(op)
     for name, function in program.functions.items():
-        _Elaborator(program, module, names, purity).function(name, function)
+        _Elaborator(program, module, names, purity, composites).function(name, function)
     try:
         module.verify()
     except VerifyException as error:
@@ -106,8 +108,9 @@ def elaborate(program: Program) -> ModuleOp:
 class _Elaborator:
     """The ops of one function."""
 
-    def __init__(self, program: Program, module: ModuleOp, names: Places, purity: Purity):
+    def __init__(self, program: Program, module: ModuleOp, names: Places, purity: Purity, composites: Composites):
         self.program = program
+        self.composites = composites
         self.module = module
         self.names = names
         self.purity = purity
@@ -120,7 +123,7 @@ class _Elaborator:
         self.inside: dict[Expr, Scope] = {}
         self.opened: dict[tuple[Expr, int], Scope] = {}
 
-    def function(self, name: str, function: Function) -> None:
+    def function(self, name: str, function: Function) -> FuncOp:
         """Add the op of a global function."""
         self.inside, self.opened = scopes_of(function)
         inputs = [param.inferred for param in function.params]
@@ -153,6 +156,7 @@ class _Elaborator:
         last.location = end
         func.block.add_op(last)
         bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
+        return func
 
     def _unpacked(self, value: SSAValue, block: Block) -> list[SSAValue]:
         """The fields of a tuple."""
@@ -267,9 +271,21 @@ class _Elaborator:
                     return self.add(CallOp(name, arguments, [node.inferred], impure=impure), node, name).outputs[0]
                 call = self.add(CallOp(name, arguments, fields, impure=impure), node, name)
                 return self._together(list(call.outputs), node, call.location)
+            case Function() if is_composite(node.op):
+                call = self.add(self._composite(node.op, arguments, impure), node)
+                outputs = list(call.outputs)
+                return outputs[0] if len(outputs) == 1 else self._together(outputs, node, call.location)
             case _:
                 callee = yield node.op
                 return self.add(InvokeOp(callee, arguments, node.inferred, impure), node).result
+
+    def _composite(self, function: Function, arguments: list[SSAValue], impure: bool) -> CallOp:
+        """A call of a function that is written where it is called, but is one of the module."""
+        made = self.composites.made.get(function)
+        if made is None:
+            inner = _Elaborator(self.program, self.module, self.names, self.purity, self.composites)
+            made = self.composites.made[function] = inner.function(self.composites.name(function), function)
+        return CallOp(made.sym_name.data, arguments, list(made.function_type.outputs), impure=impure)
 
     def _results(self, name: str, type_: Attribute) -> Sequence[Attribute] | None:
         """The types of a call's results where a function gives several, or none, one by one; None if it gives one.

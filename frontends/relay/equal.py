@@ -37,6 +37,7 @@ from .expr import (
     TypeData,
     Var,
 )
+from .type_view import plain as attribute_of
 
 Written: TypeAlias = Attribute | None
 Found: TypeAlias = Attribute | None
@@ -159,7 +160,7 @@ class _Comparison:
         """Types as they were written; where one is left out, what was inferred there stands for it."""
         if lhs[0] is None and rhs[0] is None:
             return True
-        return self.types(lhs[0] or lhs[1], rhs[0] or rhs[1])
+        return self.types(attribute_of(lhs[0] or lhs[1]), attribute_of(rhs[0] or rhs[1]))
 
     def nodes(self, lhs: Expr, rhs: Expr) -> bool:
         if type(lhs) is not type(rhs):
@@ -225,9 +226,10 @@ class _Comparison:
 
     def calls(self, lhs: Call, rhs: Call) -> bool:
         # Type arguments are written by few, and found by inference: they count where both have them.
-        if lhs.type_args and rhs.type_args and not all(map(self.types, lhs.type_args, rhs.type_args)):
-            return False
         name = lhs.op.name if isinstance(lhs.op, Op) else ""
+        both = not name and lhs.type_args and rhs.type_args
+        if both and not all(map(self.types, map(attribute_of, lhs.type_args), map(attribute_of, rhs.type_args))):
+            return False
         same = self.attributes(_both_sides(completed(name, lhs.attrs)), _both_sides(completed(name, rhs.attrs)))
         return same and self.pairs((*lhs.args, lhs.op), (*rhs.args, rhs.op))
 

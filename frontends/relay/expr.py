@@ -126,11 +126,13 @@ class Var(Expr):
     """A variable: of a function, a let or a pattern; elsewhere a free one."""
 
     name_hint: str
-    type_annotation: Attribute | None = None
+    type_annotation: Any = None
+    """A type with TVM's fields, or None."""
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.type_annotation = plain(self.type_annotation)
+        if self.type_annotation is not None:
+            self.type_annotation = view(self.type_annotation)
 
     @property
     def vid(self) -> Var:
@@ -223,11 +225,13 @@ class Call(Expr):
     op: Expr
     args: Sequence[Expr]
     attrs: Any = field(default_factory=lambda: dict[str, Any]())
-    type_args: Sequence[Attribute] = ()
+    type_args: Sequence[Any] = ()
+    """Types with TVM's fields: what the type variables of the callee stand for; of an operator's call that is
+    typed, the types of its arguments."""
 
     def __post_init__(self) -> None:
         self.attrs = self.attrs or {}
-        self.type_args = [plain(one) for one in self.type_args] if self.type_args else ()
+        self.type_args = [view(one) for one in self.type_args] if self.type_args else ()
         if isinstance(self.op, Op):
             self.attrs = Attrs(self.op.name, self.attrs)
 
@@ -238,7 +242,8 @@ class Function(Expr):
 
     params: Sequence[Var]
     body: Expr
-    ret_type: Attribute | None = None
+    ret_type: Any = None
+    """A type with TVM's fields, or None."""
     type_params: Sequence[str] = ()
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     output_names: Sequence[str] = field(default=(), kw_only=True)
@@ -246,7 +251,8 @@ class Function(Expr):
 
     def __post_init__(self) -> None:
         given: Any = self.type_params or ()
-        self.ret_type = plain(self.ret_type)
+        if self.ret_type is not None:
+            self.ret_type = view(self.ret_type)
         # Type variables may be given themselves: they are nothing but their names.
         self.type_params = [one if isinstance(one, str) else one.hint.data for one in given]
         self.attrs = self.attrs or {}

@@ -49,6 +49,7 @@ from .implied import implied
 from .operators import attributes_of, grouped, is_absent, name_of, operator_named
 from .places import location_of
 from .type_text import spelled
+from .type_view import plain
 from .unify import Hole, Made, Mismatch, Term, found, instance, joined, resolved, shown, term_of, unify
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
@@ -147,7 +148,7 @@ class Inference:
     def var_term(self, var: Var) -> Term:
         if var not in self.terms:
             self._vars[var] = None
-            self.terms[var] = Hole() if var.type_annotation is None else term_of(var.type_annotation)
+            self.terms[var] = Hole() if var.type_annotation is None else term_of(plain(var.type_annotation))
         return self.terms[var]
 
     # One generator per kind of node.
@@ -169,7 +170,7 @@ class Inference:
     def _declaration(self, name: str, function: Function) -> Term:
         if name not in self._declared:
             inputs = [self.var_term(param) for param in function.params]
-            output = Hole() if function.ret_type is None else term_of(function.ret_type)
+            output = Hole() if function.ret_type is None else term_of(plain(function.ret_type))
             known = [resolved(term) for term in (*inputs, output)]
             if all(t is not None for t in known):
                 types = cast(list[Attribute], known)
@@ -226,11 +227,11 @@ class Inference:
             return self._operator_call(node, node.op, args)
         if isinstance(node.op, Constructor):
             # One constructor makes values of several types: each call is one use of it.
-            callee = instance(self._constructed(node.op), node.type_args)
+            callee = instance(self._constructed(node.op), list(map(plain, node.type_args)))
         else:
             callee = found((yield node.op))
             if isinstance(callee, Attribute):
-                callee = instance(callee, node.type_args)
+                callee = instance(callee, list(map(plain, node.type_args)))
         result = Hole()
         expected = found(callee)
         if isinstance(expected, Made) and expected.kind == "function" and len(expected.parts) != len(args) + 1:
@@ -265,8 +266,9 @@ class Inference:
         inputs = [self.var_term(param) for param in node.params]
         body = yield node.body
         if node.ret_type is not None:
-            self.unify(term_of(node.ret_type), body, node, "function result")
-            output = term_of(node.ret_type) if _is_whole(node.ret_type) else body
+            written = plain(node.ret_type)
+            self.unify(term_of(written), body, node, "function result")
+            output = term_of(written) if _is_whole(written) else body
         else:
             output = body
         known = [resolved(term) for term in (*inputs, output)]

@@ -8,6 +8,7 @@ LEGALIZE = "FTVMLegalize"
 ALTER_LAYOUT = "FTVMAlterOpLayout"
 CONVERT_LAYOUT = "FTVMConvertOpLayout"
 MIXED_PRECISION = "FTVMMixedPrecisionConversionType"
+FAKE_QUANTIZATION = "FTVMFakeQuantizationToInteger"
 TARGET = "target."
 
 _attrs: dict[tuple[str, str], tuple[int, Any]] = {}

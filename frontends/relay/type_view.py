@@ -19,6 +19,7 @@ from ...dialects.size_text import parse_size
 from ...dialects.size_types import extents_of, tensor_of
 from ...dialects.sizes import Size, SizeExpr
 from ...support.errors import FrontendError
+from .type_text import spelled
 
 
 class Any:
@@ -64,7 +65,7 @@ class TypeView:
         return hash(self.attribute)
 
     def __str__(self) -> str:
-        return str(self.attribute)
+        return spelled(self.attribute)
 
     __repr__ = __str__
 

@@ -22,6 +22,9 @@ from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import UNIT, function_type, tuple_type
+from ...runtime.ndarray import NDArray
+from ...runtime.ndarray import view as of_array
+from ...support.dtypes import Array
 from .expr import (
     AnySpan,
     Call,
@@ -61,13 +64,13 @@ _INTERNAL = ("input_names", "output_names")
 
 
 def _is_shown_at_calls(op: FuncOp) -> bool:
-    return op.primitive is not None and "Compiler" not in op.attributes
+    return (op.primitive is not None or "Composite" in op.attributes) and "Compiler" not in op.attributes
 
 
 def view(module: ModuleOp) -> Program:
     """The program of a module.
 
-    A primitive function is shown where it is called, as TVM shows it, unless another compiler takes it.
+    A primitive or composite function is shown where it is called, as TVM shows it, unless another compiler takes it.
     """
     viewer = _Viewer(module)
     for op in module.ops:
@@ -91,6 +94,7 @@ class _Viewer:
         self._primitive: dict[str, Function] = {}
         self._units: dict[Operation, Expr] = {}
         """Calls that give nothing, by the tuples that stand for what they give."""
+        self._arrays: dict[int, tuple[Array, NDArray]] = {}
         self._called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
 
     def is_called(self, op: FuncOp) -> bool:
@@ -257,13 +261,15 @@ class _Viewer:
                     fields = [op.operands[index] for index in place]
                     type_ = tuple_type([value.type for value in fields])
                     args.append(Tuple(self.args(fields), type=type_, span=_span(op)))
-        made = Call(callee, args, attrs)
+        made = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
             made.type = tuple_type([result.type for result in op.results])
         return made
 
     def constant(self, op: ConstantOp, _: list[Expr]) -> Expr:
-        return Constant(op.value(self.module))
+        array = op.value(self.module)
+        # One array stays one, however many constants have it.
+        return Constant(self._arrays.setdefault(id(array), (array, of_array(array)))[1])
 
     def call(self, op: CallOp, _: list[Expr]) -> Expr:
         name = op.callee.string_value()

@@ -15,6 +15,7 @@ from ...dialects.size_types import tensor_of
 from ...dialects.sizes import ENDLESS, Size, proves
 from ...provenance.span import SourceName, Span
 from ..relay.expr import Constructor, Expr, Program, TypeData, Var, VirtualDevice
+from ..relay.type_view import view
 from ..relay.unify import HOLE, is_open
 from .diagnostics import DiagnosticContext
 from .layout import span_of
@@ -139,7 +140,7 @@ class Declarations(Transformer[Any, Any]):
         for item in items[1:]:
             match item:
                 case Type():
-                    var.type_annotation = item.type
+                    var.type_annotation = None if item.type is None else view(item.type)
                 case Named(key="virtual_device", value=VirtualDevice() as device):
                     var.virtual_device = device
                 case Named():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.ir import Attribute
 
@@ -39,6 +39,7 @@ from ..relay.expr import (
     Var,
 )
 from ..relay.type_text import spelled
+from ..relay.type_view import plain
 from .attributes import call_attributes, function_attributes, operator_attributes, value_text
 from .identifiers import UniqueNames, global_name, variable_name
 from .layout import span_comments, span_of
@@ -293,7 +294,8 @@ class Printer:
             text += f": {self._type(var.type_annotation)}"
         return text + self._info(var)
 
-    def _type(self, type_: Attribute) -> str:
+    def _type(self, type_: Any) -> str:
+        type_ = plain(type_)
         if (found := self._types.get(id(type_))) is None:
             found = self._types[id(type_)] = type_, spelled(type_)
         return found[1]

@@ -177,4 +177,6 @@ def _repeated(data: Tensor, axis: int, times: int, name: str) -> Tensor:
     return te.compute(extents, element, name, REPEATED if axis == len(extents) - 1 else "", attributes)
 
 
-TABLE = dict.fromkeys([relay.Resize1DOp, relay.Resize2DOp, relay.Resize3DOp, relay.UpsamplingOp], resize)
+TABLE = dict.fromkeys(
+    [relay.Resize1DOp, relay.Resize2DOp, relay.Resize3DOp, relay.UpsamplingOp, relay.Upsampling3DOp], resize
+)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -66,16 +66,40 @@ def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
     return data, kernel
 
 
+class LayoutConfig:
+    """Within its scope ConvertLayout leaves convolutions alone that are counted from 0, `skip_layers`, as in TVM."""
+
+    current: ClassVar[LayoutConfig | None] = None
+
+    def __init__(self, skip_layers: Sequence[int] | None = None):
+        self.skip_layers = list(skip_layers or ())
+        self._around: LayoutConfig | None = None
+
+    def __enter__(self) -> LayoutConfig:
+        self._around, LayoutConfig.current = LayoutConfig.current, self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        LayoutConfig.current = self._around
+
+    def skipped(self, module: ModuleOp) -> set[Operation]:
+        """The convolutions of a module that stay as they are."""
+        found = [op for op in module.walk() if isinstance(op, Conv2DOp)]
+        return {op for number, op in enumerate(found) if number in self.skip_layers}
+
+
 @dataclass
 class Convert(RewritePattern):
     """An operator in a layout that is not the one asked for, between transforms."""
 
     desired: Mapping[str, tuple[str, str]]
     made: set[Operation]
+    skipped: Collection[Operation] = ()
+    """Operators that stay as they are."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         wanted = self.desired.get(op.name.removeprefix("relay."))
-        if wanted is None or not isinstance(op, Operator):
+        if wanted is None or not isinstance(op, Operator) or op in self.skipped:
             return
         if isinstance(op, Conv):
             self._convolution(op, *wanted, rewriter)
@@ -188,9 +212,11 @@ class ConvertLayoutPass(ModulePass):
         desired = {name: _checked(name, layouts) for name, layouts in asked.items() if name not in given}
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         made: set[Operation] = set()
+        config = LayoutConfig.current
+        skipped = config.skipped(op) if config is not None else ()
         if given:
             self._hooks(op, given, asked, made)
-        patterns = [Convert(desired, made), MergeTransforms(), SinkPermutation(made)]
+        patterns = [Convert(desired, made, skipped), MergeTransforms(), SinkPermutation(made)]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
                 # Two readers of one value may have asked for the same transform.

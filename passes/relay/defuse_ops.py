@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...provenance.rewrite import rewrite, stands_for
+from .remove_unused_functions import erase_function
 
 
 @dataclass
@@ -66,5 +67,4 @@ class DefuseOpsPass(ModulePass):
         called = {inner.callee.string_value() for inner in op.walk() if isinstance(inner, CallOp)}
         rewrite(op, [Inline(primitive)], recursive=False)
         for name in called & primitive.keys():
-            primitive[name].detach()
-            primitive[name].erase()
+            erase_function(primitive[name], f"the operators of @{name} stand where it was called")

@@ -17,12 +17,14 @@ from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import nn, transform
 from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.convolution_transpose import Conv2DTransposeOp as Transposed
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
-from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, DenseOp
+from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, Conv2DTransposeOp, DenseOp
+from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, operators_with
 from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
 from . import fake_quantization_rules as rules
 from .constant_operands import constant_value, erase_unused, sole_user
@@ -198,6 +200,8 @@ class MultiplyIntegers(RewritePattern):
     """A product of dequantised tensors is that of the integers, dequantised by the product of their scales."""
 
     module: ModuleOp
+    complete: bool = False
+    """Whether transposed convolutions are, too, which floats do faster."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:
@@ -205,6 +209,9 @@ class MultiplyIntegers(RewritePattern):
                 kept = ("strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_layout")
                 if (op.data_layout.data, op.kernel_layout.data, op.out_layout.data) == ("NCHW", "OIHW", ""):
                     self._multiply(op, Conv2DOp, kept, 1, _per_row, rewriter)
+            case Transposed() if self.complete:
+                kept = ("strides", "padding", "dilation", "groups", "output_padding", "channels", "kernel_size")
+                self._multiply(op, Conv2DTransposeOp, kept, 1, is_whole, rewriter)
             case nn.DenseOp():
                 self._multiply(op, DenseOp, (), 1, _per_row, rewriter)
             case nn.BatchMatmulOp():
@@ -304,9 +311,16 @@ class FakeQuantizationToIntegerPass(ModulePass):
             MoveThroughConcatenate(op),
             QuantizeBeforeConcatenate(),
             MoveThroughPad(op),
-            MultiplyIntegers(op),
+            MultiplyIntegers(op, self.complete),
             AverageIntegers(),
         ]
+        registered = operators_with(FAKE_QUANTIZATION) if self.complete else {}
+        if registered:
+            from .affine_hooks import RegisteredRules
+            from .op_hooks import Unless
+
+            names = frozenset(registered)
+            patterns = [RegisteredRules(registered, op), *(Unless(names, pattern) for pattern in patterns)]
         if self.complete:
             patterns += [
                 GetOfTuple(),

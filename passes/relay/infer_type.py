@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -18,7 +19,8 @@ from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ...dialects.relay.types import AdtType, RefType, fields_of, function_type, tuple_type
+from ...dialects.relay.types import AdtType, RefType, fields_of, fits, function_type, tuple_type
+from ...frontends.relay.unify import joined
 from ...provenance.diagnostics import fail
 from .analysis.traversal import functions_of, inside
 
@@ -158,14 +160,14 @@ class _Inference:
                 return types
             case IfOp():
                 (then,), (other,) = yielded(op, op.true_branch), yielded(op, op.false_branch)
-                if then.type != other.type:
+                if not fits(then.type, other.type):
                     fail(op, f"a false branch of {then.type}, as the true one", str(other.type))
-                return [then.type]
+                return [joined(then.type, other.type)]
             case MatchOp():
                 found = [yielded(op, region)[0].type for region in op.clauses]
-                if any(type_ != found[0] for type_ in found):
+                if not all(fits(found[0], type_) for type_ in found):
                     fail(op, f"clauses of {found[0]}, as the first one", _list(found))
-                return found[:1] or None
+                return [reduce(joined, found)] if found else None
             case FnOp():
                 (value,) = yielded(op, op.body)
                 return [function_type(op.type_names(), [a.type for a in op.block.args], value.type)]

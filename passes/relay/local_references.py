@@ -1,44 +1,60 @@
-"""References that one block makes, reads and writes are values that follow one another."""
+"""References that one block makes, and it and branches in it read and write, are values that follow one another."""
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.relay.binding import IfOp
+from ...dialects.relay.data_types import MatchOp
+from ...dialects.relay.functions import FnOp
 from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleOp
+from ...provenance.dce import erase_with_contents
 from ...provenance.ledger import current_ledger
+
+_DEEPEST = 64
+"""How many branches inside one another are looked at."""
+_Walk: TypeAlias = Generator[Block, None, None]
 
 
 def forward_references(block: Block) -> bool:
     """Have what reads a reference that this block alone knows read the value last written; such references go.
 
+    The block's branches may read and write it, too, as long as what is read behind them is the same on every way.
     Returns whether any went. Linear in the number of ops.
     """
-    local: dict[SSAValue, SSAValue] = {}
-    """Each such reference -> what it holds."""
-    for op in block.ops:
-        if isinstance(op, RefCreateOp) and all(_is_access(use.operation, use.index, block) for use in op.result.uses):
-            local[op.result] = op.value
+    made = [op for op in block.ops if isinstance(op, RefCreateOp)]
+    _drop_unread(made, block)
+    local: set[SSAValue] = {
+        op.result for op in made if all(_is_access(use.operation, use.index, block) for use in op.result.uses)
+    }
     if not local:
+        return False
+    follower = _Follower(local)
+    follower.run(block)
+    known = local - follower.lost
+    if not known:
         return False
     given: dict[SSAValue, SSAValue] = {}
     gone: list[Operation] = []
-    for op in list(block.ops):
-        if isinstance(op, RefCreateOp) and op.result in local:
-            local[op.result] = given.get(op.value, op.value)
-        elif isinstance(op, RefReadOp) and op.ref in local:
-            given[op.result] = local[op.ref]
-        elif isinstance(op, RefWriteOp) and op.ref in local:
-            local[op.ref] = given.get(op.value, op.value)
-            if op.result.first_use is not None:
-                unit = TupleOp([])
-                unit.location = op.location
-                block.insert_op_before(unit, op)
-                given[op.result] = unit.result
-        else:
+    for op, held in follower.accesses:
+        reference = op.result if isinstance(op, RefCreateOp) else op.operands[0]
+        if reference not in known:
             continue
         gone.append(op)
+        if isinstance(op, RefReadOp) and held is not None:
+            given[op.result] = given.get(held, held)
+        elif isinstance(op, RefWriteOp) and op.result.first_use is not None:
+            unit = TupleOp([])
+            unit.location = op.location
+            assert op.parent is not None
+            op.parent.insert_op_before(unit, op)
+            given[op.result] = unit.result
     replace_uses(given)
     if (ledger := current_ledger()) is not None:
         before = [op.location for op in gone]
@@ -49,6 +65,96 @@ def forward_references(block: Block) -> bool:
     return True
 
 
+def _drop_unread(made: Sequence[RefCreateOp], block: Block) -> None:
+    """Closures and tuples that hold references and that nobody reads go: they do nothing."""
+    holders: set[Operation] = set()
+    for op in made:
+        for use in op.result.uses:
+            for around in _around(use.operation, block):
+                if around.parent is block and isinstance(around, FnOp):
+                    holders.add(around)
+    for op in reversed(list(block.ops)) if holders else ():
+        if op in holders and op.results[0].first_use is None:
+            erase_with_contents(op, "Unread", "nobody reads it")
+    for op in made:
+        for user in [use.operation for use in op.result.uses]:
+            if isinstance(user, TupleOp) and user.result.first_use is None and user.parent is not None:
+                erase_with_contents(user, "Unread", "nobody reads it")
+
+
+@dataclass
+class _Follower:
+    """What references hold, op by op."""
+
+    local: set[SSAValue]
+    holds: dict[SSAValue, SSAValue | None] = field(default_factory=dict[SSAValue, "SSAValue | None"])
+    """Reference -> its value; None where that depends on the way."""
+    changes: list[tuple[SSAValue, SSAValue | None]] = field(default_factory=list["tuple[SSAValue, SSAValue | None]"])
+    """What was written since the branch began, and what was there before."""
+    accesses: list[tuple[Operation, SSAValue | None]] = field(default_factory=list["tuple[Operation, SSAValue | None]"])
+    """The ops on references in order, reads with what they read."""
+    lost: set[SSAValue] = field(default_factory=set[SSAValue])
+    """References that are read where nobody knows what they hold."""
+
+    def run(self, block: Block) -> None:
+        stack = [self._block(block)]
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            else:
+                stack.append(self._block(inner))
+
+    def _block(self, block: Block) -> _Walk:
+        for op in block.ops:
+            match op:
+                case RefCreateOp() if op.result in self.local:
+                    self._write(op.result, op.value)
+                    self.accesses.append((op, None))
+                case RefReadOp() if op.ref in self.local:
+                    held = self.holds.get(op.ref)
+                    if held is None:
+                        self.lost.add(op.ref)
+                    self.accesses.append((op, held))
+                case RefWriteOp() if op.ref in self.local:
+                    self._write(op.ref, op.value)
+                    self.accesses.append((op, None))
+                case IfOp() | MatchOp():
+                    yield from self._branches(op)
+                case _:
+                    continue
+
+    def _branches(self, op: Operation) -> _Walk:
+        """After branches a reference holds what all of them leave in it."""
+        ends: list[dict[SSAValue, SSAValue | None]] = []
+        for region in op.regions:
+            mark = len(self.changes)
+            yield region.block
+            ends.append({reference: self.holds[reference] for reference, _ in self.changes[mark:]})
+            for reference, before in reversed(self.changes[mark:]):
+                self.holds[reference] = before
+            del self.changes[mark:]
+        for reference in dict.fromkeys(one for end in ends for one in end):
+            values = {end.get(reference, self.holds[reference]) for end in ends}
+            # What a single branch made nobody behind it sees.
+            self._write(reference, values.pop() if len(values) == 1 and len(ends) > 1 else None)
+
+    def _write(self, reference: SSAValue, value: SSAValue | None) -> None:
+        self.changes.append((reference, self.holds.get(reference)))
+        self.holds[reference] = value
+
+
 def _is_access(user: Operation, index: int, block: Block) -> bool:
-    """Whether an op of this block reads or writes what its operand `index` refers to."""
-    return user.parent is block and isinstance(user, RefReadOp | RefWriteOp) and index == 0
+    """Whether an op of this block, or of branches in it, reads or writes what its operand `index` refers to."""
+    if not isinstance(user, RefReadOp | RefWriteOp) or index != 0:
+        return False
+    *branches, outermost = _around(user, block)
+    return outermost.parent is block and all(isinstance(op, IfOp | MatchOp) for op in (*branches, outermost)[1:])
+
+
+def _around(op: Operation, block: Block) -> list[Operation]:
+    """An op and those around it, up to one of a block unless that is too far."""
+    found = [op]
+    while found[-1].parent is not block and len(found) < _DEEPEST and (outer := found[-1].parent_op()) is not None:
+        found.append(outer)
+    return found

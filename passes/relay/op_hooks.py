@@ -72,13 +72,13 @@ def written(op: Operator, module: ModuleOp) -> Written:
     return Written(Call(callee, args, given, type=types[0] if len(types) == 1 else tuple_type(types)), values)
 
 
-def _ops_of(expr: Expr, source: Written, op: Operator, module: ModuleOp) -> tuple[list[Operation], list[SSAValue]]:
-    """New ops that compute an expression on the operands of `op`, and their results."""
-    places = {one: Var("p", value.type) for one, value in source.values.items()}
+def computed(expr: Expr, values: Mapping[Expr, SSAValue], module: ModuleOp) -> tuple[list[Operation], list[SSAValue]]:
+    """New ops that compute an expression, in which some stand for values, and their results."""
+    places = {one: Var("p", value.type) for one, value in values.items()}
     main = Function(list(places.values()), substituted(expr, places))
     module_of_it = elaborate(Program({"main": main}))
     func = next(one for one in module_of_it.ops if isinstance(one, FuncOp))
-    known: dict[SSAValue, SSAValue] = dict(zip(func.block.args, source.values.values(), strict=True))
+    known: dict[SSAValue, SSAValue] = dict(zip(func.block.args, values.values(), strict=True))
     made: list[Operation] = []
     for inner in func.block.ops:
         if inner is func.block.last_op:
@@ -92,7 +92,12 @@ def _ops_of(expr: Expr, source: Written, op: Operator, module: ModuleOp) -> tupl
             part.location = UNKNOWN_LOC
         known.update(zip(inner.results, copy.results, strict=True))
         made.append(copy)
-    results = [known.get(value, value) for value in func.return_op.values]
+    return made, [known.get(value, value) for value in func.return_op.values]
+
+
+def _ops_of(expr: Expr, source: Written, op: Operator, module: ModuleOp) -> tuple[list[Operation], list[SSAValue]]:
+    """New ops that compute an expression on the operands of `op`, and their results, of the types of `op`'s."""
+    made, results = computed(expr, source.values, module)
     if [value.type for value in results] != list(op.result_types):
         expected = ", ".join(map(str, op.result_types))
         found = ", ".join(str(value.type) for value in results)

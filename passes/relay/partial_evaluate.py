@@ -46,8 +46,8 @@ class PartialEvaluatePass(ModulePass):
     After: unless the limit is met, no let-block but those of functions that call themselves. No call of a function or
     closure that is at hand and does not call itself; none of one that does, where the arguments tell which way it goes.
     No `if` on a constant of few elements, no match on a value whose constructors are at hand. No reference that its own
-    block alone reads and writes. What nobody reads any more is left to `relay-dead-code-elimination`. Calls are marked
-    as `relay-infer-purity` marks them.
+    block alone, and branches in it, read and write, if all ways leave the same in it where it is read. What nobody
+    reads any more is left to `relay-dead-code-elimination`. Calls are marked as `relay-infer-purity` marks them.
     Locations: ops and copies of ops keep theirs; what gives the result of a call, an `if` or a match has its, too.
 
     ```mlir
@@ -94,14 +94,19 @@ class _Evaluator:
         """Per copied call the recursive functions that it was copied from: to which block, last called with what."""
 
     def function(self, func: FuncOp) -> None:
-        todo = [func.block]
-        while todo:
-            block = todo.pop()
-            while True:
-                self._block(block)
-                if not forward_references(block):
-                    break
-            todo += [inner for op in block.ops for region in op.regions for inner in region.blocks]
+        again = True
+        while again:
+            todo, done = [func.block], list[Block]()
+            while todo:
+                block = todo.pop()
+                while True:
+                    self._block(block)
+                    if not forward_references(block):
+                        break
+                done.append(block)
+                todo += [inner for op in block.ops for region in op.regions for inner in region.blocks]
+            # What was unfolded in branches may have been all that still knew a reference made before them.
+            again = any([forward_references(block) for block in reversed(done)])
 
     def _block(self, block: Block) -> None:
         """The ops of a block, in order; those that take the place of one are next."""

@@ -14,8 +14,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import qnn, qnn_elementwise
+from ...dialects.relay import qnn, qnn_elementwise, qnn_products
 from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.convolution_transpose import Conv2DTransposeOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, TakeOp
@@ -151,6 +152,21 @@ class Requantize(RewritePattern):
 
 
 @dataclass
+class TransposedConvolution(RewritePattern):
+    """One of quantised tensors is one of int32, of what both are above their zero points."""
+
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: qnn_products.Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:
+        work = Arithmetic(self.module)
+        data = work.centred(op.data, op.input_zero_point, 1)
+        weight = work.centred(op.weight, op.kernel_zero_point, 1)
+        kept = {name: to_python(value) for name, value in op.properties.items()}
+        work.instead(op, work.add(Conv2DTransposeOp, data, weight, **kept), rewriter)
+
+
+@dataclass
 class OfOneByte(RewritePattern):
     """What a function makes of each of the 256 numbers of its dtype is a table."""
 
@@ -189,6 +205,11 @@ class OfReals(RewritePattern):
                     left = work.dequantized(values[0], values[2], values[3], sig.int("lhs_axis"))
                     right = work.dequantized(values[1], values[4], values[5], sig.int("rhs_axis"))
                     result = work.add(op.REAL, left, right)
+                elif isinstance(op, qnn_elementwise.HardswishOp):
+                    number = work.dequantized(values[0], values[1], values[2])
+                    three, sixth = (work.constant(np.array(one, np.float32)) for one in (3, 1 / 6))
+                    above = work.add(ew.ClipOp, work.add(ew.AddOp, number, three), a_min=0.0, a_max=6.0)
+                    result = work.add(ew.MultiplyOp, number, work.add(ew.MultiplyOp, above, sixth))
                 else:
                     kept = {name: to_python(value) for name, value in op.properties.items()}
                     result = work.add(op.REAL, work.dequantized(values[0], values[1], values[2]), **kept)
@@ -248,5 +269,12 @@ class QnnCanonicalizePass(ModulePass):
     name = "relay-qnn-canonicalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: Sequence[RewritePattern] = [Quantize(op), Dequantize(op), Requantize(op), OfOneByte(op), OfReals(op)]
+        patterns: Sequence[RewritePattern] = [
+            Quantize(op),
+            Dequantize(op),
+            Requantize(op),
+            TransposedConvolution(op),
+            OfOneByte(op),
+            OfReals(op),
+        ]
         rewrite(op, patterns, recursive=False)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
+from whence.frontends.relay.affine_types import TensorAffineType as TensorAffineType
+from whence.frontends.relay.affine_types import TupleAffineType as TupleAffineType
 from whence.frontends.relay.expr import Constructor as Constructor
-from whence.frontends.relay.expr import Expr, Program
+from whence.frontends.relay.expr import Expr, Function, Program
 from whence.frontends.relay.expr import GlobalVar as GlobalVar
 from whence.frontends.relay.expr import Op as Op
+from whence.frontends.relay.expr import VirtualDevice as VirtualDevice
 from whence.frontends.relay.op_attrs import register_op_attr as register_op_attr
 from whence.frontends.relay.operators import operator_named
 from whence.frontends.relay.structural_hash import structural_hash as _hash
+from whence.frontends.relay.type_view import TypeView
 from whence.provenance.span import SequentialSpan as SequentialSpan
 from whence.provenance.span import SourceName as SourceName
 from whence.provenance.span import Span as Span
@@ -21,6 +26,7 @@ from whence.relay.saved_json import load_json as load_json
 from whence.relay.saved_json import save_json as save_json
 from whence.relay.ty import FuncType as FuncType
 from whence.relay.ty import GlobalTypeVar as GlobalTypeVar
+from whence.relay.ty import IncompleteType as IncompleteType
 from whence.relay.ty import RefType as RefType
 from whence.relay.ty import RelayRefType as RelayRefType
 from whence.relay.ty import TensorType as TensorType
@@ -30,6 +36,17 @@ from whence.relay.ty import TypeData as TypeData
 from whence.relay.ty import TypeKind as TypeKind
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import is_type
+
+RelayExpr = Expr
+BaseFunc = Function
+Type = TypeView
+_MODULES = ("instrument", "transform")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"whence.{name}")
+    raise AttributeError(f"module 'whence.ir' has no attribute '{name}'")
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:

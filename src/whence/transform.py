@@ -20,6 +20,7 @@ from whence.dialects.relay.attributes import to_python
 from whence.frontends.relay.expr import Call, Op, Var
 from whence.passes.registry import PASSES, Row
 from whence.passes.relay.convert_layout import ConvertLayoutPass
+from whence.passes.relay.convert_layout import LayoutConfig as LayoutConfig
 from whence.passes.relay.eliminate_common_subexpr import EliminateCommonSubexprPass, EliminateOthers
 from whence.passes.relay.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from whence.passes.relay.fold_constant import FoldConstantPass

@@ -26,7 +26,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from whence.dialects.relay import OPERATORS, annotation, elementwise, nn, qnn, qnn_elementwise, transform
+from whence.dialects.relay import OPERATORS, annotation, elementwise, nn, qnn, qnn_elementwise, qnn_products, transform
 from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.operator import Operator, operators_of
 from whence.dialects.relay.signature import Signature, Tensor
@@ -40,6 +40,7 @@ NOT_LOWERED = {
     qnn.QuantizeOp,
     qnn.DequantizeOp,
     qnn.RequantizeOp,
+    qnn_products.Conv2DTransposeOp,
     *(op for op in operators_of(qnn_elementwise) if op is not qnn_elementwise.AvgPool2DOp),
 }
 """Marks for external compilers, operators of training, and those that are arithmetic on quantised tensors.

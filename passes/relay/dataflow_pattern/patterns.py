@@ -133,18 +133,6 @@ def _patterns(given: Sequence[object]) -> list[DFPattern]:
     return [one for one in given if isinstance(one, DFPattern)]
 
 
-class OpPattern(DFPattern):
-    """An operator."""
-
-    def __init__(self, name: str):
-        if name not in _BY_NAME:
-            raise PipelineError(f"is_op: expected the name of an operator, got '{name}'")
-        self.name = name
-
-    def accepts(self, matcher: Matcher, node: Node) -> bool:
-        return node is _BY_NAME[self.name]
-
-
 class ExprPattern(DFPattern):
     """One expression, or a constant equal to one."""
 
@@ -157,6 +145,19 @@ class ExprPattern(DFPattern):
             return True
         mine, other = constant_of(self.expr), constant_of(node)
         return mine is not None and other is not None and same_constant(mine, other)
+
+
+class OpPattern(ExprPattern):
+    """An operator."""
+
+    def __init__(self, name: str):
+        if name not in _BY_NAME:
+            raise PipelineError(f"is_op: expected the name of an operator, got '{name}'")
+        super().__init__(relay.Op(name))
+        self.name = name
+
+    def accepts(self, matcher: Matcher, node: Node) -> bool:
+        return node is _BY_NAME[self.name] or node == self.expr
 
 
 class VarPattern(DFPattern):

@@ -11,6 +11,7 @@ from ....dialects.relay import DYNAMIC, OPERATORS
 from ....dialects.relay.operator import Operator
 from ....frontends.relay import expr as relay
 from ....frontends.relay.elaborate import elaborate
+from ....frontends.relay.type_view import plain
 
 
 @runtime_checkable
@@ -51,7 +52,7 @@ def attribute(node: relay.Expr, name: str) -> Any:
 def types(node: relay.Expr) -> tuple[Attribute, ...]:
     """The type of an expression, inferred if it was not; raises FrontendError for one that has none."""
     if node.type is None and isinstance(node, relay.Var) and node.type_annotation is not None:
-        return (node.type_annotation,)
+        return (plain(node.type_annotation),)
     if node.type is None:
         infer_written(node)
     return (node.inferred,)

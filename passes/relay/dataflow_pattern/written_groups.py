@@ -33,6 +33,8 @@ class WrittenGroup:
     def name(self) -> str:
         """What it is made of, in TVM's form."""
         members = set(self.inside)
+        for function in [node for node in self.inside if isinstance(node, relay.Function)]:
+            members.update(relay.post_order(function.body))
         return "".join(_label(node) for node in relay.post_order(self.root) if node in members)
 
     @property
@@ -56,8 +58,10 @@ def _label(node: relay.Expr) -> str:
             return f"{node.op.name}_" if isinstance(node.op, relay.Op) else "Call_"
         case relay.TupleGetItem():
             return f"TupleGetItem{node.index}_"
-        case relay.Tuple() | relay.If() | relay.Let() | relay.Function():
+        case relay.Tuple() | relay.If() | relay.Let():
             return f"{type(node).__name__}_"
+        case relay.Function():
+            return "Function"
         case _:
             return ""
 

@@ -14,6 +14,7 @@ from whence.frontends.relay.structural_hash import binds
 from whence.passes.relay.analysis import features, mac_count
 from whence.passes.relay.analysis import well_formed as well_formedness
 from whence.passes.relay.analysis.features import Feature as Feature
+from whence.relay.annotated_regions import AnnotatedRegionSet as AnnotatedRegionSet
 from whence.relay.calibration import get_calibration_data as get_calibration_data
 from whence.relay.call_graph import CallGraph as CallGraph
 from whence.relay.counting import all_dtypes as all_dtypes

@@ -52,7 +52,7 @@ _ORDER: dict[str, str] = {
 
 _WINDOWED = ("nn.conv{}d", "nn.conv{}d_transpose", "nn.max_pool{}d", "nn.avg_pool{}d")
 _PADDED = {form.format(rank): rank for rank in (1, 2, 3) for form in _WINDOWED} | dict.fromkeys(
-    ("qnn.conv2d", "qnn.avg_pool2d", "nn.deformable_conv2d"), 2
+    ("qnn.conv2d", "qnn.conv2d_transpose", "qnn.avg_pool2d", "nn.deformable_conv2d"), 2
 )
 """Operators whose padding may be given in short, and their spatial axes."""
 _PER_AXIS = ("strides", "dilation", "pool_size", "kernel_size", "output_padding", "output_size")

@@ -263,7 +263,29 @@ def reverse_reshape(data: Expr, newshape: Any) -> Expr:
     return builder("contrib_reverse_reshape")(data, newshape=_extents(newshape))
 
 
+def simulated_quantize(
+    data: Expr, output_scale: Any, output_zero_point: Any, axis: int = -1, out_dtype: str = "int8"
+) -> Expr:
+    """What `qnn.quantize` gives, as float32; with `out_dtype` "disable" the data."""
+    if out_dtype == "disable":
+        return data
+    scale, zero = as_expr(output_scale), as_expr(output_zero_point)
+    return builder("cast")(builder("qnn.quantize")(data, scale, zero, axis=axis, out_dtype=out_dtype), dtype="float32")
+
+
+def simulated_dequantize(
+    data: Expr, input_scale: Any, input_zero_point: Any, axis: int = -1, in_dtype: str = "int8"
+) -> Expr:
+    """What `qnn.dequantize` gives of whole numbers that are float32; with `in_dtype` "disable" the data."""
+    if in_dtype == "disable":
+        return data
+    whole = builder("cast")(data, dtype="int32")
+    return builder("qnn.dequantize")(whole, as_expr(input_scale), as_expr(input_zero_point), axis=axis)
+
+
 COMPOSED: dict[str, Builder] = {
+    "qnn.simulated_quantize": simulated_quantize,
+    "qnn.simulated_dequantize": simulated_dequantize,
     **{f"nn.global_{kind}_pool{rank}d": _global_pool(kind, rank) for kind in ("avg", "max") for rank in (1, 3)},
     "reverse_reshape": reverse_reshape,
     "sparse_to_dense": sparse_to_dense,

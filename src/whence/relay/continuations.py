@@ -36,6 +36,7 @@ from whence.frontends.relay.expr import (
     post_order,
     with_vars,
 )
+from whence.frontends.relay.type_view import plain
 from whence.frontends.relay.walks import driven
 from whence.relay.module import IRModule
 from whence.support.errors import PipelineError
@@ -103,7 +104,7 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
 
 def un_cps(func: Function) -> Function:
     """The function whose continuation gives what it gets. Raises PipelineError for one that has no continuation."""
-    last = func.params[-1].type_annotation if func.params else None
+    last = plain(func.params[-1].type_annotation) if func.params else None
     if not isinstance(last, FunctionType) or len(last.inputs) != 1:
         raise PipelineError("un_cps: expected a function whose last parameter is a continuation, got another one")
     output = last.inputs.data[0]
@@ -112,7 +113,7 @@ def un_cps(func: Function) -> Function:
         given[answer.hint.data] = output
     params: list[Var] = []
     for param in func.params[:-1]:
-        annotation = None if param.type_annotation is None else types.substituted(param.type_annotation, given)
+        annotation = None if param.type_annotation is None else types.substituted(plain(param.type_annotation), given)
         params.append(Var(param.name_hint, annotation, span=param.span))
     value = Var("value", types.substituted(output, given))
     body = Call(func, [*params, Function([value], value, value.type_annotation)])
@@ -213,7 +214,7 @@ class _Continuations:
                 ref = yield _Task(node.ref, None)
                 return RefWrite(ref, (yield _Task(node.value, None)), span=node.span)
             case Call():
-                arguments = [cps_type(one) for one in node.type_args]
+                arguments = [cps_type(plain(one)) for one in node.type_args]
                 args = yield from self._all(node.args)
                 return Call(node.op, args, node.attrs, arguments, span=node.span)
             case _:

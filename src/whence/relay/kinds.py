@@ -89,7 +89,7 @@ def _written(node: Expr) -> Iterator[Attribute]:
         annotations.append(node.ret_type)
     if isinstance(node, Call):
         annotations += node.type_args
-    yield from (type_ for type_ in annotations if type_ is not None)
+    yield from (plain(type_) for type_ in annotations if type_ is not None)
 
 
 def all_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:

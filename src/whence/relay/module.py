@@ -25,7 +25,10 @@ class IRModule:
         self,
         functions: Mapping[Any, Function] | None = None,
         type_definitions: Mapping[Any, TypeData] | None = None,
+        attrs: Mapping[str, Any] | None = None,
     ):
+        self.attrs = dict(attrs or {})
+        """What users say of the module, which passes carry on and do not read."""
         self._program: Program | None = Program(
             {_name(key): function for key, function in (functions or {}).items()},
             {_name(key): data for key, data in (type_definitions or {}).items()},
@@ -52,8 +55,30 @@ class IRModule:
         return made
 
     def holding(self, module: ModuleOp) -> IRModule:
-        """The module of other ops, which are not copied."""
-        return IRModule.of(module)
+        """The module of other ops, which are not copied, with the attributes of this one."""
+        made = IRModule.of(module)
+        made.attrs = dict(self.attrs)
+        return made
+
+    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+        """The same module with one attribute more."""
+        return self.with_attrs({attr_key: attr_value})
+
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+        """The same module with more attributes."""
+        made = self.shallow_copy()
+        made.attrs.update(attr_map)
+        return made
+
+    def without_attr(self, attr_key: str) -> IRModule:
+        """The same module without an attribute."""
+        made = self.shallow_copy()
+        made.attrs.pop(attr_key, None)
+        return made
+
+    def get_attr(self, attr_key: str) -> Any:
+        """An attribute; None for one that is not there."""
+        return self.attrs.get(attr_key)
 
     @property
     def module(self) -> ModuleOp:
@@ -147,12 +172,12 @@ class IRModule:
     def shallow_copy(self) -> IRModule:
         """A module that may get other functions without this one being changed."""
         if self._module is not None and self._program is None:
-            return IRModule.of(self._module.clone())
-        return IRModule(dict(self.program.functions), dict(self.program.types))
+            return self.holding(self._module.clone())
+        return IRModule(dict(self.program.functions), dict(self.program.types), self.attrs)
 
     def map_functions(self, change: Callable[[Function], Expr]) -> IRModule:
         """The module of what `change` makes of each function, with the same data types."""
-        made = IRModule(None, dict(self.program.types))
+        made = IRModule(None, dict(self.program.types), self.attrs)
         for name, function in self.program.functions.items():
             made[self.get_global_var(name)] = change(function)
         return made

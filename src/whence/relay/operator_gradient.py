@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from whence.dialects.element_types import is_integer
 from whence.dialects.relay.types import fields_of
 from whence.frontends.relay.expr import Call, Expr, Function, Op, Tuple, TupleGetItem, Var
+from whence.frontends.relay.type_view import plain
 from whence.relay.module import IRModule
 
 
@@ -41,11 +42,7 @@ def operator_gradient(call: Call, types: Sequence[Attribute], first_order: Calla
     function = Function([*params, *(seed for _, seed in seeds)], whole, span=call.span)
     made = first_order(IRModule.from_expr(function))["main"]
     gradients = _field(made.body, 1)
-    found = [
-        _field(gradients, index)
-        for index, param in enumerate(params)
-        if _is_float(cast(Attribute, param.type_annotation))
-    ]
+    found = [_field(gradients, index) for index, param in enumerate(params) if _is_float(plain(param.type_annotation))]
     return Function(made.params, Tuple(found), span=call.span)
 
 

@@ -41,6 +41,7 @@ from whence.frontends.relay.expr import (
 )
 from whence.frontends.relay.places import location_of
 from whence.frontends.relay.type_text import spelled
+from whence.frontends.relay.type_view import plain
 from whence.frontends.relay.walks import driven
 from whence.provenance.diagnostics import message
 from whence.support.errors import PipelineError
@@ -219,16 +220,17 @@ class _Reverse:
             args.append((yield arg))
         if isinstance(node.op, Op):
             return self._operator(node, args)
-        return Call((yield node.op), args, type_args=[dual(one) for one in node.type_args])
+        return Call((yield node.op), args, type_args=[dual(plain(one)) for one in node.type_args])
 
     def _operator(self, node: Call, args: Sequence[Expr]) -> Expr:
         """The value with its gradient, which is zeros, behind what takes it to the operands."""
         types = [arg.inferred for arg in node.args]
         names = [Var("x") for _ in args]
         lets = list(zip(names, args, strict=True))
-        plain = [_made(one, type_, lambda leaf: TupleGetItem(leaf, 0)) for one, type_ in zip(names, types, strict=True)]
+        pairs = zip(names, types, strict=True)
+        values = [_made(one, type_, lambda leaf: TupleGetItem(leaf, 0)) for one, type_ in pairs]
         value, output = Var("value"), node.inferred
-        lets.append((value, Call(node.op, plain, node.attrs, span=node.span)))
+        lets.append((value, Call(node.op, values, node.attrs, span=node.span)))
         result = Var("pair")
         lets.append((result, _made(value, output, _pair)))
         leaves = [leaf for one, type_ in zip(names, types, strict=True) for leaf in _leaves(one, type_)]

@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import Attribute
 
-from whence.frontends.relay import type_view
 from whence.frontends.relay.expr import Constant, Expr, GlobalVar, Op, post_order
 from whence.frontends.relay.type_text import spelled
 from whence.frontends.relay.type_view import plain
@@ -90,7 +88,7 @@ def _loaded(data: Any) -> Any:
             return view(cast(Constant, parse_expr(found["text"])).data)
         case "Type":
             probe = fromtext(f"{_PRELUDE}def @main(%x: {found['text']}) {{ %x }}")
-            return type_view.view(cast(Attribute, probe.functions["main"].params[0].type_annotation))
+            return probe.functions["main"].params[0].type_annotation
         case "Map":
             return {key: _loaded(value) for key, value in found["items"].items()}
         case other:

@@ -18,6 +18,7 @@ from whence.relay.continuations import to_cps as to_cps
 from whence.relay.continuations import un_cps as un_cps
 from whence.relay.module import IRModule
 from whence.relay.operator_gradient import operator_gradient
+from whence.relay.recast import recast as recast
 from whence.relay.reverse_mode import Pullback, is_first_order, reverse_mode
 from whence.support.errors import PipelineError
 
@@ -129,4 +130,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*dir(transform), "gradient", "to_cps", "un_cps"])
+    return sorted([*dir(transform), "gradient", "recast", "to_cps", "un_cps"])

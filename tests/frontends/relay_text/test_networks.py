@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
 from relay_networks import NETWORKS
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
 
 from whence.dialects.relay.core import ConstantOp, FuncOp
 from whence.frontends.relay.elaborate import elaborate
@@ -52,9 +50,8 @@ def test_weights_beside_a_file(tmp_path: Path):
     (tmp_path / "mlp.relay").write_text(text)
     values: dict[str, Array] = {}
     for param in parse(text).functions["main"].params[1:]:
-        assert isinstance(param.type_annotation, TensorType)
-        shape = cast("TensorType[Attribute]", param.type_annotation).get_shape()
-        values[param.name_hint] = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+        shape = param.type_annotation.concrete_shape
+        values[param.name_hint] = np.arange(prod(shape), dtype="float32").reshape(shape)
     with open(tmp_path / "mlp.params", "wb") as stream:
         write_params({**values, "of no use": np.zeros(1, "float32")}, stream)
     module = read_module(tmp_path / "mlp.relay")

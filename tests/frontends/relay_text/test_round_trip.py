@@ -138,7 +138,7 @@ def test_metadata_as_upstream_writes_it():
     text = "fn (%x: Tensor[(meta[tir.SizeVar][0], 2), float32]) { add(%x, meta[relay.Constant][0]) }"
     made = parse_expr(f"{text}\n#[metadata]\n{json.dumps(section)}")
     assert isinstance(made, Function)
-    assert str(made.params[0].type_annotation) == "tensor<?x2xf32>"
+    assert str(made.params[0].type_annotation) == "Tensor[(?, 2), float32]"
     assert isinstance(made.body, Call)
     assert isinstance(constant := made.body.args[1], Constant)
     assert constant.data.tolist() == [1, 2]

@@ -6,7 +6,7 @@ import pytest
 from operator_cases import Cases, Check, MakeNet
 
 from whence.dialects.relay.operator import Operator
-from whence.dialects.relay.resize import Resize1DOp, Resize2DOp, Resize3DOp, UpsamplingOp
+from whence.dialects.relay.resize import Resize1DOp, Resize2DOp, Resize3DOp, Upsampling3DOp, UpsamplingOp
 
 CASES = Cases()
 CASES.add(Resize1DOp, "2x3x19", size=(7,), method="cubic", antialias=True)
@@ -24,6 +24,8 @@ CASES.add(
 )
 CASES.add(Resize3DOp, "1x2x3x4x5", size=(6, 4, 9), scales=(2.1, 1.0, 1.9))
 CASES.add(UpsamplingOp, "1x3x5x8", scale_h=2.0, scale_w=2.0)
+CASES.add(Upsampling3DOp, "1x2x3x4x5", scale_d=2.0, scale_h=3.0, scale_w=2.0, method="trilinear")
+CASES.add(Upsampling3DOp, "1x3x4x5x2", scale_d=2.0, scale_h=2.0, scale_w=1.5, layout="NDHWC")
 CASES.add(UpsamplingOp, "1x5x8x3", scale_h=2.0, scale_w=3.0, method="bilinear", align_corners=True, layout="NHWC")
 
 

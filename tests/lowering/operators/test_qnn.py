@@ -48,6 +48,7 @@ for kind in (qnn_elementwise.AddOp, qnn_elementwise.SubtractOp, qnn_elementwise.
     CASES.add(kind, "2x3x5 int8", "3x1 int8", *PARAMETERS, F(0.05), Z(9), constants=6)
 for kind in (
     *(qnn_elementwise.AbsOp, qnn_elementwise.ErfOp, qnn_elementwise.ExpOp, qnn_elementwise.LeakyReluOp),
+    qnn_elementwise.HardswishOp,
     *(qnn_elementwise.SigmoidOp, qnn_elementwise.SoftmaxOp, qnn_elementwise.TanhOp),
 ):
     CASES.add(kind, "3x7 int8", *PARAMETERS, constants=4)
@@ -74,6 +75,13 @@ for data, weight, attributes in CONVOLUTIONS:
     points = np.arange(outputs, dtype=Z) - 2
     for point, constants in ((points, 5), (Z(3), 4)):
         CASES.add(qnn_products.Conv2DOp, data, weight, Z(9), point, ONE, ONE, constants=constants, **attributes)
+CASES.add(
+    *(qnn_products.Conv2DTransposeOp, "1x4x5x4 uint8", "4x3x3x2 int8", Z(9), Z(3), ONE, ONE),
+    constants=4,
+    strides=(2, 1),
+    padding=(1, 0),
+)
+CASES.add(qnn_elementwise.HardswishOp, "3x7 int8", F(0.03), Z(3), F(0.02), Z(-7), constants=0)
 NHWC: dict[str, Any] = {"data_layout": "NHWC", "kernel_layout": "HWIO", "padding": (1, 0)}
 CASES.add(qnn_products.Conv2DOp, "2x7x6x3 uint8", "3x2x3x5 int8", Z(9), Z(3), ONE, ONE, constants=4, **NHWC)
 CASES.add(qnn_products.DenseOp, "5x13 uint8", "7x13 int8", Z(100), np.arange(7, dtype=Z), ONE, ONE, constants=5)

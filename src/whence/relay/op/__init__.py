@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from whence.frontends.relay.expr import Op
 from whence.frontends.relay.op_attrs import (
     ALTER_LAYOUT,
     CONVERT_LAYOUT,
+    FAKE_QUANTIZATION,
     LEGALIZE,
     MIXED_PRECISION,
     register_op_attr,
@@ -44,5 +46,18 @@ def register_mixed_precision_conversion(op_name: str, func: Any = None, level: i
     return register_op_attr(op_name, MIXED_PRECISION, func, level)
 
 
+def register_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """A function (call, types) -> [expression, type], for FakeQuantizationToInteger.
+
+    The call's arguments are integers; `types` says what each stands for, as `whence.ir.TensorAffineType`.
+    """
+    return register_op_attr(op_name, FAKE_QUANTIZATION, func, level)
+
+
+_MODULES = ("annotation", "op")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     return getattr(NAMESPACES["op"], name)

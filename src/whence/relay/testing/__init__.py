@@ -6,10 +6,23 @@ from typing import Any
 
 from whence import transform
 from whence.frontends.relay.expr import Expr, Function
+from whence.nd import cpu
 from whence.relay.module import IRModule
+from whence.relay.testing import dcgan as dcgan
+from whence.relay.testing import densenet as densenet
+from whence.relay.testing import dqn as dqn
+from whence.relay.testing import inception_v3 as inception_v3
 from whence.relay.testing import init as init
+from whence.relay.testing import layers as layers
+from whence.relay.testing import lstm as lstm
 from whence.relay.testing import mlp as mlp
+from whence.relay.testing import mobilenet as mobilenet
+from whence.relay.testing import resnet as resnet
+from whence.relay.testing import squeezenet as squeezenet
 from whence.relay.testing import synthetic as synthetic
+from whence.relay.testing import vgg as vgg
+from whence.relay.testing.gradients import check_grad as check_grad
+from whence.relay.testing.gradients import rand as rand
 from whence.relay.testing.init import create_workload as create_workload
 
 
@@ -28,3 +41,8 @@ def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], im
 def run_infer_type(expr: Expr) -> Any:
     """A function, or an expression, with its types."""
     return run_opt_pass(expr, transform.InferType())
+
+
+def ctx_list() -> list[tuple[str, Any]]:
+    """The targets and devices that there are."""
+    return [("llvm", cpu(0))]

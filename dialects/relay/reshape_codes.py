@@ -1,0 +1,60 @@
+"""What the special numbers in a reshape's `newshape` stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ..sizes import proves, same
+from .operator import Signature
+
+_LEFT = -1
+_REST = -2
+_MERGES = -3
+_SPLITS = -4
+
+
+def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
+    """`newshape` as extents, of which one may be -1, what is left.
+
+    0 copies an extent of the operand (unless `allowzero`), -2 all that follow, -3 is the product of two, -4 splits one
+    in the two that are written behind it, one of which may be -1. Any other number stands for one extent. Fails at the
+    signature where there are not as many extents.
+    """
+    old, new = sig.shape(0), sig.ints("newshape")
+    found: list[int] = []
+    at = index = 0
+    while index < len(new):
+        extent = new[index]
+        index += 1
+        if same(extent, _REST):
+            found += old[at:]
+            at = max(at, len(old))
+        elif same(extent, _SPLITS):
+            found += _split(sig, old, at, new[index : index + 2])
+            at, index = at + 1, index + 2
+        elif same(extent, _MERGES) or (same(extent, 0) and not allowzero):
+            taken = 1 if same(extent, 0) else 2
+            if at + taken > len(old):
+                sig.fail(f"{extent} in newshape only below rank {len(old) + 1 - taken}", str(list(new)))
+            found.append(prod(old[at : at + taken]))
+            at += taken
+        elif proves(extent, "<", _SPLITS):
+            sig.fail("a newshape of sizes and numbers from -4 to 0", str(list(new)))
+        else:
+            found.append(extent)
+            at += 1
+    return found
+
+
+def _split(sig: Signature, old: Sequence[int], at: int, parts: Sequence[int]) -> list[int]:
+    """The two extents that one of the operand is split in."""
+    if at >= len(old) or len(parts) != 2 or sum(same(part, _LEFT) for part in parts) > 1:
+        sig.fail("two extents behind -4 for one of the operand", str(list(sig.ints("newshape"))))
+    known = prod(part for part in parts if not same(part, _LEFT))
+    if proves(known, "<", 1) or not same(old[at] % known, 0):
+        sig.fail(f"extents behind -4 that divide {old[at]}", str(list(parts)))
+    both = [old[at] // known if same(part, _LEFT) else part for part in parts]
+    if not same(prod(both), old[at]):
+        sig.fail(f"extents behind -4 of the product {old[at]}", str(list(parts)))
+    return both

@@ -1,0 +1,76 @@
+"""Whether gradients are those that small steps show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from whence.frontends.relay.expr import Function, Var
+from whence.relay.execution import create_executor
+from whence.runtime.ndarray import NDArray, array
+from whence.support.dtypes import Array
+from whence.support.dtypes import numpy_of as _numpy_of
+
+
+def rand(dtype: str = "float32", *shape: int) -> NDArray:
+    """Uniform numbers from 0 to 1."""
+    return array(np.random.default_rng().uniform(size=shape).astype(_numpy_of(dtype)))
+
+
+def check_grad(
+    func: Function,
+    inputs: Sequence[Any] | None = None,
+    test_inputs: Sequence[Any] | None = None,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    scale: float | None = None,
+    mean: float = 0,
+    mode: str = "higher_order",
+    target_devices: object = None,
+    executor_kind: str = "debug",
+) -> None:
+    """Raise AssertionError unless each gradient of a function's sum is the quotient of differences.
+
+    inputs: values of the parameters, random around `mean` if left out. test_inputs: those of them, by object, whose
+    gradients are compared; all floats if left out. mode: of `transform.gradient`. There is one device.
+    """
+    from whence.relay.testing import run_infer_type
+    from whence.relay.transform import gradient
+
+    forward = run_infer_type(func)
+    backward = run_infer_type(gradient(forward, mode=mode))
+    values = [_value(param, scale, mean) for param in forward.params] if inputs is None else list(inputs)
+    executor = create_executor(executor_kind)
+    of_values: Any = executor.evaluate(backward)(*values)
+    compute = executor.evaluate(forward)
+    chosen = [value for value in values if np.asarray(value).dtype.kind == "f"] if test_inputs is None else test_inputs
+    for place, value in enumerate(values):
+        if any(value is one for one in chosen):
+            wanted: Any = _quotients(compute, values, place, eps)
+            np.testing.assert_allclose(np.asarray(of_values[1][place]), wanted, atol=atol, rtol=rtol)
+
+
+def _value(param: Var, scale: float | None, mean: float) -> Array:
+    shape: tuple[int, ...] = param.checked_type.concrete_shape
+    spread = 10 * prod(shape) ** -0.5 if scale is None else scale
+    made = np.random.default_rng().normal(mean, spread, shape)
+    return np.asarray(made, _numpy_of(param.checked_type.dtype))
+
+
+def _quotients(compute: Any, values: Sequence[Any], place: int, eps: float) -> Array:
+    """How the sum of the result changes with each element."""
+    base: Array = np.asarray(values[place])
+    found: Array = np.zeros_like(base)
+    for index in np.ndindex(base.shape):
+        sums: list[float] = []
+        for step in (eps, -eps):
+            moved: Any = base.copy()
+            moved[index] += step
+            result = compute(*values[:place], moved, *values[place + 1 :])
+            sums.append(float(np.sum(np.asarray(result), dtype="float64")))
+        found[index] = (sums[0] - sums[1]) / (2 * eps)
+    return found
