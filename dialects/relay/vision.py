@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES
 from ..size_types import tensor_of
+from ..sizes import size_min
 from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -156,7 +157,7 @@ class AllClassNonMaxSuppressionOp(Operator):
     def bound(cls, sig: Signature) -> int:
         """The most boxes of a class that are kept."""
         count = sig.shape(1)[2]
-        return min(count, sig.int("max_output_size")) if sig.int("max_output_size") >= 0 else count
+        return size_min(count, sig.int("max_output_size")) if sig.int("max_output_size") >= 0 else count
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -12,15 +12,16 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import Size, symbols_of
+from ...dialects.sizes import Size, SizeExpr, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .limits import excess, expectation
-from .tensor import Tensor, Undecided, dtype_of, shape_of
+from .tensor import Tensor, Undecided, dtype_of, shape_of, size_in
 
 Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
 """What stands for one operand that an operator declares."""
@@ -120,6 +121,19 @@ class Context:
             self.fail(f"{what} as a list of integers", f"{array.dtype}{list(array.shape)}")
         return tuple(int(v) for v in array.reshape(-1).tolist())
 
+    def size(self, index: int, what: str) -> int:
+        """The one whole number in input `index`, called `what`, which must be known at import; a size, too.
+
+        Also one in floats, as exporters have for a Range.
+        """
+        if (found := size_in(self.tensor(index))) is not None:
+            self.read.append(self.tensor(index))
+            return found
+        array = self.array(index, what)
+        if array.size != 1 or not np.isfinite(array).all():
+            self.fail(f"{what} that is one number", f"{array.dtype}{list(array.shape)}")
+        return int(array.item())
+
     # Results.
 
     def fits(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
@@ -149,5 +163,7 @@ class Context:
         return self.builder.add(ConstantOp.of(array, self.module, hint)).result
 
     def scalar(self, value: float, like: SSAValue) -> SSAValue:
-        """Add a scalar constant of the element type of `like`."""
+        """Add a scalar of the element type of `like`: a constant, or a size."""
+        if isinstance(value, SizeExpr):
+            return self.emit(SizesOp, values=[value], shape=(), dtype=dtype_of(like).name)
         return self.constant(np.asarray(value).astype(dtype_of(like)), "scalar")

@@ -91,7 +91,7 @@ def wrapped(ctx: Context, indices: SSAValue, extent: int) -> SSAValue:
 
 def one_hot(ctx: Context) -> SSAValue:
     """one_hot; indices and depth may be of any numeric type, the two values are one input."""
-    depth = int(ctx.array(1, "a depth").reshape(-1)[0])
+    depth = ctx.size(1, "a depth")
     indices, values = ctx.value(0), ctx.value(2)
     if dtype_of(indices) != np.int64:
         indices = ctx.emit(CastOp, indices, dtype="int64")

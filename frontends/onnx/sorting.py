@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from ...dialects.sizes import UndecidedSize, decide, holds_zero, size_max
+from ...dialects.sizes import SizeExpr, UndecidedSize, decide, holds_zero, proves, same, size_max
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import shape_of
@@ -25,14 +25,16 @@ def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
     if ctx.opset < 10:
         k = ctx.int("k", 0)
     else:
-        k = int(ctx.array(1, "k").reshape(-1)[0])
-    if decide(k, "<=", shape[axis]) is None:
+        k = ctx.size(1, "k")
+    if isinstance(k, SizeExpr):
+        ctx.require(shape[axis] - k)
+    elif decide(k, "<=", shape[axis]) is None:
         # For fewer elements it is no model: the symbol gets that as its bound.
         sides = (shape[axis], size_max(shape[axis], k))
         raise UndecidedSize(f"TopK: whether there are {k} of {shape[axis]} elements", sides)
-    if not 0 <= k <= shape[axis]:
+    if proves(k, "<", 0) or proves(k, ">", shape[axis]):
         ctx.fail(f"k of at most {shape[axis]}", str(k))
-    if not k:
+    if same(k, 0):
         # relay's k of 0 is all there is.
         none = (*shape[:axis], 0, *shape[axis + 1 :])
         return np.zeros(none, ctx.dtype(0)), np.zeros(none, np.int64)

@@ -8,6 +8,7 @@ from math import prod
 from ... import te
 from ...dialects.relay import scatter as relay
 from ...dialects.relay.operator import Operator
+from ...dialects.sizes import same
 from ...support.dtypes import BOOL
 from ...te import Expr, Tensor
 from . import scatter_scripts as scripts
@@ -67,7 +68,7 @@ def scatter_nd(op: Operator, x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         return flat_index([inside(given(m, *point), extent) for m, extent in enumerate(outer)], outer)
 
     act = _act(op.signature.str("mode"), x.dtype)
-    if prod(inner) == 1:
+    if same(prod(inner), 1):
         return scripts.scatter_elements(x, updates, indices, prod(extents), prod(rest), row, act)
     return scripts.scatter_rows(x, updates, indices, (prod(outer), prod(inner), prod(rest)), row, act)
 
