@@ -15,6 +15,7 @@ from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import shape_of
 from .context import Context
 from .indexing import emit_all
+from .known import filled
 from .shaping import axis_of
 
 
@@ -37,7 +38,7 @@ def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
     if same(k, 0):
         # relay's k of 0 is all there is.
         none = (*shape[:axis], 0, *shape[axis + 1 :])
-        return np.zeros(none, ctx.dtype(0)), np.zeros(none, np.int64)
+        return filled(ctx, np.zeros((), ctx.dtype(0)), none), filled(ctx, np.zeros((), np.int64), none)
     ascend = not ctx.int("largest", 1)
     return tuple(emit_all(ctx, TopKOp, ctx.value(0), k=k, axis=axis, is_ascend=ascend, dtype="int64"))
 
