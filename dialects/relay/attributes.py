@@ -13,7 +13,7 @@ An attribute equal to its default is not printed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -65,8 +65,8 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
             return FloatAttr(value, f64)
         case str():
             return StringAttr(value)
-        case SizeExpr():
-            return sizes_attr([value])
+        case _ if isinstance(size := cast(Any, value), SizeExpr):
+            return sizes_attr([size])
         case _ if value and all(isinstance(v, str) for v in value):
             return ArrayAttr([StringAttr(str(v)) for v in value])
         case _ if any(isinstance(v, SizeExpr) for v in value):

@@ -9,13 +9,14 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import Size, SizeExpr, symbols_of
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, range_for, size_max, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
@@ -54,6 +55,17 @@ class Context:
     def require(self, size: Size) -> None:
         """Have every call checked: its sizes must not make this one negative."""
         self.required.append(size)
+
+    def require_least(self, size: Size, least: Size, what: str) -> None:
+        """Have every call checked: `size`, which `what` says, must be `least` or more.
+
+        Raises UndecidedSize where a symbol can be bounded for that.
+        """
+        if decide(least, "<=", size) is None:
+            sides = (size, size_max(size, least))
+            if range_for(*sides) is not None:
+                raise UndecidedSize(f"{self.op_type}: {what}", sides)
+            self.require(size - least)
 
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""
@@ -148,6 +160,17 @@ class Context:
     def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
         """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
         made = op(*operands, location=None, **attributes)
+        try:
+            self._check(made)
+        except (UndecidedSize, VerifyException, FrontendError):
+            # What is not added must not look like a reader of its operands.
+            made.drop_all_references()
+            raise
+        self.builder.add(made)
+        return tuple(made.results)
+
+    def _check(self, made: Operator) -> None:
+        """Raise what there is to complain of an op's sizes."""
         if any(is_open(result.type) for result in made.results):
             made.infer(made.signature)  # which sizes would have to be equal, it says best
             types = ", ".join(str(operand.type) for operand in made.operands)
@@ -155,8 +178,6 @@ class Context:
         made.check_sizes()
         for result in made.results:
             self.fits(shape_of(result), dtype_of(result))
-        self.builder.add(made)
-        return tuple(made.results)
 
     def constant(self, array: Array, hint: str) -> SSAValue:
         """Add a constant."""

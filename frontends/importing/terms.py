@@ -15,7 +15,7 @@ from ...dialects.relay.creation import ArangeOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
-from ...dialects.sizes import Size, SizeExpr, holds_zero, same_shape
+from ...dialects.sizes import Size, SizeExpr, holds_zero, same, same_shape
 from ...support.dtypes import Array
 from .context import Context
 from .tensor import dtype_of, shape_of
@@ -114,12 +114,14 @@ def constant(ctx: Context, array: Array, hint: str) -> Term:
     return Term(ctx, ctx.constant(array, hint))
 
 
-def places(ctx: Context, extent: int, rank: int = 1, axis: int = 0, dtype: str = "int64") -> Term:
-    """The numbers below an extent along an axis of a tensor of `rank` dimensions."""
+def places(ctx: Context, extent: int, rank: int = 1, axis: int = 0, dtype: str = "int64", start: int = 0) -> Term:
+    """So many numbers from `start` on along an axis of a tensor of `rank` dimensions."""
     shape = [-1 if at == axis else 1 for at in range(rank)]
-    if not isinstance(cast(Size, extent), SizeExpr):
-        return constant(ctx, np.arange(extent, dtype=dtype).reshape(shape), "places")
-    row = Term(ctx, ctx.emit(ArangeOp, stop=(extent,), dtype=dtype))
+    if not isinstance(cast(Size, extent), SizeExpr) and not isinstance(cast(Size, start), SizeExpr):
+        return constant(ctx, np.arange(start, start + extent, dtype=dtype).reshape(shape), "places")
+    stop = (extent,) if isinstance(cast(Size, extent), SizeExpr) else float(extent)
+    row = Term(ctx, ctx.emit(ArangeOp, stop=stop, dtype=dtype))
+    row = row if same(start, 0) else row + start
     return row if rank == 1 else row.reshape(*[extent if at == axis else 1 for at in range(rank)])
 
 

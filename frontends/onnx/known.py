@@ -56,6 +56,12 @@ def filled(ctx: Context, value: Array, shape: Sequence[int]) -> Array | SSAValue
     return np.broadcast_to(value, tuple(shape))
 
 
+def filled_value(ctx: Context, value: Array, shape: Sequence[int], hint: str) -> SSAValue:
+    """`filled` as a relay value."""
+    found = filled(ctx, value, shape)
+    return found if isinstance(found, SSAValue) else ctx.constant(found, hint)
+
+
 def shape(ctx: Context) -> Array:
     """The extents of a tensor, from `start` to `end` (opset 15)."""
     extents = sizes_array(ctx.shape(0))

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from ...dialects.sizes import SizeExpr, UndecidedSize, decide, holds_zero, proves, same, size_max
+from ...dialects.sizes import holds_zero, proves, same
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import shape_of
@@ -27,12 +27,8 @@ def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
         k = ctx.int("k", 0)
     else:
         k = ctx.size(1, "k")
-    if isinstance(k, SizeExpr):
-        ctx.require(shape[axis] - k)
-    elif decide(k, "<=", shape[axis]) is None:
-        # For fewer elements it is no model: the symbol gets that as its bound.
-        sides = (shape[axis], size_max(shape[axis], k))
-        raise UndecidedSize(f"TopK: whether there are {k} of {shape[axis]} elements", sides)
+    # For fewer elements it is no model.
+    ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
     if proves(k, "<", 0) or proves(k, ">", shape[axis]):
         ctx.fail(f"k of at most {shape[axis]}", str(k))
     if same(k, 0):

@@ -87,10 +87,10 @@ def _quotient(a: Size, b: Size) -> Size:
 
 
 def _mod(ctx: Context, given: list[Sizes | None]) -> Array | None:
-    """Of what is not below 0, so that the remainder has one sign, with `fmod` and without."""
+    """With the sign of the divisor, or by `fmod` that of the dividend: here both are those of sizes."""
     arrays = [array for array in given if array is not None]
     pairs = zip(*(array.reshape(-1).tolist() for array in np.broadcast_arrays(*arrays)), strict=True)
-    if all(proves(a, ">=", 0) and proves(b, ">", 0) for a, b in pairs):
+    if all((proves(a, ">=", 0) or not ctx.int("fmod", 0)) and proves(b, ">", 0) for a, b in pairs):
         return elementwise(operator.mod, arrays)
     return None
 
@@ -193,6 +193,7 @@ TABLE: dict[str, Rule] = {
     "Min": _elementwise(size_min),
     "Mod": _mod,
     "Mul": _elementwise(operator.mul),
+    "Neg": _elementwise_of_one(operator.neg),
     "ReduceMax": _folded_along(size_max, None),
     "ReduceMin": _folded_along(size_min, None),
     "ReduceProd": _folded_along(operator.mul, 1),

@@ -72,11 +72,9 @@ def _bind_attributes(op: Operation, bound: Retype) -> None:
 
 def _as_declared(op: Operation, name: str, attribute: Attribute) -> Attribute:
     """A list of one number as the number that an operator has in its place."""
-    if not isinstance(op, Operator) or not isinstance(attribute, DenseArrayBase):
-        return attribute
-    default = op.declared_attributes()[name].default_value
-    if not isinstance(default, FloatAttr | IntegerAttr):
-        return attribute
+    default = op.declared_attributes()[name].default_value if isinstance(op, Operator) else None
+    if not isinstance(attribute, DenseArrayBase) or not isinstance(default, FloatAttr | IntegerAttr):
+        return cast(Attribute, attribute)
     (number,) = numbers_of(cast(Ints, attribute))
     if isinstance(default, FloatAttr):
         return FloatAttr(float(number), f64)
