@@ -56,6 +56,19 @@ def lone(terms: Polynomial) -> Atom | None:
     return factors[0] if coefficient == 1 and len(factors) == 1 else None
 
 
+def names_in(terms: Polynomial) -> set[str]:
+    """The symbols of a polynomial."""
+    found: set[str] = set()
+    stack = [terms]
+    while stack:
+        for factors in stack.pop():
+            for atom in factors:
+                stack += atom.args
+                if not atom.kind:
+                    found.add(atom.text)
+    return found
+
+
 def plus(a: Polynomial, b: Polynomial, scale: int = 1) -> Polynomial:
     """`a + scale * b`."""
     found = dict(a)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import count
+from math import lcm
 
 from .size_bounds import Range
+from .size_terms import names_in, number_of
 from .sizes import RESERVED, Size, SizeExpr, common_range, evaluate, range_for, same, substitute, symbol, symbols_of
 
 
@@ -46,7 +48,25 @@ class Unknowns:
                 return True
         found = _solved(*equal, self.values)
         if found is None:
+            return self._of_multiples(*equal)
+        self.sizes = [substitute(size, found) for size in self.sizes]
+        self.narrowed = True
+        return True
+
+    def _of_multiples(self, first: Size, second: Size) -> bool:
+        """Take symbols to be multiples of what they are divided by, if two sizes are equal then: whether so.
+
+        So `32 * (h floordiv 32)` is `h`, as maps of several scales want it that are added up.
+        """
+        found = {
+            name: factor * symbol(name)
+            for name, factor in _divisors(first - second).items()
+            if self.values[name] % factor == 0 and self.ranges.get(name, (0, None)) == (0, None)
+        }
+        if not found or not same(substitute(first, found), substitute(second, found)):
             return False
+        for name, size in found.items():
+            self.values[name] //= evaluate(size, {name: 1})
         self.sizes = [substitute(size, found) for size in self.sizes]
         self.narrowed = True
         return True
@@ -61,6 +81,20 @@ def _identifier(name: str, taken: Mapping[str, int]) -> str:
 def _inside(value: int, limits: Range) -> bool:
     low, high = limits
     return (low is None or low <= value) and (high is None or value <= high)
+
+
+def _divisors(size: Size) -> dict[str, int]:
+    """Symbol -> the least number that is divided by all numbers by which something with the symbol is divided."""
+    found: dict[str, int] = {}
+    stack = [] if isinstance(size, int) else [size.terms]
+    while stack:
+        for factors in stack.pop():
+            for atom in factors:
+                stack += atom.args
+                if atom.kind in ("floordiv", "mod") and (divisor := number_of(atom.args[1])):
+                    for name in names_in(atom.args[0]):
+                        found[name] = lcm(found.get(name, 1), divisor)
+    return found
 
 
 def _solved(first: Size, second: Size, values: Mapping[str, int]) -> dict[str, Size] | None:

@@ -22,7 +22,7 @@ from . import size_bounds
 from .size_bounds import Range
 from .size_division import ENDLESS as ENDLESS
 from .size_division import extreme, floordiv, joined, mod, substituted
-from .size_terms import Atom, Polynomial, atomic, common, constant, lone, number_of, plus, spell, times
+from .size_terms import Atom, Polynomial, atomic, common, constant, lone, names_in, number_of, plus, spell, times
 
 Size: TypeAlias = "int | SizeExpr"
 Ranges: TypeAlias = Mapping[str, Range]
@@ -350,15 +350,7 @@ def bounds(size: Size, ranges: Ranges | None = None) -> Range:
 
 def symbols_of(size: Size) -> tuple[str, ...]:
     """The names of a size's symbols, in order."""
-    found: set[str] = set()
-    stack = [_terms(size)]
-    while stack:
-        for factors in stack.pop():
-            for atom in factors:
-                stack += atom.args
-                if not atom.kind:
-                    found.add(atom.text)
-    return tuple(sorted(found))
+    return tuple(sorted(names_in(_terms(size))))
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:

@@ -69,8 +69,8 @@ class _Family:
     """The sizes that no program took when they came, in order."""
     pattern: Pattern | None = None
     """What the program for all sizes takes; None when there is no such program."""
-    refused: bool = False
-    """Whether no other program for all sizes will be made."""
+    refused: Pattern | None = None
+    """For what there was none last: what takes more sizes may have one."""
 
 
 class Families:
@@ -138,13 +138,16 @@ class Families:
             if len(self._families) > _KINDS * self.limit:
                 self._families.popitem(last=False)
             return None
-        if family.refused:
+        if len(family.met) > TRIED:
             return None
         family.met += [sizes] * (sizes not in family.met)
         pattern = Pattern.of(family.met)
-        made = generalise(pattern) if pattern.unknowns else None
-        family.refused = pattern.unknowns > 0 and (made is None or len(family.met) > TRIED)
-        if made is not None:
+        if not pattern.unknowns or pattern == family.refused:
+            return None
+        made = generalise(pattern)
+        if made is None:
+            family.refused = pattern
+        else:
             family.pattern = pattern
         return made
 

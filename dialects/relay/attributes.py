@@ -13,7 +13,7 @@ An attribute equal to its default is not printed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -53,7 +53,8 @@ def reals_attr(values: Sequence[float]) -> Reals:
 def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[float] | Sequence[str]) -> Attribute:
     """The attribute that holds a Python value: int -> i64, float -> f64, bool -> i1, str, ints -> array<i64>.
 
-    Names are an array of strings. A list with floats in it -> array<f64>; an empty one is of ints.
+    A symbolic size is a list of one. Names are an array of strings. A list with floats in it -> array<f64>; an empty
+    one is of ints.
     """
     match value:
         case bool():
@@ -64,6 +65,8 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
             return FloatAttr(value, f64)
         case str():
             return StringAttr(value)
+        case _ if isinstance(size := cast(Any, value), SizeExpr):
+            return sizes_attr([size])
         case _ if value and all(isinstance(v, str) for v in value):
             return ArrayAttr([StringAttr(str(v)) for v in value])
         case _ if any(isinstance(v, SizeExpr) for v in value):
@@ -124,6 +127,11 @@ def required_integer() -> IntegerAttr:
 
 def optional_integer() -> IntegerAttr | None:
     return opt_prop_def(IntegerAttr)
+
+
+def integer_or_size(default: int) -> IntegerAttr:
+    """An int, or one symbolic size."""
+    return cast(IntegerAttr, prop_def(IntegerAttr | SizesAttr, default_value=IntegerAttr(default, i64)))
 
 
 def real(default: float) -> FloatAttr:

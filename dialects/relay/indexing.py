@@ -14,7 +14,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 
 from ..element_types import DTYPES
 from ..size_types import tensor_of
-from .attributes import integer, optional_integer, real, string
+from ..sizes import proves
+from .attributes import integer, integer_or_size, optional_integer, real, string
 from .elementwise import broadcast_shape
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -101,7 +102,7 @@ class OneHotOp(Operator):
     on_value = operand_def(TensorType)
     off_value = operand_def(TensorType)
     result = result_def(TensorType)
-    depth = integer(1)
+    depth = integer_or_size(1)
     axis = integer(-1)
     dtype = string("float32")
     traits = traits_def(INJECTIVE)
@@ -111,7 +112,7 @@ class OneHotOp(Operator):
         sig.of(INTEGERS)
         shape = list(sig.shape(0))
         shape.insert(sig.axis(sig.int("axis"), len(shape) + 1), sig.int("depth"))
-        if prod(sig.shape(1)) != 1 or prod(sig.shape(2)) != 1 or sig.int("depth") < 0:
+        if prod(sig.shape(1)) != 1 or prod(sig.shape(2)) != 1 or proves(sig.int("depth"), "<", 0):
             sig.fail("two scalars and a depth of at least 0", f"{sig.types[1]}, {sig.types[2]}, {sig.int('depth')}")
         return [tensor_of(DTYPES[sig.str("dtype")], shape)]
 

@@ -48,8 +48,16 @@ def infer_symbolic(infer: Callable[[Signature], Sequence[Tensor]], sig: Signatur
     """What a type rule says of operands of which some have symbolic extents; open where these leave it undecided."""
     try:
         return infer(sig)
-    except UndecidedSize:
-        return infer_open(infer, sig)
+    except UndecidedSize as undecided:
+        try:
+            return infer_open(infer, sig)
+        except UndecidedSize:
+            raise
+        except VerifyException:
+            # There is no telling where two sizes have to be equal that differ for what was tried.
+            if undecided.equal is None:
+                raise
+            raise undecided from None
 
 
 def infer_open(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) -> Sequence[Tensor]:

@@ -22,7 +22,7 @@ from xdsl.irdl import (
     traits_def,
 )
 
-from ..size_types import tensor_of
+from ..size_types import extents_of, tensor_of
 from .attributes import boolean, real, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -122,10 +122,10 @@ class Recurrent(Operator):
         element = sig.types[0].element_type
         states = [*sig.operand("initial_h"), *(sig.operand("initial_c") if cls.STATES > 1 else ())]
         for state in states:
-            if state != tensor_of(element, (batch, hidden)):
+            if state.element_type != element or extents_of(state) != (batch, hidden):
                 sig.fail(f"states of shape [{batch}, {hidden}]", str(state))
         for lengths in sig.operand("lengths"):
-            if not INTEGERS.holds(lengths.element_type) or lengths.get_shape() != (batch,):
+            if not INTEGERS.holds(lengths.element_type) or extents_of(lengths) != (batch,):
                 sig.fail(f"integers as lengths, of shape [{batch}]", str(lengths))
         try:
             found = parse_activations(sig.str("activations"))

@@ -95,7 +95,9 @@ class Signature:
         return cast(tuple[int, ...], self.get(name))
 
     def int(self, name: str) -> int:
-        return cast(int, self.get(name))
+        """An attribute that is one number, or one size."""
+        found = self.get(name)
+        return cast(int, found[0] if isinstance(found, tuple) else found)
 
     def str(self, name: str) -> str:
         return cast(str, self.get(name))

@@ -10,7 +10,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 
 from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
-from .attributes import boolean, integer, string
+from ..sizes import proves
+from .attributes import boolean, integer, integer_or_size, string
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
 from .traits import OPAQUE
@@ -82,7 +83,8 @@ def order(x: AnyArray, axis: int, ascend: bool) -> AnyArray:
 class TopKOp(Operator):
     """The `k` greatest elements along `axis` (all for a k below 1; the least with `is_ascend`), sorted.
 
-    `ret_type`: "both" for values and indices, or "values" or "indices". Of equals, the one of lower index comes first.
+    A symbolic k, `#relay.sizes<min(n, 100)>`, is just as many, none for 0. `ret_type`: "both" for values and indices,
+    or "values" or "indices". Of equals, the one of lower index comes first.
     """
 
     name = "relay.topk"
@@ -93,7 +95,7 @@ class TopKOp(Operator):
     def gives_tuple(cls, count: int) -> bool:
         return count != 1
 
-    k = integer(1)
+    k = integer_or_size(1)
     axis = integer(-1)
     ret_type = string("both")
     is_ascend = boolean(False)
@@ -107,8 +109,9 @@ class TopKOp(Operator):
         if not shape:
             sig.fail("an operand of at least 1 dimension", str(sig.types[0]))
         extent = shape[sig.axis(sig.int("axis"), len(shape))]
-        k = sig.int("k") if sig.int("k") > 0 else extent
-        if k > extent:
+        sized = isinstance(sig.get("k"), tuple)
+        k = sig.int("k") if sized or sig.int("k") > 0 else extent
+        if proves(k, ">", extent):
             sig.fail(f"k of at most {extent}", str(k))
         return k
 

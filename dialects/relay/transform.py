@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 
 from ...runtime.tensors import aligned_empty
 from ..size_types import tensor_of
-from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, proves, same, size_max, size_min, symbols_of
+from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
 from .attributes import integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
 from .numerics import AnyArray
@@ -71,6 +71,9 @@ class ReshapeOp(Reshaping):
         if left:
             rest = -prod(new)
             if same(rest, 0) or not same(prod(old) % rest, 0):
+                divided = 0 if same(rest, 0) else prod(old) // rest * rest
+                if decide(divided, "==", prod(old)) is None:
+                    raise UndecidedSize(f"whether {rest} divides {prod(old)} elements", (divided, prod(old)))
                 sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
             new[left[0]] = prod(old) // rest
         if prod(new) != prod(old):

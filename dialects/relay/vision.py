@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, floor
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES
 from ..size_types import tensor_of
+from ..sizes import size_min
 from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -156,7 +157,8 @@ class AllClassNonMaxSuppressionOp(Operator):
     def bound(cls, sig: Signature) -> int:
         """The most boxes of a class that are kept."""
         count = sig.shape(1)[2]
-        return min(count, sig.int("max_output_size")) if sig.int("max_output_size") >= 0 else count
+        most = sig.int("max_output_size")
+        return cast(int, size_min(count, most)) if most >= 0 else count
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
+from ..size_types import extents_of, tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, required_ints, string
 from .convolution import expand_padding, window_extent
 from .numerics import AnyArray, lowest, widened
@@ -134,7 +134,7 @@ class DeformableConv2DOp(Operator):
         taken = moved * prod(kernel)
         for name, rows in (("offset", 2 * taken), ("mask", taken)):
             for given in sig.operand(name):
-                if given.get_shape() != (n, rows, *out):
+                if extents_of(given) != (n, rows, *out):
                     sig.fail(f"{name} of shape {[n, rows, *out]}", str(given))
         return [tensor_of(sig.same_element(), (n, o, *out))]
 

@@ -9,18 +9,20 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import Size, symbols_of
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, range_for, size_max, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .limits import excess, expectation
-from .tensor import Tensor, Undecided, dtype_of, shape_of
+from .tensor import Tensor, Undecided, dtype_of, shape_of, size_in
 
 Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
 """What stands for one operand that an operator declares."""
@@ -53,6 +55,17 @@ class Context:
     def require(self, size: Size) -> None:
         """Have every call checked: its sizes must not make this one negative."""
         self.required.append(size)
+
+    def require_least(self, size: Size, least: Size, what: str) -> None:
+        """Have every call checked: `size`, which `what` says, must be `least` or more.
+
+        Raises UndecidedSize where a symbol can be bounded for that.
+        """
+        if decide(least, "<=", size) is None:
+            sides = (size, size_max(size, least))
+            if range_for(*sides) is not None:
+                raise UndecidedSize(f"{self.op_type}: {what}", sides)
+            self.require(size - least)
 
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""
@@ -120,6 +133,19 @@ class Context:
             self.fail(f"{what} as a list of integers", f"{array.dtype}{list(array.shape)}")
         return tuple(int(v) for v in array.reshape(-1).tolist())
 
+    def size(self, index: int, what: str) -> int:
+        """The one whole number in input `index`, called `what`, which must be known at import; a size, too.
+
+        Also one in floats, as exporters have for a Range.
+        """
+        if (found := size_in(self.tensor(index))) is not None:
+            self.read.append(self.tensor(index))
+            return found
+        array = self.array(index, what)
+        if array.size != 1 or not np.isfinite(array).all():
+            self.fail(f"{what} that is one number", f"{array.dtype}{list(array.shape)}")
+        return int(array.item())
+
     # Results.
 
     def fits(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
@@ -134,6 +160,17 @@ class Context:
     def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
         """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
         made = op(*operands, location=None, **attributes)
+        try:
+            self._check(made)
+        except (UndecidedSize, VerifyException, FrontendError):
+            # What is not added must not look like a reader of its operands.
+            made.drop_all_references()
+            raise
+        self.builder.add(made)
+        return tuple(made.results)
+
+    def _check(self, made: Operator) -> None:
+        """Raise what there is to complain of an op's sizes."""
         if any(is_open(result.type) for result in made.results):
             made.infer(made.signature)  # which sizes would have to be equal, it says best
             types = ", ".join(str(operand.type) for operand in made.operands)
@@ -141,13 +178,13 @@ class Context:
         made.check_sizes()
         for result in made.results:
             self.fits(shape_of(result), dtype_of(result))
-        self.builder.add(made)
-        return tuple(made.results)
 
     def constant(self, array: Array, hint: str) -> SSAValue:
         """Add a constant."""
         return self.builder.add(ConstantOp.of(array, self.module, hint)).result
 
     def scalar(self, value: float, like: SSAValue) -> SSAValue:
-        """Add a scalar constant of the element type of `like`."""
+        """Add a scalar of the element type of `like`: a constant, or a size."""
+        if isinstance(value, SizeExpr):
+            return self.emit(SizesOp, values=[value], shape=(), dtype=dtype_of(like).name)
         return self.constant(np.asarray(value).astype(dtype_of(like)), "scalar")

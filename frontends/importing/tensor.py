@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.operator import as_tensor
 from ...dialects.relay.operator import shape_of as extents
 from ...dialects.sizes import Size
@@ -103,6 +104,25 @@ class Tensor:
 def is_symbolic(array: Array | None) -> bool:
     """Whether an array is one of sizes that only a call decides."""
     return array is not None and array.dtype == np.object_
+
+
+_WIDE = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+"""Dtypes in which sizes are what they are; of floats, as long as they are so small that tensors have them."""
+
+
+def size_in(tensor: Tensor) -> int | None:
+    """The one size that a tensor is known to hold, in integers or floats; None where it holds something else."""
+    if tensor.symbolic and tensor.array is not None and tensor.array.size == 1:
+        return cast("int", tensor.array.item())
+    value = tensor.value
+    while value is not None and isinstance(owner := value.owner, CastOp | SizesOp):
+        if owner.signature.str("dtype") not in _WIDE:
+            return None
+        if isinstance(owner, SizesOp):
+            sizes = owner.signature.ints("values")
+            return sizes[0] if len(sizes) == 1 else None
+        value = owner.data
+    return None
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -10,10 +11,11 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import logic, reduce
 from ...dialects.relay.attributes import Value
+from ...dialects.relay.creation import ArangeOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
-from ...dialects.sizes import holds_zero, same_shape
+from ...dialects.sizes import Size, SizeExpr, holds_zero, same, same_shape
 from ...support.dtypes import Array
 from .context import Context
 from .tensor import dtype_of, shape_of
@@ -110,6 +112,17 @@ def wide_term(ctx: Context, index: int) -> Term:
 
 def constant(ctx: Context, array: Array, hint: str) -> Term:
     return Term(ctx, ctx.constant(array, hint))
+
+
+def places(ctx: Context, extent: int, rank: int = 1, axis: int = 0, dtype: str = "int64", start: int = 0) -> Term:
+    """So many numbers from `start` on along an axis of a tensor of `rank` dimensions."""
+    shape = [-1 if at == axis else 1 for at in range(rank)]
+    if not isinstance(cast(Size, extent), SizeExpr) and not isinstance(cast(Size, start), SizeExpr):
+        return constant(ctx, np.arange(start, start + extent, dtype=dtype).reshape(shape), "places")
+    stop = (extent,) if isinstance(cast(Size, extent), SizeExpr) else float(extent)
+    row = Term(ctx, ctx.emit(ArangeOp, stop=stop, dtype=dtype))
+    row = row if same(start, 0) else row + start
+    return row if rank == 1 else row.reshape(*[extent if at == axis else 1 for at in range(rank)])
 
 
 def where(condition: Term, x: Term | float, y: Term | float) -> Term:

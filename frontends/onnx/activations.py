@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import pi, prod, sqrt
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.activation import PReluOp
 from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import ArgMaxOp
+from ...dialects.sizes import same
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, constant, erf, exp, log1p, maximum, sigmoid, tanh, term, where, wide_term
+from ..importing.terms import Term, absolute, erf, exp, log1p, maximum, places, sigmoid, tanh, term, where, wide_term
 from .context import Context
 
 Function = Callable[[Context, Term], Term]
@@ -106,8 +106,8 @@ def prelu(ctx: Context) -> SSAValue:
     if ctx.opset < 7 and rank > 1 and slope.shape == data.shape[1:2]:
         return ctx.emit(PReluOp, data.value, slope.value, axis=1)
     place = (1,) * (rank - len(slope.shape)) + slope.shape
-    several = [axis for axis, extent in enumerate(place) if extent > 1 or extent == 0]
-    if len(place) == rank and len(several) == 1 and place[several[0]] == data.shape[several[0]]:
+    several = [axis for axis, extent in enumerate(place) if not same(extent, 1)]
+    if len(place) == rank and len(several) == 1 and same(place[several[0]], data.shape[several[0]]):
         vector = slope.reshape(prod(slope.shape))
         return ctx.emit(PReluOp, data.value, vector.value, axis=several[0])
     if data.dtype.kind == "u":
@@ -143,8 +143,7 @@ def hardmax(ctx: Context) -> SSAValue:
     def one_hot(data: Term, axis: int) -> Term:
         extent, rank = data.shape[axis], len(data.shape)
         largest = data.apply(ArgMaxOp, axis=[axis], keepdims=True)
-        places = np.arange(extent, dtype=np.int32).reshape([-1 if i == axis else 1 for i in range(rank)])
-        return largest.equal(constant(ctx, places, "places")).to(data.dtype)
+        return largest.equal(places(ctx, extent, rank, axis, "int32")).to(data.dtype)
 
     return along_axis(ctx, one_hot)
 

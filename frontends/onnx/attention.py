@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from math import sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from onnx import helper
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import AddOp, CastOp, EqualOp, LessOp, TanhOp
-from ...dialects.relay.logic import WhereOp
+from ...dialects.relay.logic import LogicalOrOp, WhereOp
 from ...dialects.relay.nn import BatchMatmulOp, SoftmaxOp
 from ...dialects.relay.transform import ConcatenateOp, MaxOp, PadOp, ReshapeOp, TransposeOp
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide
 from ..importing.converter import Converter
 from ..importing.products import reshaped, scaled, transposed
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term, places
 from .context import Context
 
 Heads = tuple[SSAValue, SSAValue, SSAValue]
@@ -125,9 +128,31 @@ def weighted(ctx: Context, weights: SSAValue, value: SSAValue) -> SSAValue:
     return reshaped(ctx, result, (batch, heads, length, size))
 
 
-def distance(queries: int, keys: int) -> Any:
-    """(queries, keys) int64: how much farther the key is than the query."""
-    return np.arange(keys, dtype=np.int64)[None, :] - np.arange(queries, dtype=np.int64)[:, None]
+def distance(ctx: Context, queries: int, keys: int, offset: int = 0) -> Any:
+    """(queries, keys) int64: how much farther the key is than the query, and more than an offset.
+
+    An array where the extents are known, else a term.
+    """
+    if any(isinstance(size, SizeExpr) for size in cast("tuple[Size, ...]", (queries, keys, offset))):
+        return places(ctx, keys, 2, 1) - places(ctx, queries, 2, 0, start=offset)
+    return np.arange(keys, dtype=np.int64)[None, :] - np.arange(queries, dtype=np.int64)[:, None] - offset
+
+
+def frontier(
+    ctx: Context, far: Any, at_least: int | None, at_most: int | None, like: SSAValue
+) -> tuple[SSAValue, bool]:
+    """What is added to scores like `like`: 0 where `at_least <= far <= at_most`, else minus infinity.
+
+    And whether that may leave a query without keys.
+    """
+    hidden = [] if at_least is None else [far < at_least]
+    hidden += [] if at_most is None else [far > at_most]
+    if isinstance(far, Term):
+        outside = reduce(lambda a, b: a.apply(LogicalOrOp, b), hidden)
+        return ctx.emit(WhereOp, outside.value, infinite(ctx, like), ctx.scalar(0.0, like)), len(hidden) > 1
+    outside = reduce(np.logical_or, hidden)
+    steps = np.where(outside, -np.inf, 0.0).astype(dtype_of(like))
+    return ctx.constant(steps, "frontier"), bool(outside.all(axis=1).any())
 
 
 @dataclass
@@ -140,27 +165,20 @@ class _Frontier:
     at_least: int | None
     at_most: int | None
 
-    def fixed(self, offset: int) -> Any:
-        """(queries, keys) bool, for an offset that is known."""
-        far: Any = distance(self.queries, self.keys) - offset
-        allowed = np.ones(far.shape, np.bool_)
-        if self.at_least is not None:
-            allowed &= far >= self.at_least
-        if self.at_most is not None:
-            allowed &= far <= self.at_most
-        return allowed
-
     def per_batch(self, offset: SSAValue, bias: SSAValue | None, like: SSAValue) -> SSAValue | None:
         """The bias with that of an int64 offset (batch, 1, 1, 1)."""
-        far: Any = distance(self.queries, self.keys)
+        far: Any = distance(self.ctx, self.queries, self.keys)
         if self.at_most is not None:
             # far - offset <= at_most
-            allowed = self.ctx.emit(LessOp, self.ctx.constant(far - self.at_most - 1, "places"), offset)
+            allowed = self.ctx.emit(LessOp, self._placed(far - self.at_most - 1), offset)
             bias = added(self.ctx, bias, masked(self.ctx, allowed, like))
         if self.at_least is not None:
-            allowed = self.ctx.emit(LessOp, offset, self.ctx.constant(far - self.at_least + 1, "places"))
+            allowed = self.ctx.emit(LessOp, offset, self._placed(far - self.at_least + 1))
             bias = added(self.ctx, bias, masked(self.ctx, allowed, like))
         return bias
+
+    def _placed(self, far: Any) -> SSAValue:
+        return far.value if isinstance(far, Term) else self.ctx.constant(far, "places")
 
 
 def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue | None, bool]:
@@ -170,7 +188,10 @@ def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue
     if ctx.has(3):
         bias, open_ended = ctx.value(3), True
         bias = masked(ctx, bias, query) if dtype_of(bias) == np.bool_ else cast_to(ctx, bias, dtype_of(query))
-        if (missing := keys - shape_of(bias)[-1]) > 0:
+        missing = keys - shape_of(bias)[-1]
+        if decide(missing, "<=", 0) is None:
+            raise UndecidedSize(f"whether {shape_of(bias)[-1]} are {keys} keys", (shape_of(bias)[-1], keys))
+        if missing > 0:
             width = [0] * (2 * len(shape_of(bias)) - 1) + [missing]
             bias = ctx.emit(PadOp, bias, infinite(ctx, bias), pad_width=width)
     left, right = ctx.int("left_window_size", -1), ctx.int("right_window_size", -1)
@@ -178,20 +199,17 @@ def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue
     if ctx.int("is_causal", 0):
         ends.append(0)
     at_least, at_most = None if left < 0 else -left, min(ends, default=None)
-    frontier = _Frontier(ctx, queries, keys, at_least, at_most)
     if ctx.has(6):
         batch = shape_of(query)[0]
         length = reshaped(ctx, ctx.value(6), (batch, 1, 1, 1))
         length = cast_to(ctx, length, np.dtype(np.int64))
-        offset = ctx.emit(AddOp, length, ctx.constant(np.array(-queries, np.int64), "queries"))
-        bias = frontier.per_batch(offset, bias, query)
-        inside = ctx.emit(LessOp, ctx.constant(np.arange(keys, dtype=np.int64), "places"), length)
+        offset = ctx.emit(AddOp, length, ctx.scalar(-queries, length))
+        bias = _Frontier(ctx, queries, keys, at_least, at_most).per_batch(offset, bias, query)
+        inside = ctx.emit(LessOp, places(ctx, keys).value, length)
         return added(ctx, bias, masked(ctx, inside, query)), True
     if at_least is not None or at_most is not None:
-        allowed = frontier.fixed(past)
-        steps = np.where(allowed, 0.0, -np.inf).astype(dtype_of(query))
-        bias = added(ctx, bias, ctx.constant(steps, "frontier"))
-        open_ended = open_ended or not allowed.any(axis=1).all()
+        steps, empty = frontier(ctx, distance(ctx, queries, keys, past), at_least, at_most, query)
+        bias, open_ended = added(ctx, bias, steps), open_ended or empty
     return bias, open_ended
 
 

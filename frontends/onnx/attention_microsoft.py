@@ -12,11 +12,26 @@ from ...dialects.relay.elementwise import AddOp, EqualOp, LessOp
 from ...dialects.relay.logic import LogicalAndOp, WhereOp
 from ...dialects.relay.nn import LayerNormOp
 from ...dialects.relay.transform import ConcatenateOp, ReshapeOp, SqueezeOp, StridedSliceOp, SumOp, TakeOp, TransposeOp
-from ..importing.converter import Converter
+from ...dialects.sizes import same_shape
+from ..importing.converter import Converter, Result
 from ..importing.products import product, reshaped
 from ..importing.tensor import dtype_of, shape_of
-from .attention import Heads, Scores, added, as_wide, cast_to, distance, masked, merge_heads, split_heads, weighted
+from ..importing.terms import places
+from .attention import (
+    Heads,
+    Scores,
+    added,
+    as_wide,
+    cast_to,
+    distance,
+    frontier,
+    masked,
+    merge_heads,
+    split_heads,
+    weighted,
+)
 from .context import Context
+from .known import filled
 from .rotary import turned
 
 
@@ -61,10 +76,10 @@ class _Mask:
     def lengths(self, count: SSAValue, start: SSAValue | None = None) -> SSAValue:
         """Of each sequence the keys before `count` (batch), from `start` on, take part."""
         ctx, batch = self.ctx, shape_of(count)[0]
-        places = ctx.constant(np.arange(self.keys, dtype=dtype_of(count)), "places")
-        inside = ctx.emit(LessOp, places, reshaped(ctx, count, (batch, 1, 1, 1)))
+        dtype = dtype_of(count).name
+        inside = ctx.emit(LessOp, places(ctx, self.keys, dtype=dtype).value, reshaped(ctx, count, (batch, 1, 1, 1)))
         if start is not None:
-            before = ctx.constant(np.arange(self.keys, dtype=dtype_of(count)) + 1, "places")
+            before = places(ctx, self.keys, dtype=dtype, start=1).value
             from_start = ctx.emit(LessOp, reshaped(ctx, start, (batch, 1, 1, 1)), before)
             inside = ctx.emit(LogicalAndOp, inside, from_start)
         return masked(ctx, inside, self.query, self.outside)
@@ -74,18 +89,17 @@ class _Mask:
         shape, batch = shape_of(mask), shape_of(self.query)[0]
         if len(shape) > 1:
             return self.raw(mask)
-        if shape == (batch,):
+        if same_shape(shape, (batch,)):
             return self.lengths(mask)
-        if shape == (2 * batch,):
+        if same_shape(shape, (2 * batch,)):
             ends, starts = _cut(self.ctx, mask, 0, 0, batch), _cut(self.ctx, mask, 0, batch, 2 * batch)
             return self.lengths(ends, starts)
         self.ctx.fail(f"a mask of {batch} sequences", str(list(shape)))
 
     def causal(self, past: int, window: int = -1) -> SSAValue:
         """Keys behind the query, or more than `window` before it, are left out."""
-        far = distance(shape_of(self.query)[2], self.keys) - past
-        hidden = far > 0 if window < 0 else (far > 0) | (far <= -window)
-        return self.ctx.constant(np.where(hidden, -np.inf, 0.0).astype(dtype_of(self.query)), "frontier")
+        far = distance(self.ctx, shape_of(self.query)[2], self.keys, past)
+        return frontier(self.ctx, far, None if window < 0 else 1 - window, 0, self.query)[0]
 
 
 def _attended(ctx: Context, heads: Heads, bias: SSAValue | None, softcap: float = 0.0) -> tuple[SSAValue, SSAValue]:
@@ -210,16 +224,16 @@ def _rotated(ctx: Context, value: SSAValue, past: int) -> SSAValue:
     """(batch, heads, length, size), turned by its places after the past, or by those of input 9."""
     length, size = shape_of(value)[2:]
     if ctx.has(9):
-        places = ctx.value(9)
+        own = ctx.value(9)
     else:
-        places = ctx.constant(np.arange(past, past + length, dtype=np.int64).reshape(1, length), "places")
-    angles = [ctx.emit(TakeOp, ctx.value(index), places, axis=0) for index in (7, 8)]
+        own = places(ctx, length, 2, 1, start=past).value
+    angles = [ctx.emit(TakeOp, ctx.value(index), own, axis=0) for index in (7, 8)]
     turn = 2 * shape_of(angles[0])[-1]
     angles = [ctx.emit(ReshapeOp, one, newshape=(shape_of(one)[0], 1, length, turn // 2)) for one in angles]
     return turned(ctx, value, angles, bool(ctx.int("rotary_interleaved", 0)), min(turn, size))
 
 
-def embed_layer_norm(ctx: Context) -> tuple[SSAValue, ...]:
+def embed_layer_norm(ctx: Context) -> tuple[Result, ...]:
     """The sum of the embeddings of word, position and segment, normalised; how many of each mask's elements are set."""
     ids = ctx.value(0)
     batch, length = shape_of(ids)
@@ -231,7 +245,7 @@ def embed_layer_norm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.has(1) and ctx.has(4):
         total = ctx.emit(AddOp, total, ctx.emit(TakeOp, ctx.value(4), ctx.value(1), axis=0))
     result = ctx.emit(LayerNormOp, total, ctx.value(5), ctx.value(6), epsilon=ctx.float("epsilon", 1e-12))
-    counts = ctx.constant(np.zeros(batch, np.int32), "zeros")
+    counts = filled(ctx, np.zeros((), np.int32), (batch,))
     if ctx.has(7):
         counts = cast_to(ctx, ctx.emit(SumOp, ctx.value(7), axis=(1,)), np.dtype(np.int32))
     return result, counts, total

@@ -17,6 +17,7 @@ from ...dialects.sizes import holds_zero
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
+from .known import filled_value
 from .shaping import axis_of
 
 
@@ -76,8 +77,10 @@ def scatter_nd(ctx: Context) -> SSAValue:
 
 def tensor_scatter(ctx: Context) -> SSAValue:
     batch = ctx.shape(0)[:1]
-    start = ctx.value(2) if ctx.has(2) else ctx.constant(np.zeros(batch, np.int64), "write_indices")
-    mode = ctx.str("mode", "linear")
+    start = ctx.value(2) if ctx.has(2) else filled_value(ctx, np.zeros((), np.int64), batch, "write_indices")
+    axis, mode = axis_of(ctx, ctx.int("axis", -2), len(ctx.shape(0))), ctx.str("mode", "linear")
+    room, rows = (ctx.shape(index)[axis] for index in (0, 1))
+    ctx.require_least(room, rows, f"whether {rows} rows fit in {room}")
     return ctx.emit(TensorScatterOp, ctx.value(0), ctx.value(1), start, axis=ctx.int("axis", -2), mode=mode)
 
 
@@ -91,7 +94,7 @@ def wrapped(ctx: Context, indices: SSAValue, extent: int) -> SSAValue:
 
 def one_hot(ctx: Context) -> SSAValue:
     """one_hot; indices and depth may be of any numeric type, the two values are one input."""
-    depth = int(ctx.array(1, "a depth").reshape(-1)[0])
+    depth = ctx.size(1, "a depth")
     indices, values = ctx.value(0), ctx.value(2)
     if dtype_of(indices) != np.int64:
         indices = ctx.emit(CastOp, indices, dtype="int64")

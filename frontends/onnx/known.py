@@ -45,11 +45,21 @@ def constant_of_shape(ctx: Context) -> Array | SSAValue:
     shape = ctx.known_ints(0, "a shape")
     if value.size != 1 or any(proves(extent, "<", 0) for extent in shape):
         ctx.fail("a value of one element and extents of at least 0", f"{value.size} elements, shape {list(shape)}")
+    return filled(ctx, value.reshape(()), shape)
+
+
+def filled(ctx: Context, value: Array, shape: Sequence[int]) -> Array | SSAValue:
+    """A tensor of one number, a scalar: known where its shape is."""
     if not all(isinstance(extent, int) for extent in cast("Sequence[Size]", shape)):
-        fill = ctx.constant(value.reshape(()), "value")
-        return ctx.emit(FullOp, fill, shape=shape, dtype=value.dtype.name)
+        return ctx.emit(FullOp, ctx.constant(value, "value"), shape=shape, dtype=value.dtype.name)
     ctx.fits(shape, value.dtype)
-    return np.broadcast_to(value.reshape(()), shape)
+    return np.broadcast_to(value, tuple(shape))
+
+
+def filled_value(ctx: Context, value: Array, shape: Sequence[int], hint: str) -> SSAValue:
+    """`filled` as a relay value."""
+    found = filled(ctx, value, shape)
+    return found if isinstance(found, SSAValue) else ctx.constant(found, hint)
 
 
 def shape(ctx: Context) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -11,11 +12,11 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.linear_algebra import DetOp, EinsumOp, Equation, Letters, TriluOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import TransposeOp
-from ...dialects.sizes import same
+from ...dialects.sizes import Size, SizeExpr, same
 from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.products import product
-from ..importing.terms import Term, term
+from ..importing.terms import Term, places, term
 from .context import Context
 from .tensors import dtype_of
 
@@ -101,14 +102,18 @@ def trilu(ctx: Context) -> SSAValue:
     return ctx.emit(TriluOp, ctx.value(0), k, upper=bool(ctx.int("upper", 1)))
 
 
-def eye_like(ctx: Context) -> Array:
+def eye_like(ctx: Context) -> Array | SSAValue:
     """Ones on diagonal `k` of a matrix of the input's shape."""
     shape, code = ctx.shape(0), ctx.int("dtype", 0)
     if len(shape) != 2:
         ctx.fail("a matrix", f"shape {list(shape)}")
     dtype = dtype_of(code, f"EyeLike '{ctx.node.output[0]}'") if code else ctx.dtype(0)
+    k = ctx.int("k", 0)
+    if any(isinstance(extent, SizeExpr) for extent in cast("Sequence[Size]", shape)):
+        row, column = (places(ctx, extent, 2, axis) for axis, extent in enumerate(shape))
+        return (row + k).equal(column).to(dtype).value
     ctx.fits(shape, dtype)
-    return np.eye(*shape, ctx.int("k", 0)).astype(dtype)
+    return np.eye(*shape, k).astype(dtype)
 
 
 TABLE = {

@@ -18,6 +18,7 @@ from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
 from ..importing.terms import Term, absolute, constant, sqrt, term, where, wide_term
 from .context import Context
+from .known import filled
 from .random import uniform
 
 _STASHED: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.BFLOAT16: "bfloat16"}
@@ -260,14 +261,14 @@ def dropout(ctx: Context) -> tuple[Result, Result] | SSAValue:
     if not wanted:
         return result
     one = np.ones((), np.bool_ if ctx.opset >= 10 else ctx.dtype(0))
-    return result, np.broadcast_to(one, ctx.shape(0))
+    return result, filled(ctx, one, ctx.shape(0))
 
 
 def _dropped(ctx: Context, rate: float) -> tuple[Result, Result]:
     data = term(ctx, 0)
     if rate >= 1:
         gone: Array = np.zeros((), np.bool_)
-        return (data * 0.0).value, np.broadcast_to(gone, data.shape)
+        return (data * 0.0).value, filled(ctx, gone, data.shape)
     threshold = constant(ctx, np.asarray(rate, np.float32), "ratio")
     kept = threshold < uniform(ctx, data.shape)
     return where(kept, data * (1 / (1 - rate)), 0.0).value, kept.value

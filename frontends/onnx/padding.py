@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
-from ...dialects.sizes import proves
+from ...dialects.sizes import SizeExpr, proves, size_max, size_min
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from .context import Context
@@ -43,19 +45,26 @@ def pad(ctx: Context) -> SSAValue:
         ctx.fail("mode constant, edge, reflect or wrap", repr(mode))
     data, shape = ctx.value(0), ctx.shape(0)
     widths = _widths(ctx, len(shape))
-    if any(w < 0 for width in widths for w in width):
-        begin = [max(-before, 0) for before, _ in widths]
-        end = [extent + min(after, 0) for extent, (_, after) in zip(shape, widths, strict=True)]
-        if any(b > e for b, e in zip(begin, end, strict=True)):
+    for width in widths:
+        for one in width:
+            if isinstance(one, SizeExpr):
+                ctx.require_least(one, 0, f"whether a pad is {one}")
+    if any(proves(w, "<", 0) for width in widths for w in width):
+        begin = [cast(int, size_max(-before, 0)) for before, _ in widths]
+        end = [extent + cast(int, size_min(after, 0)) for extent, (_, after) in zip(shape, widths, strict=True)]
+        for first, last in zip(begin, end, strict=True):
+            ctx.require_least(last, first, f"whether {first} to {last} is something")
+        if any(proves(b, ">", e) for b, e in zip(begin, end, strict=True)):
             ctx.fail("pads that leave something", f"{widths} of {list(shape)}")
         data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
     kept = shape_of(data)
     for extent, width in zip(kept, widths, strict=True):
-        if mode != "constant" and max(width) > 0:
+        most = size_max(*width)
+        if mode != "constant" and not proves(most, "<=", 0):
             if proves(extent, "==", 0):
                 ctx.fail(f"an extent of at least 1 for mode {mode}", f"0, padded by {width}")
-            ctx.require(extent - (max(width) + 1 if mode == "reflect" else 1))
-    flat = [max(w, 0) for width in widths for w in width]
+            ctx.require(extent - (most + 1 if mode == "reflect" else 1))
+    flat = [cast(int, size_max(w, 0)) for width in widths for w in width]
     return ctx.emit(PadOp, data, _value(ctx, data), pad_width=flat, pad_mode=mode)
 
 

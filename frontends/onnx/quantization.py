@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -12,6 +13,7 @@ from ...dialects.relay import qnn, qnn_products
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.reduce import MaxOp, MinOp
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
+from ...dialects.sizes import broadcast_sizes, same, same_shape
 from ...support.dtypes import SMALL, is_float
 from ..importing.converter import Converter
 from ..importing.products import matrices, reshaped
@@ -47,7 +49,8 @@ def _code(ctx: Context, name: str) -> str | None:
 def _axis(ctx: Context) -> int:
     """The axis that scales go along."""
     rank, axis = len(ctx.shape(0)), ctx.int("axis", 1)
-    if ctx.shape(1) in ((), (1,)) and not ctx.int("block_size", 0):
+    own = ctx.shape(1)
+    if (not own or same_shape(own, (1,))) and not ctx.int("block_size", 0):
         return -1
     if not -rank <= axis < rank:
         ctx.fail(f"an axis in [{-rank}, {rank})", str(axis))
@@ -63,7 +66,7 @@ class _Blocks:
         count = -(-self.shape[axis] // self.size) if self.size > 0 else 0
         if own != (*self.shape[:axis], count, *self.shape[axis + 1 :]):
             ctx.fail(f"scales for blocks of {self.size} along axis {axis} of {list(self.shape)}", f"shape {list(own)}")
-        self.whole = self.shape[axis] % self.size == 0
+        self.whole = same(self.shape[axis] % self.size, 0)
 
     def data(self, value: SSAValue) -> SSAValue:
         if not self.whole:
@@ -186,7 +189,7 @@ def product(ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, 
         rows = reshaped(ctx, left, (prod(batch) * m, k))
         rows_zero = _per_row(ctx, left_zero, (*batch, m), prod(batch) * m)
         columns = shape_of(right_zero)
-        columns_zero = right_zero if prod(columns) == 1 else reshaped(ctx, right_zero, (n,))
+        columns_zero = right_zero if same(prod(columns), 1) else reshaped(ctx, right_zero, (n,))
         result = ctx.emit(qnn_products.DenseOp, rows, weight, rows_zero, columns_zero, one, one)
         result = reshaped(ctx, result, (*batch, m, n))
     else:
@@ -197,7 +200,7 @@ def product(ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, 
 def _per_row(ctx: Context, zero: SSAValue, rows: tuple[int, ...], count: int) -> SSAValue:
     """A zero point of the left operand: one number, or one per row, (count, 1)."""
     own = shape_of(zero)
-    if prod(own) == 1:
+    if same(prod(own), 1):
         return reshaped(ctx, zero, ()) if own else zero
     if len(own) == 1:
         zero = ctx.emit(ExpandDimsOp, zero, axis=1)
@@ -209,20 +212,20 @@ def _batch_product(
     ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, right_zero: SSAValue, one: SSAValue
 ) -> SSAValue:
     (*left_batch, m, _), (*right_batch, _, n) = shape_of(left), shape_of(right)
-    try:
-        batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
-    except ValueError:
+    found = broadcast_sizes(left_batch, right_batch)
+    if found is None:
         ctx.fail("batch dimensions that broadcast", f"{left_batch} and {right_batch}")
+    batch = cast("tuple[int, ...]", found)
 
     def flat(value: SSAValue) -> SSAValue:
         *own, rows, columns = shape_of(value)
-        if prod(own) != 1 and tuple(own) != batch:
+        if not same(prod(own), 1) and not same_shape(own, batch):
             value, own = ctx.emit(BroadcastToOp, value, shape=(*batch, rows, columns)), list(batch)
         return reshaped(ctx, value, (prod(own), rows, columns))
 
     def zeros(value: SSAValue, column: bool) -> SSAValue:
         own = shape_of(value)
-        if prod(own) == 1:
+        if same(prod(own), 1):
             return reshaped(ctx, value, ())
         if len(own) == 1:
             value = reshaped(ctx, value, (own[0], 1) if column else (1, own[0]))

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from math import prod
+from fractions import Fraction
+from math import lcm, prod
 from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.creation import ArangeOp, SizesOp
-from ...dialects.relay.elementwise import AddOp, MultiplyOp
+from ...dialects.relay.creation import ArangeOp
+from ...dialects.relay.elementwise import AddOp, CastOp, MultiplyOp
 from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
 from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import Size, SizeExpr, ceil_div, same, size_max
 from ...support.dtypes import Array
 from ..importing.converter import Converter
-from ..importing.tensor import Undecided, shape_of
+from ..importing.tensor import Undecided, shape_of, size_in
 from .context import Context
 from .shaping import axis_of
 
@@ -51,22 +52,42 @@ def depth_to_space(ctx: Context) -> SSAValue:
 
 
 def _symbolic_range(ctx: Context) -> SSAValue:
-    """relay.arange, times the delta and from the start."""
-    (start,), (limit,), (delta,) = (ctx.known_ints(at, "sizes") for at in range(3))
-    if not isinstance(cast(Size, delta), int) or delta <= 0:
-        raise Undecided(f"Range: expected a delta above 0, got {delta}", None)
-    count = size_max(ceil_div(limit - start, delta), 0)
-    found = ctx.emit(ArangeOp, stop=(cast(int, count),) if isinstance(count, SizeExpr) else float(count), dtype="int64")
+    """relay.arange, times the delta and from the start, in numbers as wide as those of a known range."""
+    dtype = ctx.dtype(0)
+    start, limit, delta = (_number(ctx, at, what) for at, what in enumerate(("start", "limit", "delta")))
+    if isinstance(delta, SizeExpr) or not delta:
+        raise Undecided(f"Range: expected a delta that is a number other than 0, got {delta}", None)
+    whole = lcm(*(one.denominator for one in (start, limit, delta) if isinstance(one, Fraction)))
+    first, last, step = (_times(one, whole) for one in (start, limit, delta))
+    count = size_max(ceil_div(last - first, step) if step > 0 else ceil_div(first - last, -step), 0)
+    wide = "int64" if dtype.kind in "iu" else "float64"
+    found = ctx.emit(ArangeOp, stop=(cast(int, count),) if isinstance(count, SizeExpr) else float(count), dtype=wide)
     if delta != 1:
-        found = ctx.emit(MultiplyOp, found, ctx.scalar(delta, found))
-    if same(start, 0):
-        return found
-    return ctx.emit(AddOp, found, ctx.emit(SizesOp, values=(start,), shape=(), dtype="int64"))
+        found = ctx.emit(MultiplyOp, found, ctx.scalar(cast(float, delta), found))
+    if not same(first, 0):
+        found = ctx.emit(AddOp, found, ctx.scalar(cast(float, start), found))
+    return found if dtype.name == wide else ctx.emit(CastOp, found, dtype=dtype.name)
+
+
+def _number(ctx: Context, index: int, what: str) -> Size | Fraction:
+    """One of the numbers of a Range, exactly: what is known, or a size."""
+    if size_in(ctx.tensor(index)) is not None:
+        return ctx.size(index, what)
+    number = ctx.array(index, what).reshape(()).item()
+    if not math.isfinite(number):
+        ctx.fail(f"a {what} that is finite", str(number))
+    return Fraction(number)
+
+
+def _times(number: Size | Fraction, factor: int) -> Size:
+    """A product that is whole."""
+    product = number * factor
+    return int(product) if isinstance(product, Fraction) else product
 
 
 def range_of(ctx: Context) -> Array | SSAValue:
     """Its three numbers decide a shape; so they are known, and it is."""
-    if any(ctx.tensor(at).symbolic for at in range(3)):
+    if any(isinstance(size_in(ctx.tensor(at)), SizeExpr) for at in range(3)):
         return _symbolic_range(ctx)
     start, limit, delta = (ctx.array(at, what).reshape(()) for at, what in enumerate(("start", "limit", "delta")))
     if not delta:

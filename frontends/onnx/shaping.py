@@ -24,7 +24,7 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, size_max, size_min
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, proves, size_max, size_min
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of
 from .context import Context
@@ -119,8 +119,10 @@ def split(ctx: Context) -> tuple[SSAValue, ...]:
     sizes = ctx.ints_since(13, "split", 1)
     if sizes is None:
         size = -(-shape[axis] // count)
-        sizes = tuple(min(size, shape[axis] - start * size) for start in range(count))
-    if len(sizes) != count or sum(sizes) != shape[axis] or min(sizes) < 0:
+        sizes = (*(size,) * (count - 1), shape[axis] - (count - 1) * size)
+    for part in sizes:
+        ctx.require_least(part, 0, f"whether a part is {part}")
+    if len(sizes) != count or sum(sizes) != shape[axis] or any(proves(part, "<", 0) for part in sizes):
         ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
     bounds = pairwise(accumulate(sizes, initial=0))
     data = ctx.value(0)

@@ -13,6 +13,7 @@ from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
 from .indexing import emit_all
+from .known import filled_value
 from .shaping import axis_of
 
 
@@ -29,7 +30,7 @@ def _parts(ctx: Context, data: SSAValue) -> list[SSAValue]:
 
 
 def _zeros(ctx: Context, like: SSAValue) -> SSAValue:
-    return ctx.constant(np.broadcast_to(np.zeros((), dtype_of(like)), shape_of(like)), "zeros")
+    return filled_value(ctx, np.zeros((), dtype_of(like)), shape_of(like), "zeros")
 
 
 def _fitted(ctx: Context, part: SSAValue, length: int) -> SSAValue:
@@ -92,6 +93,7 @@ def stft(ctx: Context) -> SSAValue:
     data = ctx.value(0)
     window = ctx.value(2) if ctx.has(2) else ctx.constant(np.ones(length, dtype_of(data)), "window")
     onesided = bool(ctx.int("onesided", 1))
+    ctx.require_least(ctx.shape(0)[1], length, f"whether {ctx.shape(0)[1]} samples are {length}")
     parts = _parts(ctx, data) if len(shape_of(data)) == 3 else [data]
     if len(parts) == 1:
         found = ctx.emit(

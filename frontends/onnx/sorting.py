@@ -9,12 +9,13 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from ...dialects.sizes import UndecidedSize, decide, holds_zero, size_max
+from ...dialects.sizes import holds_zero, proves, same
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import shape_of
 from .context import Context
 from .indexing import emit_all
+from .known import filled
 from .shaping import axis_of
 
 
@@ -25,17 +26,15 @@ def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
     if ctx.opset < 10:
         k = ctx.int("k", 0)
     else:
-        k = int(ctx.array(1, "k").reshape(-1)[0])
-    if decide(k, "<=", shape[axis]) is None:
-        # For fewer elements it is no model: the symbol gets that as its bound.
-        sides = (shape[axis], size_max(shape[axis], k))
-        raise UndecidedSize(f"TopK: whether there are {k} of {shape[axis]} elements", sides)
-    if not 0 <= k <= shape[axis]:
+        k = ctx.size(1, "k")
+    # For fewer elements it is no model.
+    ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
+    if proves(k, "<", 0) or proves(k, ">", shape[axis]):
         ctx.fail(f"k of at most {shape[axis]}", str(k))
-    if not k:
+    if same(k, 0):
         # relay's k of 0 is all there is.
         none = (*shape[:axis], 0, *shape[axis + 1 :])
-        return np.zeros(none, ctx.dtype(0)), np.zeros(none, np.int64)
+        return filled(ctx, np.zeros((), ctx.dtype(0)), none), filled(ctx, np.zeros((), np.int64), none)
     ascend = not ctx.int("largest", 1)
     return tuple(emit_all(ctx, TopKOp, ctx.value(0), k=k, axis=axis, is_ascend=ascend, dtype="int64"))
 

@@ -86,6 +86,15 @@ def _quotient(a: Size, b: Size) -> Size:
     raise Undecided(f"Div: {a} divided by {b} depends on the signs of sizes", None)
 
 
+def _mod(ctx: Context, given: list[Sizes | None]) -> Array | None:
+    """With the sign of the divisor, or by `fmod` that of the dividend: here both are those of sizes."""
+    arrays = [array for array in given if array is not None]
+    pairs = zip(*(array.reshape(-1).tolist() for array in np.broadcast_arrays(*arrays)), strict=True)
+    if all((proves(a, ">=", 0) or not ctx.int("fmod", 0)) and proves(b, ">", 0) for a, b in pairs):
+        return elementwise(operator.mod, arrays)
+    return None
+
+
 def _absolute(a: Size) -> Size:
     if decide(0, "<=", a) is None:
         raise Undecided(f"Abs: {a} may be either side of 0", None)
@@ -153,12 +162,14 @@ def _expand(ctx: Context, given: list[Sizes | None]) -> Array | None:
     return settled(np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape))))
 
 
-def _folded_along(function: Callable[[Any, Any], Any], start: int) -> Rule:
+def _folded_along(function: Callable[[Any, Any], Any], start: int | None) -> Rule:
+    """A fold of all elements; `start` is that of none."""
+
     def rule(ctx: Context, given: list[Sizes | None]) -> Array | None:
         data = cast(Sizes, given[0])
-        if data.ndim != 1:
+        if data.ndim != 1 or (start is None and not data.size):
             return None
-        total = reduce(function, data.tolist(), start)
+        total = reduce(function, data.tolist() if start is None else [start, *data.tolist()])
         return settled(objects([total], (1,) if ctx.int("keepdims", 1) else ()))
 
     return rule
@@ -180,7 +191,11 @@ TABLE: dict[str, Rule] = {
     "LessOrEqual": _asked("<="),
     "Max": _elementwise(size_max),
     "Min": _elementwise(size_min),
+    "Mod": _mod,
     "Mul": _elementwise(operator.mul),
+    "Neg": _elementwise_of_one(operator.neg),
+    "ReduceMax": _folded_along(size_max, None),
+    "ReduceMin": _folded_along(size_min, None),
     "ReduceProd": _folded_along(operator.mul, 1),
     "ReduceSum": _folded_along(operator.add, 0),
     "Reshape": _reshape,

@@ -8,6 +8,7 @@ from math import prod
 from ... import te
 from ...dialects.relay import linear_algebra as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import same
 from ...te import Expr, Tensor
 from . import linear_algebra_scripts as scripts
 from .stages import ROWS_APART, compute, dtype_of, label, rounded, shape, wide
@@ -27,7 +28,7 @@ def einsum(op: Operator, data: Sequence[Tensor]) -> Tensor:
         at = {**dict(zip(equation.result, i, strict=True)), **k}
         product: Expr | None = None
         for tensor, names in zip(data, equation.operands, strict=True):
-            point = [0 if extent == 1 else at[name] for name, extent in zip(names, shape(tensor), strict=True)]
+            point = [0 if same(extent, 1) else at[name] for name, extent in zip(names, shape(tensor), strict=True)]
             factor = tensor(*point).astype(number)
             product = factor if product is None else product * factor
         assert product is not None

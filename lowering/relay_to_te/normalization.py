@@ -6,7 +6,7 @@ from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator
 from ...te import Expr, Tensor
-from .stages import compute, of_row, reduced_rows, shape, wide
+from .stages import compute, of_row, reduced_rows, shape, share_of, wide
 
 
 def layer_norm(op: Operator, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
@@ -14,7 +14,7 @@ def layer_norm(op: Operator, data: Tensor, gamma: Tensor, beta: Tensor) -> Tenso
     sig = op.signature
     extents, number = shape(data), wide(data.dtype)
     axis = sig.int("axis") % len(extents)
-    share = 1 / extents[axis]
+    share = share_of(extents[axis], number)
 
     def value(*i: Expr) -> Expr:
         return data(*i).astype(number)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from ... import te
 from ...dialects.relay import norms as relay
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import Size, SizeExpr, product
+from ...dialects.sizes import product
 from ...te import Expr, Tensor
 from .reduce import reduced_over
-from .stages import compute, label, shape, wide
+from .stages import compute, label, shape, share_of, wide
 
 _Point = Sequence[Expr]
 
@@ -38,7 +38,7 @@ def _normalized(
     point of `data`; row: a point of `data` -> its point among the means.
     """
     number = wide(data.dtype)
-    share = _share(product(rows[axis] for axis in axes), number)
+    share = share_of(product(rows[axis] for axis in axes), number)
     kept = tuple(extent for axis, extent in enumerate(rows) if axis not in axes)
 
     def value(point: _Point) -> Expr:
@@ -62,11 +62,6 @@ def _normalized(
         return centred(point) * (1.0 / te.sqrt(variance + op.signature.get("epsilon")))
 
     return result
-
-
-def _share(count: Size, dtype: str) -> float | Expr:
-    """What each of so many elements counts in their mean."""
-    return 1.0 / te.const(count, dtype) if isinstance(count, SizeExpr) else 1 / count
 
 
 def instance_norm(op: Operator, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
@@ -107,7 +102,7 @@ def rms_norm(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     extents, number = shape(data), wide(data.dtype)
     axis = op.signature.int("axis") % len(extents)
     total = _squares(data, [axis], f"{label(op)}_sum")
-    share = _share(extents[axis], number)
+    share = share_of(extents[axis], number)
 
     def element(*i: Expr) -> Expr:
         square = total(*i[:axis], *i[axis + 1 :]) * share + op.signature.get("epsilon")

@@ -10,6 +10,7 @@ from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.qnn import FixedPointMultiplyOp, FixedPointMultiplyPerAxisOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
+from ...dialects.sizes import same
 from ...support.dtypes import limits
 from ...te import Expr, Tensor
 from .stages import broadcast, compute, label, shape
@@ -96,7 +97,7 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
     windows = [_Window(axis, shape(x)[axis], *size) for axis, size in zip(axes, sizes, strict=True)]
     extents = shape_of(op.results[0])
     taps = [te.reduce_axis((0, window.kernel), name=f"k{at}") for at, window in enumerate(windows)]
-    whole = all(extents[axis] == 1 for axis in axes)
+    whole = all(same(extents[axis], 1) for axis in axes)
 
     def summed(*i: Expr) -> Expr:
         point = list(i)

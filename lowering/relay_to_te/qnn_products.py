@@ -13,6 +13,7 @@ from ...dialects.relay import qnn_products as relay
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, Signature, shape_of
+from ...dialects.sizes import same
 from ...passes.relay.blocking import vector_block
 from ...support.dtypes import is_unsigned
 from ...support.machine import CHANNEL_BLOCK
@@ -39,7 +40,7 @@ def along_axis0(zero_point: Tensor, point: Sequence[Expr], rank: int) -> Expr:
     """The zero point at a point of data: one number, one per index of axis 0, or of what broadcasts."""
     extents = shape(zero_point)
     if len(extents) == 1 and rank > 1:
-        return zero_point(0 if extents[0] == 1 else point[0])
+        return zero_point(0 if same(extents[0], 1) else point[0])
     return broadcast(zero_point, point)
 
 
@@ -93,7 +94,7 @@ def _row_words(x: Tensor, zero_point: Tensor, axis: int, order: Sequence[int], n
     def place(part: int, *i: Expr) -> tuple[Sequence[Expr], list[Expr]]:
         point: list[Expr] = [i[list(order).index(at)] for at in range(len(order))]
         point[axis] = point[axis] * parts + part
-        return point, [point[axis] < depth] if depth % parts and part else []
+        return point, [point[axis] < depth] if part and not same(depth % parts, 0) else []
 
     return _words(x, zero_point, [extents[at] for at in order], place, name, parts)
 
@@ -109,7 +110,9 @@ def pack_words(op: Operator, x: Tensor, zero_point: Tensor) -> Tensor:
         number = x(*point).astype("int32")
         if parts == 2 and dtype == "int32":
             number = number - along_axis0(zero_point, point, len(shape(x)))
-        return te.if_then_else(point[axis] < depth, number, te.const(0, "int32")) if depth % parts else number
+        return (
+            te.if_then_else(point[axis] < depth, number, te.const(0, "int32")) if not same(depth % parts, 0) else number
+        )
 
     def word(*i: Expr) -> Expr:
         return _pack([part(i, k) for k in range(parts)], _WORD if dtype == "int32" else _WORD // 2).astype(dtype)
@@ -156,7 +159,7 @@ def batch_matmul(op: Operator, x: Tensor, y: Tensor, x_zero: Tensor, y_zero: Ten
     k = te.reduce_axis((0, shape(left)[2]), name="k")
 
     def product(b: Expr, m: Expr, n: Expr) -> Expr:
-        bx, by = (0 if shape(tensor)[0] == 1 else b for tensor in (left, right))
+        bx, by = (0 if same(shape(tensor)[0], 1) else b for tensor in (left, right))
         return te.sum(te.dot2(left(bx, m, k), right(by, k, n)), axis=k)
 
     return te.compute(shape_of(op.results[0]), product, name="batch_matmul", tag="dense")
@@ -168,14 +171,14 @@ def _image_words(
     """The padded image of NCHW[x]c data in words: of neighbouring channels, or of pixels `depthwise` apart in a row."""
     batch, chunks, height, width, block = shape(data)
     top, left, _, _ = expand_padding(sig, sig.ints("padding"))
-    rows_inside = (need[0], top) == (height, 0)
+    rows_inside = same(need[0], height) and top == 0
 
     def place(part: int, n: Expr, c: Expr, y: Expr, x: Expr, lane: Expr) -> tuple[Sequence[Expr], list[Expr]]:
         inside: list[Expr] = []
         row, column = y - top, x - left + part * depthwise
         if not rows_inside:
             inside += [row >= 0, row < height]
-        if not (need[1] == width and left == 0 and part * depthwise == 0):
+        if not (same(need[1], width) and left == 0 and part * depthwise == 0):
             inside += [column >= 0, column < width]
         if not depthwise:
             lane = lane * parts + part

@@ -8,6 +8,7 @@ from math import prod
 from ... import te
 from ...dialects.relay import scatter as relay
 from ...dialects.relay.operator import Operator
+from ...dialects.sizes import proves, same
 from ...support.dtypes import BOOL
 from ...te import Expr, Tensor
 from . import scatter_scripts as scripts
@@ -67,7 +68,7 @@ def scatter_nd(op: Operator, x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         return flat_index([inside(given(m, *point), extent) for m, extent in enumerate(outer)], outer)
 
     act = _act(op.signature.str("mode"), x.dtype)
-    if prod(inner) == 1:
+    if same(prod(inner), 1):
         return scripts.scatter_elements(x, updates, indices, prod(extents), prod(rest), row, act)
     return scripts.scatter_rows(x, updates, indices, (prod(outer), prod(inner), prod(rest)), row, act)
 
@@ -83,7 +84,9 @@ def tensor_scatter(op: Operator, x: Tensor, updates: Tensor, indices: Tensor) ->
             at = te.select(at < 0, at + extent, at)
         new = te.all(at >= 0, at < length)
         place = te.minimum(te.maximum(at, 0), length - 1)
-        return te.select(new, updates(*i[:axis], place, *i[axis + 1 :]), x(*i))
+        # Where a call may bring no updates at all, none is read.
+        choose = te.select if proves(length, ">", 0) else te.if_then_else
+        return choose(new, updates(*i[:axis], place, *i[axis + 1 :]), x(*i))
 
     return compute(shape(x), element, label(op))
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from ... import te
 from ...dialects.relay import sorting as relay
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import Size, SizeExpr, proves
+from ...dialects.sizes import Size, SizeExpr, bounds, proves, same
 from ...support.dtypes import is_float
 from ...te import Expr, Tensor
 from . import sorting_scripts as scripts
@@ -49,7 +49,7 @@ def _order(x: Tensor, axis: int, ascend: bool, count: int) -> Tensor:
     with te.tag_scope(ROWS_APART):
         # Of any number of elements a few are selected, any part is what a sort of all begins with.
         few = proves(count * _FULL, "<=", extent)
-        if not few and not (isinstance(cast(Size, count), int) and isinstance(cast(Size, extent), SizeExpr)):
+        if not few and not (isinstance(cast(Size, extent), SizeExpr) and bounds(count)[1] is not None):
             return scripts.merge_sort(x, outer, extent, inner, wide(x.dtype), key, before)
         return scripts.heap_select(x, outer, extent, inner, count, wide(x.dtype), key, before)
 
@@ -116,7 +116,7 @@ def unique(op: Operator, x: Tensor) -> tuple[Tensor, ...]:
     before = _before(x.dtype, True)
     number = wide(x.dtype)
     data = compute((rows, width), lambda *i: x(*i[: len(rest) + 1]).astype(number), "rows", keep=True)
-    if width == 1:
+    if same(width, 1):
         sorted_ = _order(x, 0, True, rows)
         order: Any = compute((rows,), lambda *i: sorted_(0, *i), "order", keep=True)
     else:

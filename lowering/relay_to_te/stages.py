@@ -9,7 +9,7 @@ from typing import Any, cast
 from ... import te
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.operator import Operator, element_of
-from ...dialects.sizes import same
+from ...dialects.sizes import Size, SizeExpr, same
 from ...support.dtypes import storage
 from ...te import Expr, Tensor
 
@@ -83,6 +83,11 @@ def of_row(rows: Tensor, axis: int, point: Sequence[Expr]) -> Expr:
 def divided(total: Tensor, count: int, dtype: str) -> Tensor:
     """`total / count`, elementwise, as numbers of `dtype`; integers divide towards zero."""
     return compute(shape(total), lambda *i: te.div(total(*i), count).astype(dtype), total.op.name)
+
+
+def share_of(count: Size, dtype: str) -> float | Expr:
+    """What each of so many elements counts in their mean."""
+    return 1.0 / te.const(count, dtype) if isinstance(count, SizeExpr) else 1 / count
 
 
 def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import te
 from ...dialects.relay import vision as relay
 from ...dialects.relay.operator import Operator
+from ...dialects.sizes import same
 from ...te import Expr, Tensor
 from . import vision_scripts as scripts
 from .sorting import descending
@@ -67,7 +68,7 @@ def all_class_non_max_suppression(
     sig = op.signature
     batch, count, _ = shape(boxes)
     bound = relay.AllClassNonMaxSuppressionOp.bound(sig)
-    if not bound * shape(scores)[1] * batch:
+    if same(bound * shape(scores)[1] * batch, 0):
         none = te.const(0, "int64")
         return compute((0, 3), lambda *i: none, "points"), compute((), lambda *i: none, "number")
     number = wide(boxes.dtype)

@@ -13,10 +13,12 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FloatAttr,
     FunctionType,
+    IntegerAttr,
     ModuleOp,
     TensorType,
     TupleType,
     f64,
+    i64,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
@@ -24,8 +26,9 @@ from xdsl.passes import ModulePass
 from ...dialects.int_lists import numbers_of
 from ...dialects.relay.attributes import Ints, ints_attr
 from ...dialects.relay.core import FuncOp
-from ...dialects.relay.creation import ArangeOp
+from ...dialects.relay.operator import Operator
 from ...dialects.relay.size_ranges import REQUIRED, SIZES, required_of
+from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.types import tuple_type
 from ...dialects.size_types import SizesAttr, extents_of, sizes_attr, tensor_of
 from ...dialects.sizes import Size, SizeExpr, substitute
@@ -64,10 +67,19 @@ def resized(op: Operation, change: Callable[[Size], Size]) -> Operation:
 def _bind_attributes(op: Operation, bound: Retype) -> None:
     for name, attribute in op.properties.items():
         if (new := bound(attribute)) is not attribute:
-            op.properties[name] = new
-    if isinstance(op, ArangeOp) and isinstance(stop := op.properties.get("stop"), DenseArrayBase):
-        (count,) = numbers_of(cast(Ints, stop))
-        op.properties["stop"] = FloatAttr(float(count), f64)
+            op.properties[name] = _as_declared(op, name, new)
+
+
+def _as_declared(op: Operation, name: str, attribute: Attribute) -> Attribute:
+    """A list of one number as the number that an operator has in its place."""
+    default = op.declared_attributes()[name].default_value if isinstance(op, Operator) else None
+    if not isinstance(attribute, DenseArrayBase) or not isinstance(default, FloatAttr | IntegerAttr):
+        return cast(Attribute, attribute)
+    (number,) = numbers_of(cast(Ints, attribute))
+    if isinstance(default, FloatAttr):
+        return FloatAttr(float(number), f64)
+    # As a number, no k at all is that of all elements.
+    return sizes_attr([number]) if isinstance(op, TopKOp) and not number else IntegerAttr(number, i64)
 
 
 def _drop_ranges(func: FuncOp, gone: Container[str]) -> None:

@@ -1,0 +1,202 @@
+"""Operators of open sizes against onnxruntime: in one program for all, or in parts compiled for few shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+from numpy.typing import NDArray
+from reference_runtime import onnxruntime_outputs
+
+import whence
+from whence.dynamic import DynamicExecutable
+from whence.sized import SizedExecutable
+from whence.support.errors import FrontendError
+
+Array = NDArray[Any]
+RNG = np.random.default_rng(11)
+
+
+def floats(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def parsed(text: str, opset: int = 20) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}, "com.microsoft": 1]> {text}')
+
+
+def agree(executable: Any, model: onnx.ModelProto, inputs: dict[str, Array]) -> None:
+    found = executable.run(inputs)
+    for (name, mine), theirs in zip(found.items(), onnxruntime_outputs(model, inputs), strict=True):
+        assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype), name
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+MADE = """graph (float[n, m] x) => (float[n, m] eye, float[a] halves, int64[b] down, float[n, m, m] one,
+    float[n, p] padded) <float zero = {0}, float half = {0.5}, int64 none = {0}, int64 back = {-1},
+    float[2] values = {0, 1}, int64[1] eight = {8}, int64[3] at_end = {0, 0, 0}> {
+    eye = EyeLike <k = 1> (x)
+    s = Shape <start = 1> (x)
+    m = Squeeze (s)
+    limit = Cast <to = 1> (m)
+    halves = Range (zero, limit, half)
+    down = Range (m, none, back)
+    wide = Cast <to = 7> (x)
+    one = OneHot (wide, m, values)
+    under = Neg (s)
+    rest = Mod (under, eight)
+    pads = Concat <axis = 0> (at_end, rest)
+    padded = Pad (x, pads)
+}"""
+ROWS = """graph (float[n, m] x, float[m] weights) => (float[n, m] hot, float[n, m] same, float[n, m] kept,
+    bool[n, m] mask, float[n, m] norm) {
+    hot = Hardmax <axis = 0> (x)
+    slopes = Neg (x)
+    same = PRelu (x, slopes)
+    kept, mask = Dropout (x)
+    norm = LayerNormalization (x, weights)
+}"""
+
+
+@pytest.mark.parametrize("text", [MADE, ROWS], ids=["sizes", "rows"])
+def test_what_is_made_of_sizes_is_one_program(text: str):
+    model = parsed(text)
+    executable = whence.compile(model, tier="symbolic", audit=True)
+    for n, m in ((1, 1), (7, 3), (8, 13), (3, 40)):
+        agree(executable, model, {"x": floats(n, m), **({"weights": floats(m)} if text is ROWS else {})})
+
+
+TOP = parsed("""graph (float[n, m] x) => (float[n, k] few, int64[n, k] where, float[n, l] half)
+    <int64[1] most = {5}, int64[1] two = {2}> {
+    s = Shape <start = 1> (x)
+    both = Concat <axis = 0> (s, most)
+    k = ReduceMin <keepdims = 1> (both)
+    few, where = TopK (x, k)
+    l = Div (s, two)
+    half, places = TopK <largest = 0> (x, l)
+}""")
+
+
+def test_as_many_of_the_greatest_as_sizes_say():
+    executable = whence.compile(TOP, tier="symbolic", audit=True, specialize={"n": 2, "m": 1})
+    assert isinstance(executable, SizedExecutable)
+    for m in (0, 1, 2, 9, 40):
+        x = floats(2, m)
+        agree(executable, TOP, {"x": x})
+    assert len(executable.specializations) == 1
+
+
+PRODUCTS = parsed("""graph (uint8[b, n, k] x, int8[b, k, m] w, float[n] u, float[m] v, float[b, n, n] q)
+    => (int32[b, n, m] y, float[n, m] outer, float[b, n] diagonal) <uint8 a = {3}, int8 c = {-2}> {
+    y = MatMulInteger (x, w, a, c)
+    outer = Einsum <equation = "i,j->ij"> (u, v)
+    diagonal = Einsum <equation = "bii->bi"> (q)
+}""")
+
+
+def test_products_along_any_number_of_elements():
+    executable = whence.compile(PRODUCTS, tier="symbolic", audit=True)
+    for b, n, k, m in ((1, 1, 1, 1), (2, 7, 13, 8), (3, 4, 40, 5)):
+        small = {"x": RNG.integers(0, 255, (b, n, k), np.uint8), "w": RNG.integers(-60, 60, (b, k, m), np.int8)}
+        agree(executable, PRODUCTS, {**small, "u": floats(n), "v": floats(m), "q": floats(b, n, n)})
+
+
+CACHED = parsed(
+    """graph (float[b, n, 16] q, float[b, n, 8] k, float[b, n, 8] v, float[b, 1, p, 8] pk, float[b, 1, p, 8] pv,
+    int32[b] last, int32 total) => (float[b, n, 16] y, float[b, 1, t, 8] nk, float[b, 1, t, 8] nv) {
+    y, nk, nv = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, v, pk, pv, last, total)
+}"""
+)
+
+
+def test_attention_with_a_cache_of_any_length():
+    executable = whence.compile(CACHED, tier="symbolic")
+    for past, new in ((0, 5), (9, 1), (20, 1)):
+        parts = {"q": floats(1, new, 16), "k": floats(1, new, 8), "v": floats(1, new, 8)}
+        cache = {"pk": floats(1, 1, past, 8), "pv": floats(1, 1, past, 8)}
+        whole = past + new
+        counts = {"last": np.full(1, whole - 1, np.int32), "total": np.array(whole, np.int32)}
+        agree(executable, CACHED, {**parts, **cache, **counts})
+
+
+def _boxes(n: int, k: int) -> dict[str, Array]:
+    corners = RNG.uniform(0, 9, (1, n, 4)).astype(np.float32)
+    return {"x": corners, "s": RNG.random((1, k, n), np.float32)}
+
+
+SUPPRESSED = """graph (float[1, n, 4] x, float[1, c, n] s) => (int64[k, 3] y)
+    <int64[1] most = {4}, float[1] iou = {0.4}, float[1] least = {0.1}> {
+    y = NonMaxSuppression (x, s, most, iou, least)
+}"""
+CHOSEN = "graph (float[n, m] x, int64[1] k) => (float[n, l] y, int64[n, l] i) { y, i = TopK (x, k) }"
+SCALES = """graph (float[n, 2, h, w] x) => (float[n, 2, p, q] y) <float[4] twice = {1, 1, 2, 2}> {
+    a = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)
+    b = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (a)
+    c = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (b, , twice)
+    y = Add (a, c)
+}"""
+WINDOWS = """graph (float[n, h, 4] x) => (float[p, 16] y)
+    <int64[1] four = {4}, int64[1] rest = {-1}, int64[1] all = {16}> {
+    n = Shape <end = 1> (x)
+    h = Shape <start = 1, end = 2> (x)
+    parts = Div (h, four)
+    apart = Concat <axis = 0> (n, parts, four, rest)
+    a = Reshape (x, apart)
+    together = Concat <axis = 0> (rest, all)
+    y = Reshape (a, together)
+}"""
+
+
+def _chosen(m: int, k: int) -> dict[str, Array]:
+    return {"x": floats(3, m), "k": np.array([k])}
+
+
+def _windows(n: int, h: int) -> dict[str, Array]:
+    return {"x": floats(n, h, 4)}
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "calls", "programs"),
+    [
+        (SUPPRESSED, _boxes, ((3, 2), (9, 1), (100, 3)), 2),
+        (CHOSEN, _chosen, ((2, 0), (5, 0), (9, 4), (9, 9), (40, 7)), 4),
+        (WINDOWS, _windows, ((1, 4), (2, 12), (3, 40), (5, 8)), 2),
+    ],
+    ids=["suppressed", "chosen", "windows"],
+)
+def test_parts_are_compiled_for_few_shapes(
+    text: str, inputs: Callable[..., dict[str, Array]], calls: tuple[tuple[int, int], ...], programs: int
+):
+    """Where values decide a shape, or sizes have to be multiples: specialised for what comes first, then for all."""
+    model = parsed(text)
+    executable = whence.compile(model)
+    assert isinstance(executable, DynamicExecutable)
+    for sizes in calls:
+        agree(executable, model, inputs(*sizes))
+    assert len(executable.specializations) <= programs
+
+
+def test_sizes_that_are_no_multiples_are_specialised_for():
+    model = parsed(SCALES)
+    executable = whence.compile(model)
+    assert isinstance(executable, DynamicExecutable)
+    for h, programs in ((8, 1), (16, 2), (40, 2), (9, 3)):
+        agree(executable, model, {"x": floats(1, 2, h, 8)})
+        assert len(executable.specializations) == programs
+    with pytest.raises(FrontendError):
+        executable.run({"x": floats(1, 2, 6, 8)})
+    agree(executable, model, {"x": floats(1, 2, 24, 8)})
+
+
+def test_a_signal_is_at_least_a_window():
+    model = parsed("""graph (float[n, t, 1] x) => (float[n, f, 5, 2] y) <int64 step = {4}, int64 length = {8}> {
+        y = STFT (x, step, , length)
+    }""")
+    executable = whence.compile(model, tier="symbolic", audit=True)
+    for n, t in ((1, 8), (2, 33)):
+        agree(executable, model, {"x": floats(n, t, 1)})
+    with pytest.raises(FrontendError, match=r"dimension 1 of .* 'x': expected 8 <= t, got t = 7"):
+        executable.run({"x": floats(1, 7, 1)})
