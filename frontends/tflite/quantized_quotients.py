@@ -50,10 +50,8 @@ def _bits(ctx: Context, x: Term, most: int) -> Term:
     return found
 
 
-def l2_normalization(ctx: Context) -> SSAValue:
-    """Over the last axis; results are in steps of 1 / 128."""
-    x = centred(ctx, 0, "int64")
-    total = (x * x).sum(len(x.shape) - 1)
+def inverse_roots(ctx: Context, total: Term) -> tuple[Term, Term]:
+    """Inverses of the square roots of numbers of 31 bits (int64), as `multiplier * 2^(-31 - right)`."""
     bits = _bits(ctx, total, 31)
     moves = [root_shifts(max(count, 2)) for count in range(32)]
     left = _picked(ctx, [max(one, 0) for one, _ in moves], bits, "left")
@@ -66,7 +64,19 @@ def l2_normalization(ctx: Context) -> SSAValue:
     inverse = inverse.apply(logic.LeftShiftOp, where(back < 0, -back, none))
     small = total < 2
     inverse = where(small, inverse.number((1 << 31) - 1), inverse)
-    back = where(small.apply(logic.LogicalOrOp, back < 0), none, back)
+    return inverse, where(small.apply(logic.LogicalOrOp, back < 0), none, back)
+
+
+def rescaled(x: Term, multiplier: Term, right: Term) -> Term:
+    """Numbers of 32 bits (int64) times `multiplier * 2^(-31 - right)`, rounded twice; no `right` is negative."""
+    return _shifted(_high(x, multiplier), right)
+
+
+def l2_normalization(ctx: Context) -> SSAValue:
+    """Over the last axis; results are in steps of 1 / 128."""
+    x = centred(ctx, 0, "int64")
+    inverse, back = inverse_roots(ctx, (x * x).sum(len(x.shape) - 1))
+    none = back.number(0)
     # Results have 7 bits: for int8 they are part of the shift, for uint8 of what is multiplied.
     if ctx.info(0).type == "INT8":
         back = back - 7
