@@ -93,6 +93,8 @@ def depthwise_conv_2d(ctx: Context) -> SSAValue:
 
 def _convolution(ctx: Context, of: Callable[..., SSAValue]) -> SSAValue:
     """The sums of a convolution: of int64, where 32 bits may not hold them."""
+    if ctx.info(1).type != "UINT8" and ctx.quantization(1).zero_point.any():
+        ctx.fail("weights whose zero points are 0", str(ctx.quantization(1).zero_point.tolist()))
     if _small(ctx, 0, 1):
         return of(ctx, QnnConv2DOp, ctx.value(0), *parameters(ctx))
     return of(ctx, Conv2DOp, centred(ctx, 0, "int64").value)

@@ -138,15 +138,20 @@ def reduce_prod(ctx: Context) -> SSAValue:
 
 
 _LOW = 1 << 15
+_NEAR = 1e-3
+"""How far a scale may be from what is meant, as a part of it."""
 
 
 def softmax_of_16_bits(ctx: Context) -> SSAValue:
     """Exponentials from a table, their sum, and its inverse from another; results are in steps of 1 / 32768."""
+    if abs(out_scale(ctx) * _LOW - 1.0) > _NEAR:
+        ctx.fail("an output in steps of 1 / 32768", str(out_scale(ctx)))
+    ctx.out_quantization()
     x = term(ctx, 0).to("int32")
     largest = x.apply(reduce.MaxOp, axis=[-1], keepdims=True)
     step = np.float64(10.0 / 65535.0)
     out = np.float64(2.0 / 65535.0)
-    real = scale_of(ctx, 0) * float(np.float32(ctx.option("Beta", 1.0))) / float(step)
+    real = scale_of(ctx, 0) * float(np.float32(ctx.option("Beta", 0.0))) / float(step)
     # How far below the largest, in steps of the first table.
     far = np.clip(scaled(-np.arange(1 << 16), real) + _LOW - 1, -_LOW, _LOW - 1)
     powers = between(interpolated_table(np.exp, (step, out), (_LOW - 1, 0)), far)

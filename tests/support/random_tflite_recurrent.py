@@ -215,7 +215,7 @@ def _quantized_lstm(rng: Rng, sequence: bool) -> bytes:
     own = Quant(0.008, int(rng.integers(-10, 10))) if projected else hidden
     between.append(net.tensor("hidden", [], "int8", own))
     y = net.tensor("y", [], "int8", hidden)
-    fields = {"cellClip": pick(rng, 0.0, 1.0), "projClip": pick(rng, 0.0, 0.5), "fusedActivationFunction": TANH}
+    fields: dict[str, Any] = {"cellClip": pick(rng, 0.0, 1.0), "projClip": pick(rng, 0.0, 0.5), "fusedActivationFunction": TANH}
     op, options = ("LSTM", "LSTMOptions")
     if sequence:
         op, options = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "UnidirectionalSequenceLSTMOptions")
@@ -231,11 +231,12 @@ def quantized_lstm(sequence: bool) -> Make:
 def quantized_basic_lstm(rng: Rng) -> bytes:
     batch, features, units = sizes(rng, 3, 5)
     net, state = Net(), Quant(1 / 128, 128)
-    weight, cell = Quant(float(rng.uniform(0.005, 0.02)), int(rng.integers(100, 150))), Quant(2.0**-11)
+    scale, cell = float(rng.uniform(0.005, 0.02)), Quant(2.0**-11)
+    weight = Quant(scale, int(rng.integers(100, 150)))
     inputs = [net.input("x", [batch, features], "uint8", state)]
     inputs.append(net.tensor("h", [batch, units], "uint8", state, variable=True))
     inputs.append(net.const("w", rng.integers(0, 256, (4 * units, features + units)).astype(np.uint8), weight))
-    inputs.append(integers(net, rng, [4 * units], "int32", float(weight.scale) / 128, 9000))
+    inputs.append(integers(net, rng, [4 * units], "int32", scale / 128, 9000))
     inputs.append(net.tensor("c", [batch, units], "int16", cell, variable=True))
     kinds = (("uint8", state), ("int16", cell), ("uint8", state), ("int16", Quant(2.0**-12)))
     made = [net.tensor(f"y{at}", [], dtype, quant) for at, (dtype, quant) in enumerate(kinds)]
