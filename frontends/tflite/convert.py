@@ -51,6 +51,7 @@ CONVERTERS: dict[str, Converter[Context]] = {
 """Operator, by its name in the schema -> how it is imported."""
 
 QUANTIZED: dict[str, Converter[Context]] = {
+    **detection.DETECTION,
     **quantized_elementwise.TABLE,
     **quantized_images.TABLE,
     **quantized_lookup.TABLE,

@@ -215,7 +215,11 @@ def _quantized_lstm(rng: Rng, sequence: bool) -> bytes:
     own = Quant(0.008, int(rng.integers(-10, 10))) if projected else hidden
     between.append(net.tensor("hidden", [], "int8", own))
     y = net.tensor("y", [], "int8", hidden)
-    fields: dict[str, Any] = {"cellClip": pick(rng, 0.0, 1.0), "projClip": pick(rng, 0.0, 0.5), "fusedActivationFunction": TANH}
+    fields: dict[str, Any] = {
+        "cellClip": pick(rng, 0.0, 1.0),
+        "projClip": pick(rng, 0.0, 0.5),
+        "fusedActivationFunction": TANH,
+    }
     op, options = ("LSTM", "LSTMOptions")
     if sequence:
         op, options = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "UnidirectionalSequenceLSTMOptions")
