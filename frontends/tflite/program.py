@@ -353,12 +353,11 @@ class Builder:
         )
 
     def _body(self, operator: OperatorInfo) -> str:
-        """The one operator of the subgraph that a reduction of StableHLO names."""
-        name = "BodySubgraphIndex"
+        """The operators of the subgraph that a reduction or scatter of StableHLO names; it is to be one, or none."""
+        name = {"STABLEHLO_SCATTER": "UpdateComputationSubgraphIndex"}.get(operator.op, "BodySubgraphIndex")
         if not operator.op.startswith("STABLEHLO_") or not hasattr(operator.options, name):
             return ""
-        inside = self.model.subgraph(getattr(operator.options, name)()).operators
-        return inside[0].op if len(inside) == 1 else ""
+        return ", ".join(inside.op for inside in self.model.subgraph(getattr(operator.options, name)()).operators)
 
     def _step(self, node: Node, instance: Instance, running: AbstractSet[int], scope: Scope) -> Step:
         operator, names = node.operator, instance.names
