@@ -13,7 +13,7 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.rearrange import ReverseOp
 from ...dialects.relay.sorting import ArgsortOp, TopKOp
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, PadOp, TakeOp, TransposeOp
-from ...dialects.relay.vision import AllClassNonMaxSuppressionOp
+from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, SoftNonMaxSuppressionOp
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, exp, minimum, term, where
@@ -48,26 +48,26 @@ def _best(
     return found, total, Term(ctx, ctx.constant(np.arange(most, dtype=np.int32), "places")) < total
 
 
-def _suppressed(ctx: Context) -> tuple[Term, Term, Term]:
+def _suppressed(ctx: Context, sigma: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """The numbers of boxes, their scores, zeros behind both, and how many they are."""
     (most,) = ctx.known_ints(2, "a number of boxes") or (0,)
     if most < 1 or len(ctx.shape(0)) != 2:
         ctx.fail("boxes (n, 4), and at least one wanted", f"{list(ctx.shape(0))} and {most}")
-    iou, least = (term(ctx, index).reshape().value for index in (3, 4))
-    return _best(ctx, term(ctx, 0), term(ctx, 1), most, iou, least)
+    numbers = (term(ctx, index).reshape().value for index in (3, 4))
+    found, scores, total = ctx.emit_all(
+        SoftNonMaxSuppressionOp, ctx.value(0), ctx.value(1), *numbers, sigma, max_output_size=most
+    )
+    return Term(ctx, found).to("int32").value, scores, Term(ctx, total).to("int32").value
 
 
 def non_max_suppression_v4(ctx: Context) -> tuple[SSAValue, ...]:
-    found, total, _ = _suppressed(ctx)
-    return found.value, total.value
+    found, _, total = _suppressed(ctx, ctx.number(0, "float32"))
+    return found, total
 
 
 def non_max_suppression_v5(ctx: Context) -> tuple[SSAValue, ...]:
-    """With the scores of what is found; none is lowered."""
-    if float(ctx.array(5, "a sigma").reshape(-1)[0]):
-        ctx.fail("a sigma of 0", "scores that are lowered")
-    found, total, taken = _suppressed(ctx)
-    scores = Term(ctx, ctx.emit(TakeOp, ctx.value(1), found.value, axis=0))
-    return found.value, where(taken, scores, 0.0).value, total.value
+    """With the scores of what is found, which others lower."""
+    return _suppressed(ctx, term(ctx, 5).reshape().value)
 
 
 def _options(ctx: Context) -> dict[str, float]:

@@ -99,10 +99,12 @@ def suppression(op: str) -> Make:
         net, count, most = Net(), int(rng.integers(1, 12)), int(rng.integers(1, 8))
         corners = np.sort(rng.uniform(0, 1, (count, 2, 2)), axis=1).astype(np.float32)
         inputs = [net.const("boxes", corners.reshape(count, 4)), net.input("scores", [count])]
-        numbers: list[Any] = [np.array(most, np.int32), np.array(0.3, np.float32), np.array(-1.0, np.float32)]
-        if op.endswith("V5"):
-            numbers.append(np.array(0.0, np.float32))
-        inputs += [net.const(f"c{k}", number) for k, number in enumerate(numbers)]
+        sigma = pick(rng, 0.0, 0.2, 0.5) if op.endswith("V5") else 0.0
+        # What factors raise, which are scores below 0, the kernel takes in another order.
+        least = 0.05 if sigma else -1.0
+        floats = [pick(rng, 0.0, 0.3, 0.7), least, *([sigma] if op.endswith("V5") else [])]
+        numbers: list[Any] = [np.array(most, np.int32), *np.array(floats, np.float32)]
+        inputs += [net.const(f"c{k}", np.asarray(number)) for k, number in enumerate(numbers)]
         outputs = [net.tensor("found", [most], "int32"), net.tensor("number", [], "int32")]
         if op.endswith("V5"):
             outputs.insert(1, net.tensor("scores_found", [most]))
