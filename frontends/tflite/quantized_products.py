@@ -61,6 +61,8 @@ def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, nar
     dtype, quantization = ctx.out().type.lower(), ctx.out_quantization()
     wide = dtype_of(total) == np.int64
     if ctx.has(bias):
+        if (own := ctx.info(bias).quantization) is not None and own.zero_point.any():
+            ctx.fail("a bias whose zero point is 0", str(own.zero_point.tolist()))
         addend = ctx.value(bias)
         if dtype_of(addend) != dtype_of(total):
             addend = ctx.emit(ew.CastOp, addend, dtype=dtype_of(total).name)

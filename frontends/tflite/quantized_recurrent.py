@@ -99,9 +99,10 @@ class _Lstm:
         """The scale and zero point of intermediate tensor `at`."""
         between = self.ctx.node.intermediates
         info = between[at] if at < len(between) else None
-        if info is None or info.quantization is None:
-            self.ctx.fail(f"an intermediate tensor {at} with a scale", "none")
-        return float(info.quantization.scale[0]), int(info.quantization.zero_point[0])
+        if info is None:
+            self.ctx.fail(f"an intermediate tensor {at}", "none")
+        found = self.ctx.checked(info)
+        return float(found.scale[0]), int(found.zero_point[0])
 
     def clipped(self, x: Term, option: str, scale: float, dtype: str) -> Term:
         """Within what the options say, in steps of a scale."""

@@ -21,6 +21,7 @@ from ..importing.terms import Term, sigmoid, sqrt, tanh
 from .activations import TANH, fused
 from .context import Context
 from .hybrid import asymmetric, symmetric
+from .long_sequences import long_lstm, long_rnn
 from .shaping import cut
 
 _MOST_STEPS = 4096
@@ -92,6 +93,8 @@ def rnn(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 def sequence_rnn(ctx: Context) -> tuple[SSAValue, ...]:
+    if (found := long_rnn(ctx, ctx.value(4))) is not None:
+        return found
     steps, axis = steps_of(ctx)
     h, states = ctx.value(4), list[SSAValue]()
     for x in steps:
@@ -219,10 +222,13 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
 def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.option("DiagonalRecurrentTensors", False):
         ctx.fail("whole recurrent weights", "diagonals of them")
-    steps, axis = steps_of(ctx)
-    layer = Lstm(ctx, Places())
-    batch, units, outputs = sizes_of(ctx, layer.places, shape_of(steps[0])[0] if steps else 0)
+    layer, shape = Lstm(ctx, Places()), ctx.shape(0)
+    axis = 0 if ctx.option("TimeMajor", False) else 1
+    batch, units, outputs = sizes_of(ctx, layer.places, shape[1 - axis] if len(shape) == 3 else 0)
     h, c = state_of(ctx, 18, batch, outputs), Term(ctx, state_of(ctx, 19, batch, units))
+    if (found := long_lstm(ctx, h, c.value)) is not None:
+        return found
+    steps, axis = steps_of(ctx)
     states: list[SSAValue] = []
     for x in steps:
         h, c = layer.step(x, h, c)
