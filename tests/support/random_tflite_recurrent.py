@@ -49,7 +49,7 @@ def rnn(hybrid: bool, sequence: bool) -> Make:
     def make(rng: Rng) -> bytes:
         batch, time, features, units = sizes(rng, 4, 4)
         # Some are long enough to be no longer written out step by step.
-        time = pick(rng, time, 11)
+        time = time if hybrid else pick(rng, time, 11)
         layer, major = Layer(rng, hybrid), sequence and bool(rng.integers(2))
         x = layer.input("x", batch, time, features, major) if sequence else layer.net.input("x", [batch, features])
         inputs = [x, layer.weight(units, features), layer.weight(units, units), layer.const(units)]
@@ -107,7 +107,7 @@ def lstm(hybrid: bool, sequence: bool) -> Make:
     def make(rng: Rng) -> bytes:
         batch, time, features, units = sizes(rng, 4, 4)
         # Some are long enough to be no longer written out step by step.
-        time = pick(rng, time, 11)
+        time = time if hybrid else pick(rng, time, 11)
         layer, major = Layer(rng, hybrid), sequence and bool(rng.integers(2))
         flags = [bool(rng.integers(2)) for _ in range(3)]
         outputs = int(rng.integers(1, 4)) if flags[2] else units
