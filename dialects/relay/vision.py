@@ -190,6 +190,62 @@ class AllClassNonMaxSuppressionOp(Operator):
         return points, np.asarray(len(kept))
 
 
+@irdl_op_definition
+class SoftNonMaxSuppressionOp(Operator):
+    """Boxes by descending scores, which every box that is taken lowers: their numbers, scores, and how many.
+
+    boxes (n, 4): two opposite corners; scores (n). A score is multiplied by `exp(-overlap^2 / (2 * sigma))`, where the
+    overlap is the shared part of two boxes' union, or for a `sigma` of 0 stays; from an overlap of `iou_threshold` on,
+    or when its score is not above `score_threshold`, a box is out. The numbers (m) are int64 for m `max_output_size`,
+    of equals the lower; numbers and scores are 0 behind the last. Beyond TVM.
+    """
+
+    name = "relay.vision.soft_non_max_suppression"
+    boxes = operand_def(TensorType)
+    scores = operand_def(TensorType)
+    iou_threshold = operand_def(TensorType)
+    score_threshold = operand_def(TensorType)
+    sigma = operand_def(TensorType)
+    indices = result_def(TensorType)
+    lowered = result_def(TensorType)
+    number = result_def(TensorType)
+    max_output_size = integer(1)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        boxes, (count,) = sig.rank(0, 2), sig.rank(1, 1)
+        sig.of(FLOATS)
+        sig.of(FLOATS, 1)
+        if boxes != (count, 4) or sig.int("max_output_size") < 0:
+            sig.fail("boxes (n, 4), scores (n), some wanted", f"{sig.types[0]}, {sig.types[1]}")
+        most = (sig.int("max_output_size"),)
+        return [
+            tensor_of(DTYPES["int64"], most),
+            tensor_of(sig.types[1].element_type, most),
+            tensor_of(DTYPES["int64"], ()),
+        ]
+
+    @classmethod
+    def evaluate(
+        cls, sig: Signature, boxes: AnyArray, scores: AnyArray, iou: AnyArray, least: AnyArray, sigma: AnyArray
+    ) -> tuple[AnyArray, ...]:
+        most, left = sig.int("max_output_size"), widened(scores).copy()
+        corners, limit, floor_ = _corners(boxes, False), iou.reshape(()), least.reshape(())
+        spread = sigma.reshape(()).item()
+        indices, lowered, found = np.zeros(most, np.int64), np.zeros(most, scores.dtype), 0
+        while found < most and (left > floor_).any():
+            best = int(np.argmax(np.where(left > floor_, left, -np.inf)))
+            indices[found], lowered[found] = best, left[best]
+            left[best] = -np.inf
+            for at in np.flatnonzero(left > floor_).tolist():
+                overlap = _overlap(corners[at], corners[best])
+                factor = np.exp(left.dtype.type(-0.5 / spread) * overlap * overlap) if spread > 0 else 1
+                left[at] = -np.inf if overlap >= limit else left[at] * factor
+            found += 1
+        return indices, lowered, np.asarray(found)
+
+
 def _corners(boxes: AnyArray, centred: bool) -> AnyArray:
     """Lower and upper corners."""
     if centred:

@@ -10,7 +10,7 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.core import ConstantOp, ReturnOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import NonComputational, Stateful
@@ -37,7 +37,7 @@ def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, .
     outputs = results if isinstance(results, tuple) else (results,)
     if any(isinstance(result, Tensor) and result.array is None for result in outputs):
         return None
-    known = _evaluated(builder.block, scratch)
+    known = evaluated(builder.block, scratch)
     if known is None:
         return None
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
@@ -50,18 +50,21 @@ def _small(array: Array | None) -> bool:
     return array.size <= (FOLD_LIMIT if array.dtype.kind in "iub" else _FLOAT_LIMIT)
 
 
-def _evaluated(block: Block, module: ModuleOp) -> dict[SSAValue, Array] | None:
-    """The values of all ops; None when one is too large or no function of its operands."""
+def evaluated(block: Block, module: ModuleOp, limit: int | None = FOLD_LIMIT) -> dict[SSAValue, Array] | None:
+    """The values of all ops of a block without arguments; None when one has more than `limit` elements, or is no
+    function of its operands."""
     known: dict[SSAValue, Array] = {}
     for op in block.ops:
         if isinstance(op, ConstantOp):
             known[op.result] = op.value(module)
             continue
+        if isinstance(op, ReturnOp):
+            break
         operator = cast(Operator, op)
         if (
             operator.has_trait(Stateful)
             or operator.has_trait(NonComputational)
-            or any(prod(shape_of(value)) > FOLD_LIMIT for value in op.results)
+            or (limit is not None and any(prod(shape_of(value)) > limit for value in op.results))
         ):
             return None
         known.update(zip(op.results, evaluate(operator, [known[operand] for operand in op.operands]), strict=True))

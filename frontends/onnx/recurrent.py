@@ -24,21 +24,9 @@ from ...dialects.relay.transform import (
 )
 from ...dialects.sizes import same, symbols_of
 from ..importing.converter import Converter
+from ..importing.recurrent_weights import padded_units, panels
 from ..importing.tensor import shape_of
 from .context import Context
-
-_BLOCK = 16
-"""Units that a panel of weights has at most."""
-_NARROW = 8
-"""Units that a panel has at least; of the last panel some may be too many."""
-_MANY = 64
-"""From so many units on, a panel is a whole block."""
-
-
-def _padded_units(units: int) -> int:
-    """The units that weights are packed for: panels of other widths are slower than some units too many."""
-    width = _BLOCK if units >= _MANY else _NARROW
-    return -(-units // width) * width
 
 
 @dataclass(frozen=True)
@@ -77,7 +65,7 @@ class _Node:
         wanted = (len(self.reversed), self.layer.gates * self.hidden, self.hidden)
         if weight != wanted or ctx.int("hidden_size", self.hidden) != self.hidden:
             ctx.fail(f"recurrent weights of shape {list(wanted)}", str(list(weight)))
-        self.units = _padded_units(self.hidden)
+        self.units = padded_units(self.hidden)
         rows = self.layer.gates * self.hidden
         if (found := ctx.shape(1)) != (len(self.reversed), rows, ctx.shape(0)[2]):
             ctx.fail(f"weights of shape {[len(self.reversed), rows, ctx.shape(0)[2]]}", str(list(found)))
@@ -155,11 +143,8 @@ class _Node:
 
     def packed(self, direction: int) -> SSAValue:
         """The recurrent weights (gates * hidden, hidden) in panels (hidden / block, hidden, gates, block)."""
-        units, gates = self.units, self.layer.gates
-        block = _BLOCK if units % _BLOCK == 0 else _NARROW
-        rows = self.grown(self.of(2, direction), gates, (0, 1))
-        split = self.ctx.emit(ReshapeOp, rows, newshape=(gates, units // block, block, units))
-        return self.ctx.emit(TransposeOp, split, axes=(1, 3, 0, 2))
+        rows = self.grown(self.of(2, direction), self.layer.gates, (0, 1))
+        return panels(self.ctx, rows, self.layer.gates, self.units)
 
     def initial(self, index: int, direction: int) -> SSAValue:
         """The first state (batch, hidden); zeros if it is not given."""

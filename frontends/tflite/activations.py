@@ -76,7 +76,7 @@ def prelu(ctx: Context) -> SSAValue:
 
 
 def softmax(ctx: Context) -> SSAValue:
-    x, beta = term(ctx, 0), ctx.option("Beta", 1.0)
+    x, beta = term(ctx, 0), ctx.option("Beta", 0.0)
     return ctx.emit(SoftmaxOp, (x if beta == 1.0 else x * beta).value, axis=-1)
 
 

@@ -4,13 +4,15 @@ something else than what they read."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from math import prod
+from operator import mul
 
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...support.errors import FrontendError
 from ..importing.limits import excess, expectation
-from .model import ModelFile, OperatorInfo, Subgraph, TensorInfo
+from .model import TYPES, ModelFile, OperatorInfo, Subgraph, TensorInfo
 from .values import DTYPES, needed_bytes
 
 _LATER: Mapping[int, Sequence[str]] = {
@@ -50,10 +52,14 @@ def check(model: ModelFile, graph: Subgraph) -> None:
 
 
 def _check_tensor(model: ModelFile, info: TensorInfo) -> None:
+    what = f"{model.file}: tensor '{info.name}'"
+    if info.type not in TYPES.values():
+        raise FrontendError(f"{what}: expected an element type of the schema, got {info.type}")
     dtype = DTYPES.get(info.type)
     if dtype is None:
         return
-    what = f"{model.file}: tensor '{info.name}'"
+    if any(count >= 1 << 64 for count in accumulate(info.shape, mul, initial=dtype.itemsize)):
+        raise FrontendError(f"{what}: expected extents that 64 bits hold the product of, got {list(info.shape)}")
     if prod(info.shape) and (too_big := excess(info.shape, dtype.itemsize)):
         raise FrontendError(f"{what}: expected {expectation()}, got {too_big}")
     raw = model.raw(info.buffer)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...support.dtypes import limits
 from ..importing import context
 from .model import Quantization, TensorInfo
 from .program import Node
@@ -65,16 +66,22 @@ class Context(context.Context):
 
     def quantization(self, index: int) -> Quantization:
         """How input `index` is quantised."""
-        return self._checked(self.info(index))
+        return self.checked(self.info(index))
 
     def out_quantization(self, index: int = 0) -> Quantization:
         """How output `index` is quantised."""
-        return self._checked(self.out(index))
+        return self.checked(self.out(index))
 
-    def _checked(self, info: TensorInfo) -> Quantization:
+    def checked(self, info: TensorInfo) -> Quantization:
+        """How a tensor is quantised, which is of integers."""
         found = info.quantization
         if found is None:
             self.fail(f"a scale and zero point of tensor '{info.name}'", "none")
+        if info.type not in INTEGERS:
+            self.fail(f"quantised numbers in tensor '{info.name}'", info.type.lower())
+        low, high = limits(info.type.lower())
+        if (found.zero_point < low).any() or (found.zero_point > high).any():
+            self.fail(f"zero points of tensor '{info.name}' in [{low}, {high}]", str(found.zero_point.tolist()))
         if not found.scale.all():
             self.fail(f"positive scales of tensor '{info.name}'", "0")
         if info.type == "INT16" and found.zero_point.any():

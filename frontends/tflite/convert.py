@@ -20,6 +20,7 @@ from . import (
     quantized_quotients,
     quantized_recurrent,
     quantized_windows,
+    random,
     recurrent,
     reductions,
     scatters,
@@ -38,6 +39,7 @@ CONVERTERS: dict[str, Converter[Context]] = {
     **elementwise.TABLE,
     **indexing.TABLE,
     **products.TABLE,
+    **random.TABLE,
     **recurrent.TABLE,
     **reductions.TABLE,
     **scatters.TABLE,
@@ -51,6 +53,7 @@ CONVERTERS: dict[str, Converter[Context]] = {
 """Operator, by its name in the schema -> how it is imported."""
 
 QUANTIZED: dict[str, Converter[Context]] = {
+    **detection.DETECTION,
     **quantized_elementwise.TABLE,
     **quantized_images.TABLE,
     **quantized_lookup.TABLE,

@@ -26,6 +26,10 @@ _BOUNDS: dict[int, tuple[float, float | None]] = {
 }
 
 
+_LARGEST = 30
+"""Bits that a factor may shift to the left."""
+
+
 def away_from_zero(x: float) -> int:
     """The nearest integer, halves away from 0."""
     return int(np.floor(abs(x) + 0.5)) * (1 if x >= 0 else -1)
@@ -45,6 +49,8 @@ def factor(real: float) -> tuple[int, int]:
 def multiplied(ctx: context.Context, x: SSAValue, real: float | AnyArray, rounding: str = "DOUBLE") -> SSAValue:
     """Numbers of int32 times a factor, or one per index of the last axis, rounded twice as most kernels do."""
     factors = [factor(one) for one in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
+    if any(shift > _LARGEST for _, shift in factors):
+        ctx.fail(f"scales whose quotient is below 2^{_LARGEST}", str(np.max(real)))
     shape = () if len(factors) == 1 else (*[1] * (len(shape_of(x)) - 1), len(factors))
     parts = [np.asarray(column, np.int32).reshape(shape) for column in zip(*factors, strict=True)]
     multiplier, shift = (ctx.constant(array, name) for array, name in zip(parts, ("multiplier", "shift"), strict=True))

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.element_types import element_type
+from ...dialects.relay.size_ranges import main_of
 from ...dialects.size_types import tensor_of
 from ...dialects.sizes import RESERVED, Size, proves, symbol
 from ...runtime.flow import Region, Step
@@ -20,6 +21,7 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
+from ..importing.fold import evaluated
 from ..importing.limits import excess, expectation
 from ..importing.tensor import Tensor, Undecided
 from ..importing.tensor import dtype_of as value_dtype
@@ -28,7 +30,7 @@ from .context import Context
 from .convert import converter_of
 from .load import Source, load
 from .model import TensorInfo
-from .program import RENAMING, Node
+from .program import RENAMING, Builder, Node
 from .symbolic import folded_sizes
 from .values import DTYPES, dtype_of
 
@@ -93,7 +95,20 @@ def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | Non
 
     keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
     """
-    return Model(load(model, signature, keep))
+    return Model(load(model, _evaluated, signature, keep))
+
+
+def _evaluated(builder: Builder, region: Region) -> list[Array]:
+    """What the operators of a region leave that is run once, before any call."""
+    try:
+        module = importer.import_model(Model(Source(builder.model, region, builder)), {})
+    except Undecided as error:
+        raise FrontendError(str(error)) from error
+    main = main_of(module)
+    found = evaluated(main.block, module, None)
+    if found is None:
+        raise FrontendError(f"{builder.file}: expected initial values that are functions of constants, got others")
+    return [found[value] for value in cast(Operation, main.block.last_op).operands]
 
 
 def _shape(info: TensorInfo, given: Sequence[int] | None) -> tuple[int, ...]:

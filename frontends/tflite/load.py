@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from ...runtime.flow import Region
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.files import read_model
 from .checks import check
@@ -29,19 +31,25 @@ class Source:
     builder: Builder
 
 
-def load(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None, keep: bool = False) -> Source:
+Evaluated: TypeAlias = Callable[[Builder, Region], Sequence[Array]]
+
+
+def load(
+    model: bytes | str | os.PathLike[str] | Any, evaluated: Evaluated, signature: str | None = None, keep: bool = False
+) -> Source:
     """Read and check a model: a path, the bytes of a file, or a `tflite.Model`.
 
     signature: which of the model's, by its key; without, its first subgraph is what runs.
+    evaluated: gives the outputs of a region without inputs.
     keep: whether what a call changes is kept for the next one (`program.Builder`).
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _checked(ModelFile(model, "<memory>"), signature, keep)
+        return _checked(ModelFile(model, "<memory>"), evaluated, signature, keep)
     if not isinstance(model, str | os.PathLike):
-        return _checked(ModelFile(_bytes(model), "<memory>"), signature, keep)
+        return _checked(ModelFile(_bytes(model), "<memory>"), evaluated, signature, keep)
     path, data = read_model(cast("str | os.PathLike[str]", model), "TFLite")
-    return _checked(ModelFile(data, path.name), signature, keep)
+    return _checked(ModelFile(data, path.name), evaluated, signature, keep)
 
 
 def _bytes(model: Any) -> bytes:
@@ -52,7 +60,7 @@ def _bytes(model: Any) -> bytes:
     return bytes(table.Bytes)
 
 
-def _checked(model: ModelFile, signature: str | None, keep: bool) -> Source:
+def _checked(model: ModelFile, evaluated: Evaluated, signature: str | None, keep: bool) -> Source:
     if not model.subgraph_count:
         raise model.fail("a model with a subgraph", "none")
     index, wanted = 0, None
@@ -63,7 +71,7 @@ def _checked(model: ModelFile, signature: str | None, keep: bool) -> Source:
         wanted = known[signature]
         index = wanted.subgraph
     _check_supported(model, index)
-    builder = Builder(model, keep)
+    builder = Builder(model, evaluated, keep)
     region = builder.main(index, wanted)
     if not region.outputs:
         raise model.fail("a graph with at least one output", "none")

@@ -5,7 +5,7 @@ A layer is called what its outputs are, joined by ", "; one of a subgraph that a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
@@ -26,9 +26,9 @@ from .variables import (
     Key,
     State,
     handle,
-    initial_values,
     operands,
     run_by,
+    run_once,
     variables,
     written_tensors,
     zeros,
@@ -130,6 +130,8 @@ class Builder:
     """
 
     model: ModelFile
+    evaluated: Callable[[Builder, Region], Sequence[Array]]
+    """The outputs of a region without inputs."""
     keep: bool = False
 
     def __post_init__(self) -> None:
@@ -151,7 +153,7 @@ class Builder:
         reserved = {**signature.inputs, **signature.outputs} if signature is not None else {}
         instance = Instance(graph, _names(graph, "", reserved), "", None, {})
         self.infos = dict(zip(instance.names, graph.tensors, strict=True))
-        found, initial = variables(self.model, graph, ()), initial_values(self.model, graph)
+        found, initial = variables(self.model, graph, ()), self._initial(graph)
         scope = Scope({key: self._unused(variable.name) for key, variable in found.items()})
         kept = [key for key, variable in found.items() if variable.written and self.keep]
         scope.left = kept
@@ -171,6 +173,27 @@ class Builder:
         if signature is not None:
             self._rename(region, instance, signature)
         return region
+
+    def _initial(self, main: Subgraph) -> dict[Key, Array]:
+        """What the subgraphs that are called once make variables; of the others zeros are to be."""
+        values: dict[Key, Array] = {}
+        for operator, graph in run_once(self.model, main):
+            outer = f"{operator.op}_{operator.index}/"
+            instance = Instance(graph, _names(graph, outer), outer, operator.index, {})
+            found = variables(self.model, graph, ())
+            scope = Scope({key: f"{outer}{variable.name}:variable" for key, variable in found.items()})
+            scope.left = [key for key, variable in found.items() if variable.written]
+            names = dict(scope.current)
+            self._empty = {name for key, name in names.items() if key not in values}
+            region = self._region(instance, frozenset(), scope)
+            region.outputs, constants = (), Constants(self.model)
+            constants.decoded = {names[key]: value for key, value in values.items() if key in names}
+            constants.infos = {name: found[key].info for key, name in names.items() if key in values}
+            region.constants = constants
+            while self._pending:
+                self._fill(*self._pending.pop())
+            values |= zip(scope.left, self.evaluated(self, region), strict=True)
+        return values
 
     def _rename(self, region: Region, instance: Instance, signature: Signature) -> None:
         """Have inputs and outputs called as a signature does."""
@@ -353,12 +376,11 @@ class Builder:
         )
 
     def _body(self, operator: OperatorInfo) -> str:
-        """The one operator of the subgraph that a reduction of StableHLO names."""
-        name = "BodySubgraphIndex"
+        """The operators of the subgraph that a reduction or scatter of StableHLO names; it is to be one, or none."""
+        name = {"STABLEHLO_SCATTER": "UpdateComputationSubgraphIndex"}.get(operator.op, "BodySubgraphIndex")
         if not operator.op.startswith("STABLEHLO_") or not hasattr(operator.options, name):
             return ""
-        inside = self.model.subgraph(getattr(operator.options, name)()).operators
-        return inside[0].op if len(inside) == 1 else ""
+        return ", ".join(inside.op for inside in self.model.subgraph(getattr(operator.options, name)()).operators)
 
     def _step(self, node: Node, instance: Instance, running: AbstractSet[int], scope: Scope) -> Step:
         operator, names = node.operator, instance.names

@@ -33,11 +33,19 @@ def _scaled(x: Term, real: float) -> Term:
     return Term(x.ctx, multiplied(x.ctx, x.value, real))
 
 
+def _operands(ctx: Context) -> tuple[Term, Term]:
+    """Both operands above their zero points, of one type."""
+    if ctx.info(0).type != ctx.info(1).type:
+        ctx.fail("operands of one type", f"{ctx.info(0).type.lower()} and {ctx.info(1).type.lower()}")
+    return centred(ctx, 0), centred(ctx, 1)
+
+
 def _common(ctx: Context, left_shift: int) -> tuple[Term, Term, float]:
     """Both operands on a scale that they share, and twice the larger of their scales."""
     twice = 2 * max(scale_of(ctx, 0), scale_of(ctx, 1))
-    parts = [_scaled(centred(ctx, index) * (1 << left_shift), scale_of(ctx, index) / twice) for index in (0, 1)]
-    return parts[0], parts[1], twice
+    scales = [scale_of(ctx, index) / twice for index in (0, 1)]
+    a, b = (_scaled(x * (1 << left_shift), real) for x, real in zip(_operands(ctx), scales, strict=True))
+    return a, b, twice
 
 
 def sum_of(sign: int) -> Converter[Context]:
@@ -56,7 +64,8 @@ def mul(ctx: Context) -> SSAValue:
     """The product of the steps; its factor is computed in float32."""
     scales = [np.float32(scale_of(ctx, index)) for index in (0, 1)]
     real = float(scales[0] * scales[1] / np.float32(out_scale(ctx)))
-    return _end(ctx, _scaled(centred(ctx, 0) * centred(ctx, 1), real))
+    a, b = _operands(ctx)
+    return _end(ctx, _scaled(a * b, real))
 
 
 def squared_difference(ctx: Context) -> SSAValue:
@@ -70,8 +79,8 @@ def comparison(op: type[Operator]) -> Converter[Context]:
     """Of both operands on scales of their own, with 8 bits more."""
 
     def convert(ctx: Context) -> SSAValue:
-        sides = [_scaled(centred(ctx, index) * (1 << 8), scale_of(ctx, index)).value for index in (0, 1)]
-        return ctx.emit(op, *sides)
+        operands = enumerate(_operands(ctx))
+        return ctx.emit(op, *(_scaled(x * (1 << 8), scale_of(ctx, index)).value for index, x in operands))
 
     return Converter(convert)
 

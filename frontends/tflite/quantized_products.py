@@ -61,6 +61,8 @@ def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, nar
     dtype, quantization = ctx.out().type.lower(), ctx.out_quantization()
     wide = dtype_of(total) == np.int64
     if ctx.has(bias):
+        if (own := ctx.info(bias).quantization) is not None and own.zero_point.any():
+            ctx.fail("a bias whose zero point is 0", str(own.zero_point.tolist()))
         addend = ctx.value(bias)
         if dtype_of(addend) != dtype_of(total):
             addend = ctx.emit(ew.CastOp, addend, dtype=dtype_of(total).name)
@@ -93,6 +95,8 @@ def depthwise_conv_2d(ctx: Context) -> SSAValue:
 
 def _convolution(ctx: Context, of: Callable[..., SSAValue]) -> SSAValue:
     """The sums of a convolution: of int64, where 32 bits may not hold them."""
+    if ctx.info(1).type != "UINT8" and ctx.quantization(1).zero_point.any():
+        ctx.fail("weights whose zero points are 0", str(ctx.quantization(1).zero_point.tolist()))
     if _small(ctx, 0, 1):
         return of(ctx, QnnConv2DOp, ctx.value(0), *parameters(ctx))
     return of(ctx, Conv2DOp, centred(ctx, 0, "int64").value)

@@ -50,10 +50,8 @@ def _bits(ctx: Context, x: Term, most: int) -> Term:
     return found
 
 
-def l2_normalization(ctx: Context) -> SSAValue:
-    """Over the last axis; results are in steps of 1 / 128."""
-    x = centred(ctx, 0, "int64")
-    total = (x * x).sum(len(x.shape) - 1)
+def inverse_roots(ctx: Context, total: Term) -> tuple[Term, Term]:
+    """Inverses of the square roots of numbers of 31 bits (int64), as `multiplier * 2^(-31 - right)`."""
     bits = _bits(ctx, total, 31)
     moves = [root_shifts(max(count, 2)) for count in range(32)]
     left = _picked(ctx, [max(one, 0) for one, _ in moves], bits, "left")
@@ -66,7 +64,19 @@ def l2_normalization(ctx: Context) -> SSAValue:
     inverse = inverse.apply(logic.LeftShiftOp, where(back < 0, -back, none))
     small = total < 2
     inverse = where(small, inverse.number((1 << 31) - 1), inverse)
-    back = where(small.apply(logic.LogicalOrOp, back < 0), none, back)
+    return inverse, where(small.apply(logic.LogicalOrOp, back < 0), none, back)
+
+
+def rescaled(x: Term, multiplier: Term, right: Term) -> Term:
+    """Numbers of 32 bits (int64) times `multiplier * 2^(-31 - right)`, rounded twice; no `right` is negative."""
+    return _shifted(_high(x, multiplier), right)
+
+
+def l2_normalization(ctx: Context) -> SSAValue:
+    """Over the last axis; results are in steps of 1 / 128."""
+    x = centred(ctx, 0, "int64")
+    inverse, back = inverse_roots(ctx, (x * x).sum(len(x.shape) - 1))
+    none = back.number(0)
     # Results have 7 bits: for int8 they are part of the shift, for uint8 of what is multiplied.
     if ctx.info(0).type == "INT8":
         back = back - 7
@@ -128,15 +138,20 @@ def reduce_prod(ctx: Context) -> SSAValue:
 
 
 _LOW = 1 << 15
+_NEAR = 1e-3
+"""How far a scale may be from what is meant, as a part of it."""
 
 
 def softmax_of_16_bits(ctx: Context) -> SSAValue:
     """Exponentials from a table, their sum, and its inverse from another; results are in steps of 1 / 32768."""
+    if abs(out_scale(ctx) * _LOW - 1.0) > _NEAR:
+        ctx.fail("an output in steps of 1 / 32768", str(out_scale(ctx)))
+    ctx.out_quantization()
     x = term(ctx, 0).to("int32")
     largest = x.apply(reduce.MaxOp, axis=[-1], keepdims=True)
     step = np.float64(10.0 / 65535.0)
     out = np.float64(2.0 / 65535.0)
-    real = scale_of(ctx, 0) * float(np.float32(ctx.option("Beta", 1.0))) / float(step)
+    real = scale_of(ctx, 0) * float(np.float32(ctx.option("Beta", 0.0))) / float(step)
     # How far below the largest, in steps of the first table.
     far = np.clip(scaled(-np.arange(1 << 16), real) + _LOW - 1, -_LOW, _LOW - 1)
     powers = between(interpolated_table(np.exp, (step, out), (_LOW - 1, 0)), far)

@@ -21,6 +21,7 @@ from ..importing.terms import Term, sigmoid, sqrt, tanh
 from .activations import TANH, fused
 from .context import Context
 from .hybrid import asymmetric, symmetric
+from .long_sequences import long_lstm, long_rnn
 from .shaping import cut
 
 _MOST_STEPS = 4096
@@ -92,6 +93,8 @@ def rnn(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 def sequence_rnn(ctx: Context) -> tuple[SSAValue, ...]:
+    if (found := long_rnn(ctx, ctx.value(4))) is not None:
+        return found
     steps, axis = steps_of(ctx)
     h, states = ctx.value(4), list[SSAValue]()
     for x in steps:
@@ -169,8 +172,8 @@ def sizes_of(ctx: Context, places: Places, batch: int) -> tuple[int, int, int]:
 _BASIC = 1
 
 
-def _basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
-    """All gates in one product: input, new cell, forget, output. What they are made of are outputs, too."""
+def basic_lstm_sizes(ctx: Context) -> tuple[int, int]:
+    """Batch and units of the kind of LSTM that has all gates in one product."""
     weights, rank = ctx.shape(2), len(ctx.shape(0))
     if (
         ctx.option("FusedActivationFunction", TANH) != TANH
@@ -180,11 +183,27 @@ def _basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
         ctx.fail("an activation TANH, nothing cut off", f"number {ctx.option('FusedActivationFunction', TANH)}")
     if len(ctx.inputs) != 5 or len(ctx.node.outputs) != 4 or rank != 2 or len(weights) != 2 or weights[0] % 4:
         ctx.fail("5 inputs, weights (4 * units, features + units), 4 outputs", f"{len(ctx.inputs)}, {list(weights)}")
-    batch, units = ctx.shape(0)[0], weights[0] // 4
+    return ctx.shape(0)[0], weights[0] // 4
+
+
+def is_basic(ctx: Context) -> bool:
+    """Whether an LSTM has all gates in one product."""
+    return ctx.option("KernelType", 0) == _BASIC
+
+
+def parted(ctx: Context, gates: Term) -> list[Term]:
+    """The gates along the last axis: input, new cell, forget, output."""
+    units = gates.shape[1] // 4
+    return [Term(ctx, cut(ctx, gates.value, 1, at * units, (at + 1) * units)) for at in range(4)]
+
+
+def _basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
+    """All gates in one product. What they are made of are outputs, too."""
+    batch, units = basic_lstm_sizes(ctx)
     before, c = state_of(ctx, 1, batch, units), Term(ctx, state_of(ctx, 4, batch, units))
     both = ctx.emit(ConcatenateOp, [ctx.value(0), before], axis=1)
     gates = times(ctx, both, 2) + vector(ctx, 3, 4 * units)
-    enter, new, forget, leave = (Term(ctx, cut(ctx, gates.value, 1, at * units, (at + 1) * units)) for at in range(4))
+    enter, new, forget, leave = parted(ctx, gates)
     c = sigmoid(enter) * tanh(new) + sigmoid(forget) * c
     h = sigmoid(leave) * tanh(c)
     return h.value, c.value, both, gates.value, h.value, c.value
@@ -192,7 +211,7 @@ def _basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
 
 def lstm(ctx: Context) -> tuple[SSAValue, ...]:
     """One step, of the basic kind or another."""
-    if ctx.option("KernelType", 0) == _BASIC:
+    if is_basic(ctx):
         return _basic_lstm(ctx)
     if len(ctx.node.outputs) != 1:
         ctx.fail("one output", str(len(ctx.node.outputs)))
@@ -203,10 +222,13 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
 def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.option("DiagonalRecurrentTensors", False):
         ctx.fail("whole recurrent weights", "diagonals of them")
-    steps, axis = steps_of(ctx)
-    layer = Lstm(ctx, Places())
-    batch, units, outputs = sizes_of(ctx, layer.places, shape_of(steps[0])[0] if steps else 0)
+    layer, shape = Lstm(ctx, Places()), ctx.shape(0)
+    axis = 0 if ctx.option("TimeMajor", False) else 1
+    batch, units, outputs = sizes_of(ctx, layer.places, shape[1 - axis] if len(shape) == 3 else 0)
     h, c = state_of(ctx, 18, batch, outputs), Term(ctx, state_of(ctx, 19, batch, units))
+    if (found := long_lstm(ctx, h, c.value)) is not None:
+        return found
+    steps, axis = steps_of(ctx)
     states: list[SSAValue] = []
     for x in steps:
         h, c = layer.step(x, h, c)

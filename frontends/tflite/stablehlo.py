@@ -10,16 +10,17 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import logic
+from ...dialects.relay import logic, reduce
 from ...dialects.relay.indexing import GatherNdOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.scatter import StridedSetOp
+from ...dialects.relay.scatter import ScatterNdOp, StridedSetOp
 from ...dialects.relay.transform import BroadcastToOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term
+from ..importing.terms import Term, where
 from .context import Context
+from .shaping import cut
 
 Numbers = Sequence[int]
 _MOST_TAPS = 1024
@@ -178,16 +179,70 @@ def gather(ctx: Context) -> SSAValue:
     room = np.asarray([data[axis] - sizes[axis] for axis in mapped], np.int64).reshape(-1, *[1] * len(batch))
     begin = Term(ctx, ctx.emit(TransposeOp, indices, axes=order)).to("int64")
     begin = begin.apply(ew.MaximumOp, 0).apply(ew.MinimumOp, Term(ctx, ctx.constant(room, "room")))
-    # Of each axis of the data its own start, 0 of one that has none.
-    which = np.zeros((len(data), len(mapped)), np.int64)
+    points = _first(ctx, begin, len(data), mapped, free, rank) + Term(ctx, ctx.constant(grid, "offsets"))
+    return ctx.emit(GatherNdOp, ctx.value(0), points.value)
+
+
+_MODES = {"": "update", "ADD": "add", "MULTIPLY": "mul", "MAXIMUM": "max", "MINIMUM": "min"}
+
+
+def scatter(ctx: Context) -> SSAValue:
+    """Elements updated, in order, in windows of the data at starts; those that come to lie outside are left out."""
+    data, starts, updates = ctx.shape(0), list(ctx.shape(1)), ctx.shape(2)
+    names = ("UpdateWindowDims", "InsertedWindowDims", "ScatterDimsToOperandDims")
+    windows, inserted, mapped = (ctx.ints_option(name) for name in names)
+    vector, indices = ctx.option("IndexVectorDim", 0), ctx.value(1)
+    mode = _MODES.get(ctx.node.body.removeprefix("STABLEHLO_"))
+    if mode is None:
+        ctx.fail("an update, or one operator ADD, MULTIPLY, MAXIMUM or MINIMUM", ctx.node.body)
+    if vector == len(starts):
+        starts.append(1)
+        indices = ctx.emit(ReshapeOp, indices, newshape=starts)
+    own = [axis for axis in range(len(data)) if axis not in inserted]
+    free = [axis for axis in range(len(updates)) if axis not in windows]
+    if (
+        not 0 <= vector < len(starts)
+        or len(mapped) != starts[vector]
+        or any(not 0 <= axis < len(data) for axis in (*mapped, *inserted))
+        or any(not 0 <= axis < len(updates) for axis in windows)
+        or len(own) != len(windows)
+        or [updates[axis] for axis in free] != [n for axis, n in enumerate(starts) if axis != vector]
+    ):
+        ctx.fail("dimensions that fit data, starts and updates", f"{list(data)}, {starts}, {list(updates)}")
+    order = [vector, *(axis for axis in range(len(starts)) if axis != vector)]
+    begin = Term(ctx, ctx.emit(TransposeOp, indices, axes=order)).to("int64")
+    places = np.indices(updates)
+    grid = np.zeros((len(data), *updates), np.int64)
+    for axis, source in zip(windows, own, strict=True):
+        grid[source] = places[axis]
+    points = _first(ctx, begin, len(data), mapped, free, len(updates)) + Term(ctx, ctx.constant(grid, "offsets"))
+    count, ones = prod(data), [1] * len(updates)
+    room = np.asarray(data, np.int64).reshape(-1, *ones)
+    strides = np.asarray([prod(data[axis + 1 :]) for axis in range(len(data))], np.int64).reshape(-1, *ones)
+    below = points.apply(ew.LessOp, Term(ctx, ctx.constant(room, "room"))).to("int32")
+    above = points.apply(logic.GreaterEqualOp, 0).to("int32")
+    inside = (below * above).apply(reduce.MinOp, axis=[0]) > 0
+    flat = (points * Term(ctx, ctx.constant(strides, "strides"))).sum(0).reshape(*updates)
+    # Behind the data is room for what is left out.
+    flat = where(inside, flat, count).reshape(1, prod(updates))
+    whole = Term(
+        ctx, ctx.emit(PadOp, reshaped(ctx, ctx.value(0), (count,)), ctx.number(0, str(ctx.dtype(0))), pad_width=[0, 1])
+    )
+    found = ctx.emit(ScatterNdOp, whole.value, flat.value, reshaped(ctx, ctx.value(2), (prod(updates),)), mode=mode)
+    return reshaped(ctx, cut(ctx, found, 0, 0, count), data)
+
+
+def _first(ctx: Context, begin: Term, rank: int, mapped: Numbers, free: Numbers, result: int) -> Term:
+    """Of each axis of the data its own start, 0 of one that has none: `begin` (starts, ..) of the axes `mapped` as
+    (rank, ..), in which the axes behind go to `free` of `result` ones."""
+    batch = begin.shape[1:]
+    which = np.zeros((rank, len(mapped)), np.int64)
     which[list(mapped), range(len(mapped))] = 1
-    parts = Term(ctx, ctx.constant(which.reshape(len(data), len(mapped), *[1] * len(batch)), "axes"))
-    first = (parts * begin.reshape(1, len(mapped), *batch)).sum(1)
-    spread = [1] * rank
+    parts = Term(ctx, ctx.constant(which.reshape(rank, len(mapped), *[1] * len(batch)), "axes"))
+    spread = [1] * result
     for axis, extent in zip(free, batch, strict=True):
         spread[axis] = extent
-    points = first.reshape(len(data), *spread) + Term(ctx, ctx.constant(grid, "offsets"))
-    return ctx.emit(GatherNdOp, ctx.value(0), points.value)
+    return (parts * begin.reshape(1, len(mapped), *batch)).sum(1).reshape(rank, *spread)
 
 
 TABLE = {
@@ -200,5 +255,6 @@ TABLE = {
     "STABLEHLO_MULTIPLY": _binary(ew.MultiplyOp),
     "STABLEHLO_PAD": Converter(pad),
     "STABLEHLO_REDUCE_WINDOW": Converter(stablehlo_reduce_window),
+    "STABLEHLO_SCATTER": Converter(scatter),
     "STABLEHLO_SHIFT_LEFT": _binary(logic.LeftShiftOp),
 }

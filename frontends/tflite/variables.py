@@ -14,7 +14,7 @@ import numpy as np
 
 from ...support.dtypes import Array
 from .model import ModelFile, OperatorInfo, Subgraph, TensorInfo
-from .values import constant, dtype_of
+from .values import dtype_of
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 WRITTEN: Mapping[str, Sequence[int]] = {
@@ -126,37 +126,19 @@ def variables(model: ModelFile, graph: Subgraph, given: Sequence[Key | None]) ->
     return found
 
 
-def initial_values(model: ModelFile, main: Subgraph) -> dict[Key, Array]:
-    """What the subgraphs that are called once make variables; of the others zeros are to be.
-
-    Raises FrontendError for one that computes more than constants.
-    """
-    found: dict[Key, Array] = {}
+def run_once(model: ModelFile, main: Subgraph) -> list[tuple[OperatorInfo, Subgraph]]:
+    """The subgraphs that are called once, in order and none twice, each with an operator that calls it."""
+    found: dict[int, tuple[OperatorInfo, Subgraph]] = {}
     waiting, seen = [main.index], {main.index}
     while waiting:
-        graph = model.subgraph(waiting.pop())
-        for operator in graph.operators:
+        for operator in model.subgraph(waiting.pop()).operators:
             inner = run_by(operator).values()
             if operator.op == ONCE:
-                for index in inner:
-                    _run_once(model, model.subgraph(index), found)
+                found |= {index: (operator, model.subgraph(index)) for index in inner if index not in found}
                 continue
             waiting += [index for index in dict.fromkeys(inner) if index not in seen]
             seen.update(inner)
-    return found
-
-
-def _run_once(model: ModelFile, graph: Subgraph, found: dict[Key, Array]) -> None:
-    handles: dict[int, Key] = {}
-    for operator in graph.operators:
-        if operator.op == HANDLE and operator.outputs:
-            handles[operator.outputs[0]] = handle(operator)
-            continue
-        target, source = (*operator.inputs, -1, -1)[:2]
-        value = constant(model, graph.tensors[source]) if operator.op == ASSIGN and source >= 0 else None
-        if value is None or target not in handles:
-            raise model.fail(f"constants assigned to variables in subgraph '{graph.name}'", operator.op)
-        found[handles[target]] = value
+    return list(found.values())
 
 
 def zeros(info: TensorInfo) -> Array:

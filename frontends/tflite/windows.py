@@ -22,12 +22,17 @@ from .activations import fused
 from .context import Context
 
 SAME, VALID = 0, 1
+_LONGEST = (1 << 15) - 1
+"""The longest stride that the kernels take."""
 HW = ("H", "W")
 DHW = ("D", "H", "W")
 
 
 def strides_of(ctx: Context, axes: Sequence[str]) -> Sizes:
-    return _positive(ctx, [f"Stride{axis}" for axis in axes], "strides")
+    found = _positive(ctx, [f"Stride{axis}" for axis in axes], "strides")
+    if max(found) > _LONGEST:
+        ctx.fail(f"strides up to {_LONGEST}", str(list(found)))
+    return found
 
 
 def _positive(ctx: Context, names: Sequence[str], what: str) -> Sizes:

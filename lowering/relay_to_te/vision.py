@@ -62,17 +62,9 @@ def roi_pool(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
     return _back(op, found)
 
 
-def all_class_non_max_suppression(
-    op: Operator, boxes: Tensor, scores: Tensor, most: Tensor, iou: Tensor, least: Tensor
-) -> tuple[Tensor, ...]:
-    sig = op.signature
-    batch, count, _ = shape(boxes)
-    bound = relay.AllClassNonMaxSuppressionOp.bound(sig)
-    if same(bound * shape(scores)[1] * batch, 0):
-        none = te.const(0, "int64")
-        return compute((0, 3), lambda *i: none, "points"), compute((), lambda *i: none, "number")
+def _corners(boxes: Tensor, centred: bool) -> Tensor:
+    """Of boxes (b, n, 4) lower and upper corners, and areas: (b, 5, n)."""
     number = wide(boxes.dtype)
-    centred = bool(sig.get("center_point_box"))
 
     def corner(b: Expr, side: Expr | int, at: int, box: Expr) -> Expr:
         """The lower (0) or upper (1) end of a box along an axis."""
@@ -89,6 +81,21 @@ def all_class_non_max_suppression(
             value = te.select(what.equal(place), end, value)
         return value
 
+    batch, count, _ = shape(boxes)
+    return compute((batch, 5, count), element, "corners", keep=True)
+
+
+def all_class_non_max_suppression(
+    op: Operator, boxes: Tensor, scores: Tensor, most: Tensor, iou: Tensor, least: Tensor
+) -> tuple[Tensor, ...]:
+    sig = op.signature
+    batch = shape(boxes)[0]
+    bound = relay.AllClassNonMaxSuppressionOp.bound(sig)
+    if same(bound * shape(scores)[1] * batch, 0):
+        none = te.const(0, "int64")
+        return compute((0, 3), lambda *i: none, "points"), compute((), lambda *i: none, "number")
+    number, corners = wide(boxes.dtype), _corners(boxes, bool(sig.get("center_point_box")))
+
     def overlaps(own: Tensor, chosen: Tensor, row: Expr, at: Expr, limit: Tensor) -> Expr:
         a, b = [own(k) for k in range(5)], [chosen(row, k, at) for k in range(5)]
         zero = te.const(0, number)
@@ -98,7 +105,6 @@ def all_class_non_max_suppression(
         much = te.all(shared > 0, union > 0, shared / union > limit(0))
         return te.select(much, te.const(1, "float32"), te.const(0, "float32"))
 
-    corners = compute((batch, 5, count), element, "corners", keep=True)
     marks = _in(wide(scores.dtype), scores, "scores")
     with te.tag_scope(ROWS_APART):
         order = descending(marks, 2)
@@ -114,6 +120,29 @@ def all_class_non_max_suppression(
         )
     points, number_of = scripts.gathered(kept, counts, shape(scores)[1])
     return points, number_of
+
+
+def soft_non_max_suppression(
+    op: Operator, boxes: Tensor, scores: Tensor, iou: Tensor, least: Tensor, sigma: Tensor
+) -> tuple[Tensor, ...]:
+    count, most = shape(boxes)[0], op.signature.int("max_output_size")
+    number, dtype = te.const(0, "int64"), wide(scores.dtype)
+    nothing = te.const(0, scores.dtype)
+    if same(count * most, 0):
+        made = compute((most,), lambda *i: number, "taken"), compute((most,), lambda *i: nothing, "lowered")
+        return *made, compute((), lambda *i: number, "number")
+    spread, zero = _number(sigma, dtype), te.const(0, dtype)
+
+    def wide_box(*i: Expr) -> Expr:
+        return boxes(*i[1:]).astype(dtype)
+
+    def factor(*i: Expr) -> Expr:
+        return te.select(spread(*i) > zero, te.const(-0.5, dtype) / spread(*i), zero)
+
+    corners = _corners(compute((1, count, 4), wide_box, "boxes", keep=True), False)
+    limits = _number(iou, dtype), _number(least, dtype), compute((1,), factor, "factor", keep=True)
+    taken, lowered, found = scripts.suppress_softly(corners, _in(dtype, scores, "scores"), *limits, most)
+    return taken, _in(scores.dtype, lowered, "lowered"), found
 
 
 def get_valid_counts(op: Operator, data: Tensor) -> tuple[Tensor, ...]:
@@ -133,5 +162,6 @@ TABLE = {
     relay.RoiAlignOp: roi_align,
     relay.RoiPoolOp: roi_pool,
     relay.GetValidCountsOp: get_valid_counts,
+    relay.SoftNonMaxSuppressionOp: soft_non_max_suppression,
     relay.AllClassNonMaxSuppressionOp: all_class_non_max_suppression,
 }

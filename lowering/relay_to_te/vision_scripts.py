@@ -149,6 +149,52 @@ def suppress(corners: Any, scores: Any, order: Any, most: Any, iou: Any, least: 
 
 
 @te.hybrid.script
+def suppress_softly(corners: Any, scores: Any, iou: Any, least: Any, scale: Any, bound: Any) -> Any:
+    """The boxes that are taken, their lowered scores, and how many.
+
+    corners (1, 5, boxes): lower and upper corner, area. A box that is out has the least score.
+    """
+    taken = output_tensor((bound,), "int64")
+    lowered = output_tensor((bound,), scores.dtype)
+    number = output_tensor((), "int64")
+    left = allocate((scores.shape[0],), scores.dtype, "global")
+    for j in range(scores.shape[0]):
+        left[j] = scores[j]
+    for k in range(bound):
+        taken[k] = int64(0)
+        lowered[k] = scores[0] * 0.0
+    found = int64(0)
+    going = int64(1)
+    while found < bound and going > 0:
+        best = int64(-1)
+        top = least[0]
+        for j in range(scores.shape[0]):
+            if left[j] > top:
+                top = left[j]
+                best = int64(j)
+        if best < 0:
+            going = int64(0)
+        else:
+            taken[found] = best
+            lowered[found] = top
+            left[best] = least[0]
+            found += 1
+            for j in range(scores.shape[0]):
+                if left[j] > least[0]:
+                    height = min(corners[0, 2, j], corners[0, 2, best]) - max(corners[0, 0, j], corners[0, 0, best])
+                    width = min(corners[0, 3, j], corners[0, 3, best]) - max(corners[0, 1, j], corners[0, 1, best])
+                    shared = max(height, 0.0) * max(width, 0.0)
+                    union = corners[0, 4, j] + corners[0, 4, best] - shared
+                    overlap = shared / union if shared > 0.0 and union > 0.0 else shared * 0.0
+                    if overlap >= iou[0]:
+                        left[j] = least[0]
+                    else:
+                        left[j] = left[j] * exp(scale[0] * overlap * overlap)
+    number[()] = found
+    return taken, lowered, number
+
+
+@te.hybrid.script
 def gathered(kept: Any, counts: Any, classes: Any) -> Any:
     """The points (batch, class, box) of all that are kept, one after the other, and how many."""
     points = output_tensor((kept.shape[0] * kept.shape[1], 3), "int64")

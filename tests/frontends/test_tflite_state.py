@@ -25,14 +25,16 @@ def handle(net: Net, name: str = "sum") -> int:
     return made
 
 
-def counter(initial: bool = True, chosen: bool = False) -> Net:
-    """Adds its input to a variable, in a branch if `chosen`; it begins with 1, 2, 3."""
+def counter(initial: bool = True, chosen: bool = False, computed: bool = False) -> Net:
+    """Adds its input to a variable, in a branch if `chosen`; it begins with 1, 2, 3, which are `computed` from
+    what another variable has."""
     net = Net()
     p = net.input("p", [1], "bool") if chosen else -1
     x = net.input("x", [3])
     if initial:
         first = net.subgraph()
-        first.op("ASSIGN_VARIABLE", [handle(first), first.const("first", X)], [], "AssignVariableOptions")
+        value = begun(first) if computed else first.const("first", X)
+        first.op("ASSIGN_VARIABLE", [handle(first), value], [], "AssignVariableOptions")
         net.op("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=first.finish())
     found = net.tensor("found", [3])
     if not chosen:
@@ -53,6 +55,16 @@ def counter(initial: bool = True, chosen: bool = False) -> Net:
     return net
 
 
+def begun(net: Net) -> int:
+    """1, 2, 3, as twice what half of it is."""
+    kept = handle(net, "half")
+    net.op("ASSIGN_VARIABLE", [kept, net.const("half", X / 2)], [], "AssignVariableOptions")
+    half, found = net.tensor("read", [3]), net.tensor("begun", [3])
+    net.op("READ_VARIABLE", [kept], [half], "ReadVariableOptions")
+    net.op("ADD", [half, half], [found], "AddOptions")
+    return found
+
+
 def grown(net: Net, x: int, found: int) -> None:
     old, kept = net.tensor("old", [3]), handle(net)
     net.op("READ_VARIABLE", [kept], [old], "ReadVariableOptions")
@@ -65,9 +77,9 @@ def calls(data: bytes, inputs: dict[str, Array], count: int) -> list[Array]:
     return [np.asarray(next(iter(exe.run(inputs).values()))) for _ in range(count)]
 
 
-@pytest.mark.parametrize("chosen", [False, True])
-def test_a_variable_keeps_its_value(chosen: bool):
-    data, inputs = counter(chosen=chosen).build(), {"x": X}
+@pytest.mark.parametrize(("chosen", "computed"), [(False, True), (True, False)])
+def test_a_variable_keeps_its_value(chosen: bool, computed: bool):
+    data, inputs = counter(chosen=chosen, computed=computed).build(), {"x": X}
     if chosen:
         inputs["p"] = np.array([True])
     for count, found in enumerate(calls(data, inputs, 3), 1):

@@ -2,7 +2,7 @@
 
     PYTHONPATH=src:tests/support python tests/support/damaged_tflite.py --cases 3000 [--seed 0] [--keep FOLDER]
 
-`--keep` writes the files that LiteRT sees in another way.
+`--keep` writes the files that are neither refused nor read as LiteRT reads them.
 """
 
 from __future__ import annotations
@@ -146,10 +146,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = outcome(data)
         if text == "read" and (problem := compared(data, given, judges)):
             text = f"read; {problem}"
-            if args.keep is not None:
-                args.keep.mkdir(exist_ok=True, parents=True)
-                (args.keep / f"{at}.tflite").write_bytes(data)
-                print(f"{at} {SOURCES[at % len(files)]}: {problem}", flush=True)
+        if text not in ("read", "refused") and args.keep is not None:
+            args.keep.mkdir(exist_ok=True, parents=True)
+            (args.keep / f"{at}.tflite").write_bytes(data)
+            print(f"{at} {SOURCES[at % len(files)]}: {text}", flush=True)
         found[text] += 1
     for text, count in found.most_common():
         print(f"{count:6} {text[:200]}")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from random_tflite_float import FLOAT
-from random_tflite_more import MORE
+from random_tflite_more import DETECTIONS, MORE
 from random_tflite_moves import MOVES
 from random_tflite_quantized import HYBRID, QUANTIZED
 from random_tflite_recurrent import RECURRENT
@@ -85,9 +85,9 @@ def run_case(name: str, seed: int, compiled: bool = False) -> Outcome:
         found = _found(data, inputs, compiled)
     except FrontendError as error:
         return Outcome(name, seed, f"refused: {error}")
-    if name == "DETECTION_POSTPROCESS":
+    if name in DETECTIONS:
         # Behind the detections LiteRT leaves what was in its memory.
-        count = int(expected[3].item())
+        count = int(expected[3].item()) * DETECTIONS[name]
         found, expected = ([*(one[:, :count] for one in given[:3]), given[3]] for given in (found, expected))
     problems = [difference(mine, theirs) for mine, theirs in zip(found, expected, strict=True)]
     return Outcome(name, seed, "; ".join(filter(None, problems)))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from flatbuffers import flexbuffers
 from random_tflite_parts import Make, Rng, one, pick, sizes
-from tflite_builder import Net
+from tflite_builder import Net, Quant
 
 
 def scatter_nd(rng: Rng) -> bytes:
@@ -99,10 +99,12 @@ def suppression(op: str) -> Make:
         net, count, most = Net(), int(rng.integers(1, 12)), int(rng.integers(1, 8))
         corners = np.sort(rng.uniform(0, 1, (count, 2, 2)), axis=1).astype(np.float32)
         inputs = [net.const("boxes", corners.reshape(count, 4)), net.input("scores", [count])]
-        numbers: list[Any] = [np.array(most, np.int32), np.array(0.3, np.float32), np.array(-1.0, np.float32)]
-        if op.endswith("V5"):
-            numbers.append(np.array(0.0, np.float32))
-        inputs += [net.const(f"c{k}", number) for k, number in enumerate(numbers)]
+        sigma = pick(rng, 0.0, 0.2, 0.5) if op.endswith("V5") else 0.0
+        # What factors raise, which are scores below 0, the kernel takes in another order.
+        least = 0.05 if sigma else -1.0
+        floats = [pick(rng, 0.0, 0.3, 0.7), least, *([sigma] if op.endswith("V5") else [])]
+        numbers: list[Any] = [np.array(most, np.int32), *np.array(floats, np.float32)]
+        inputs += [net.const(f"c{k}", np.asarray(number)) for k, number in enumerate(numbers)]
         outputs = [net.tensor("found", [most], "int32"), net.tensor("number", [], "int32")]
         if op.endswith("V5"):
             outputs.insert(1, net.tensor("scores_found", [most]))
@@ -113,32 +115,48 @@ def suppression(op: str) -> Make:
     return make
 
 
-def detection(rng: Rng) -> bytes:
-    net, count, classes, most = Net(), int(rng.integers(3, 12)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
-    boxes, scores = net.input("boxes", [1, count, 4]), net.input("scores", [1, count, classes + 1])
-    anchors = net.const("anchors", rng.uniform(0.1, 0.9, (count, 4)).astype(np.float32))
-    outputs = [net.tensor("found", [1, most, 4]), net.tensor("classes", [1, most])]
-    outputs += [net.tensor("best", [1, most]), net.tensor("number", [1])]
-    numbers: dict[str, Any] = {
-        "max_detections": most,
-        "max_classes_per_detection": 1,
-        "num_classes": classes,
-        "nms_score_threshold": 0.1,
-        "nms_iou_threshold": 0.5,
-        "y_scale": 10.0,
-        "x_scale": 10.0,
-        "h_scale": 5.0,
-        "w_scale": 5.0,
-        "use_regular_nms": False,
-    }
-    module: Any = flexbuffers
-    custom = ("TFLite_Detection_PostProcess", bytes(module.Dumps(numbers)))
-    net.op("CUSTOM", [boxes, scores, anchors], outputs, custom=custom)
-    return net.build(outputs)
+DETECTIONS = {"DETECTION_POSTPROCESS": 1, "DETECTION_POSTPROCESS by class": 1, "DETECTION_POSTPROCESS classes": 2}
+"""Case -> how many rows a detection has."""
+
+
+def detection(rows: int, by_class: bool = False) -> Make:
+    def make(rng: Rng) -> bytes:
+        net, count, most = Net(), int(rng.integers(3, 12)), int(rng.integers(1, 6))
+        kinds = int(rng.integers(rows, 4))
+        # Of classes of one box with equal scores the kernel takes any, so they are floats.
+        dtype, quant = ("float32", None) if rows > 1 else pick(rng, ("float32", None), ("uint8", Quant(0.02, 100)))
+        boxes = net.input("boxes", [1, count, 4], dtype, quant)
+        scores = net.input("scores", [1, count, kinds + int(rng.integers(2))], dtype, quant)
+        places = rng.uniform(0.1, 0.9, (count, 4)).astype(np.float32)
+        if quant is None:
+            anchors = net.const("anchors", places)
+        else:
+            anchors = net.const("anchors", (places * 255).astype(np.uint8), Quant(1 / 255))
+        outputs = [net.tensor("found", [1, most * rows, 4]), net.tensor("classes", [1, most * rows])]
+        outputs += [net.tensor("best", [1, most * rows]), net.tensor("number", [1])]
+        numbers: dict[str, Any] = {
+            "max_detections": most,
+            "max_classes_per_detection": rows,
+            "detections_per_class": int(rng.integers(1, 4)),
+            "num_classes": kinds,
+            "nms_score_threshold": 0.1,
+            "nms_iou_threshold": 0.5,
+            "y_scale": 10.0,
+            "x_scale": 10.0,
+            "h_scale": 5.0,
+            "w_scale": 5.0,
+            "use_regular_nms": by_class,
+        }
+        module: Any = flexbuffers
+        custom = ("TFLite_Detection_PostProcess", bytes(module.Dumps(numbers)))
+        net.op("CUSTOM", [boxes, scores, anchors], outputs, custom=custom)
+        return net.build(outputs)
+
+    return make
 
 
 MORE: dict[str, Make] = {
-    "DETECTION_POSTPROCESS": detection,
+    **{name: detection(rows, "by class" in name) for name, rows in DETECTIONS.items()},
     "NON_MAX_SUPPRESSION_V4": suppression("NON_MAX_SUPPRESSION_V4"),
     "NON_MAX_SUPPRESSION_V5": suppression("NON_MAX_SUPPRESSION_V5"),
     "BUCKETIZE": bucketize,

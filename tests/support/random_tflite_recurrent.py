@@ -48,6 +48,8 @@ class Layer:
 def rnn(hybrid: bool, sequence: bool) -> Make:
     def make(rng: Rng) -> bytes:
         batch, time, features, units = sizes(rng, 4, 4)
+        # Some are long enough to be no longer written out step by step.
+        time = time if hybrid else pick(rng, time, 11)
         layer, major = Layer(rng, hybrid), sequence and bool(rng.integers(2))
         x = layer.input("x", batch, time, features, major) if sequence else layer.net.input("x", [batch, features])
         inputs = [x, layer.weight(units, features), layer.weight(units, units), layer.const(units)]
@@ -104,6 +106,8 @@ def lstm_weights(layer: Layer, features: int, units: int, outputs: int, flags: S
 def lstm(hybrid: bool, sequence: bool) -> Make:
     def make(rng: Rng) -> bytes:
         batch, time, features, units = sizes(rng, 4, 4)
+        # Some are long enough to be no longer written out step by step.
+        time = time if hybrid else pick(rng, time, 11)
         layer, major = Layer(rng, hybrid), sequence and bool(rng.integers(2))
         flags = [bool(rng.integers(2)) for _ in range(3)]
         outputs = int(rng.integers(1, 4)) if flags[2] else units
@@ -181,7 +185,7 @@ def integers(net: Net, rng: Rng, shape: Sequence[int], dtype: str, scale: float,
     return net.const(f"c{len(net.tensors)}", values, Quant(scale))
 
 
-def quantized_lstm(rng: Rng) -> bytes:
+def _quantized_lstm(rng: Rng, sequence: bool) -> bytes:
     batch, time, features, units = sizes(rng, 4, 5)
     net, (coupled, projected, major) = Net(), (bool(rng.integers(2)) for _ in range(3))
     peepholes = not projected and bool(rng.integers(2))
@@ -192,6 +196,7 @@ def quantized_lstm(rng: Rng) -> bytes:
         return integers(net, rng, shape, "int8", float(rng.uniform(0.005, 0.02)), 127)
 
     shape = [time, batch, features] if major else [batch, time, features]
+    shape = shape if sequence else [batch, features]
     inputs = [net.input("x", shape, "int8", Quant(0.02, int(rng.integers(-20, 20))))]
     inputs += [-1 if coupled else weight(units, features), *[weight(units, features) for _ in range(3)]]
     inputs += [-1 if coupled else weight(units, outputs), *[weight(units, outputs) for _ in range(3)]]
@@ -199,30 +204,52 @@ def quantized_lstm(rng: Rng) -> bytes:
         integers(net, rng, [units], "int16", 1e-4, 3000) if peepholes and not (coupled and at == 0) else -1
         for at in range(3)
     ]
-    biases = [integers(net, rng, [units], "int32", 1e-4, 2000) for _ in range(4)]
+    normalised = bool(rng.integers(2))
+    biases = [integers(net, rng, [units], "int32", 1e-4, 3_000_000 if normalised else 2000) for _ in range(4)]
     inputs += [-1 if coupled else biases[0], *biases[1:]]
     bias = integers(net, rng, [outputs], "int32", 1e-4, 500) if projected and rng.integers(2) else -1
     inputs += [weight(outputs, units), bias] if projected else [-1, -1]
     inputs.append(net.tensor("h", [batch, outputs], "int8", hidden, variable=True))
     cell = Quant(2.0 ** -int(rng.integers(10, 14)))
     inputs.append(net.tensor("c", [batch, units], "int16", cell, variable=True))
-    between = [net.tensor(f"gate{at}", [], "int16", Quant(2.0**-12)) for at in range(4)]
+    gates = rng.uniform(1e-4, 5e-4, 4) if normalised else [2.0**-12] * 4
+    between = [net.tensor(f"gate{at}", [], "int16", Quant(float(scale))) for at, scale in enumerate(gates)]
+    norms = [integers(net, rng, [units], "int16", float(rng.uniform(2e-5, 2e-4)), 20000) for _ in range(4 * normalised)]
+    norms = [-1 if coupled else norms[0], *norms[1:]] if normalised else [-1] * 4
     own = Quant(0.008, int(rng.integers(-10, 10))) if projected else hidden
     between.append(net.tensor("hidden", [], "int8", own))
     y = net.tensor("y", [], "int8", hidden)
-    net.op(
-        "UNIDIRECTIONAL_SEQUENCE_LSTM",
-        [*inputs, -1, -1, -1, -1],
-        [y],
-        "UnidirectionalSequenceLSTMOptions",
-        3,
-        intermediates=between,
-        timeMajor=major,
-        fusedActivationFunction=TANH,
-        cellClip=pick(rng, 0.0, 1.0),
-        projClip=pick(rng, 0.0, 0.5),
-    )
+    fields: dict[str, Any] = {
+        "cellClip": pick(rng, 0.0, 1.0),
+        "projClip": pick(rng, 0.0, 0.5),
+        "fusedActivationFunction": TANH,
+    }
+    op, options = ("LSTM", "LSTMOptions")
+    if sequence:
+        op, options = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "UnidirectionalSequenceLSTMOptions")
+        fields["timeMajor"] = major
+    net.op(op, [*inputs, *norms], [y], options, 3, intermediates=between, **fields)
     return net.build([y])
+
+
+def quantized_lstm(sequence: bool) -> Make:
+    return lambda rng: _quantized_lstm(rng, sequence)
+
+
+def quantized_basic_lstm(rng: Rng) -> bytes:
+    batch, features, units = sizes(rng, 3, 5)
+    net, state = Net(), Quant(1 / 128, 128)
+    scale, cell = float(rng.uniform(0.005, 0.02)), Quant(2.0**-11)
+    weight = Quant(scale, int(rng.integers(100, 150)))
+    inputs = [net.input("x", [batch, features], "uint8", state)]
+    inputs.append(net.tensor("h", [batch, units], "uint8", state, variable=True))
+    inputs.append(net.const("w", rng.integers(0, 256, (4 * units, features + units)).astype(np.uint8), weight))
+    inputs.append(integers(net, rng, [4 * units], "int32", scale / 128, 9000))
+    inputs.append(net.tensor("c", [batch, units], "int16", cell, variable=True))
+    kinds = (("uint8", state), ("int16", cell), ("uint8", state), ("int16", Quant(2.0**-12)))
+    made = [net.tensor(f"y{at}", [], dtype, quant) for at, (dtype, quant) in enumerate(kinds)]
+    net.op("LSTM", inputs, made, "LSTMOptions", 2, kernelType=1, fusedActivationFunction=TANH)
+    return net.build(made)
 
 
 def quantized_svdf(rng: Rng) -> bytes:
@@ -258,6 +285,8 @@ RECURRENT: dict[str, Make] = {
     "LSTM basic": basic_lstm,
     "RNN": rnn(False, False),
     "SVDF quantized": quantized_svdf,
-    "UNIDIRECTIONAL_SEQUENCE_LSTM quantized": quantized_lstm,
+    "LSTM quantized": quantized_lstm(False),
+    "LSTM basic quantized": quantized_basic_lstm,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM quantized": quantized_lstm(True),
     **{f"{name}{' hybrid' if kind else ''}": make(kind) for kind in (False, True) for name, make in _KINDS.items()},
 }

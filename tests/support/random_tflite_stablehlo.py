@@ -93,6 +93,34 @@ def gather(rng: Rng) -> bytes:
     return net.build([y])
 
 
+def scatter(rng: Rng) -> bytes:
+    """Slices of a matrix of rows, updated at points that may be too far."""
+    shape = [n + 1 for n in sizes(rng, 3)]
+    count, dtype = int(rng.integers(1, 5)), pick(rng, "float32", "int32")
+    window = [int(rng.integers(1, shape[1] + 1)), int(rng.integers(1, shape[2] + 1))]
+    net = Net()
+    points = rng.integers(0, 7, (count, 2)).astype(pick(rng, np.int32, np.int64))
+    inputs = [net.input("x", shape, dtype), net.const("points", points), net.input("new", [count, *window], dtype)]
+    inner, body = net.subgraph(), pick(rng, "", "ADD", "MULTIPLY", "MAXIMUM", "MINIMUM")
+    a, b = inner.input("a", [], dtype), inner.input("b", [], dtype)
+    inner.outputs = [inner.tensor("c", [], dtype) if body else b]
+    if body:
+        inner.op(f"STABLEHLO_{body}", [a, b], inner.outputs)
+    y, number = net.tensor("y", [], dtype), inner.finish()
+    net.op(
+        "STABLEHLO_SCATTER",
+        inputs,
+        [y],
+        "StablehloScatterOptions",
+        updateWindowDims=np.array([1, 2]),
+        insertedWindowDims=np.array([0]),
+        scatterDimsToOperandDims=np.array(pick(rng, [0, 1], [0, 2])),
+        indexVectorDim=1,
+        updateComputationSubgraphIndex=number,
+    )
+    return net.build([y])
+
+
 def composite(rng: Rng) -> bytes:
     flexible: Any = flexbuffers
     net, shape = Net(), sizes(rng, 2)
@@ -137,5 +165,6 @@ STABLEHLO: dict[str, Make] = {
     "STABLEHLO_MULTIPLY": binary("STABLEHLO_MULTIPLY", "float32", "int32"),
     "STABLEHLO_PAD": pad,
     "STABLEHLO_REDUCE_WINDOW": stablehlo_reduce_window,
+    "STABLEHLO_SCATTER": scatter,
     "STABLEHLO_SHIFT_LEFT": binary("STABLEHLO_SHIFT_LEFT", "int32", "int16", "int8"),
 }

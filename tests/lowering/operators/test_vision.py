@@ -8,7 +8,13 @@ from operator_cases import NAN, Cases, Check, MakeNet
 
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.sampling import AffineGridOp, CropAndResizeOp, GridSampleOp
-from whence.dialects.relay.vision import AllClassNonMaxSuppressionOp, GetValidCountsOp, RoiAlignOp, RoiPoolOp
+from whence.dialects.relay.vision import (
+    AllClassNonMaxSuppressionOp,
+    GetValidCountsOp,
+    RoiAlignOp,
+    RoiPoolOp,
+    SoftNonMaxSuppressionOp,
+)
 
 CASES = Cases()
 _RANDOM = np.random.default_rng(7)
@@ -65,6 +71,9 @@ CASES.add(
 )
 
 CASES.add(AllClassNonMaxSuppressionOp, "1x0x4", "1x2x0", *_LIMITS)
+_SOFT = np.array([0.6], np.float32), np.array(0.1, np.float32), np.array(0.3, np.float32)
+CASES.add(SoftNonMaxSuppressionOp, _floats(0, 1, 30, 4), _floats(0, 1, 30), *_SOFT, max_output_size=12)
+CASES.add(SoftNonMaxSuppressionOp, "0x4", "0", *_SOFT, max_output_size=2)
 CASES.add(GetValidCountsOp, "2x9x6", score_threshold=0.1)
 CASES.add(GetValidCountsOp, "1x9x5 float16", id_index=-1, score_index=0)
 
