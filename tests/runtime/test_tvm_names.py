@@ -129,3 +129,27 @@ def test_workloads_have_weights_of_their_shapes(get: Callable[[int], Any], shape
     assert params[name].std() == pytest.approx(spread, rel=0.2)
     again = relay.testing.create_workload(get(1), relay.testing.init.Constant(3))[1]
     assert set(again[name].ravel().tolist()) == {3}
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ((None, {"y": X}), ["p0"]),
+        (("llvm", "llvm", None, None, None, None, {"y": X}), ["p0"]),
+        (({"kind": "llvm", "mcpu": "native", "keys": ["cpu"]},), []),
+        (({tvm.cpu(): "llvm"},), []),
+        ((["llvm", "llvm"],), "target: expected one target, as there is one machine, got 2"),
+        (("llvm", "llvm -mtriple=aarch64-linux-gnu"), "target_host: expected the target, .*, got aarch64"),
+        (("llvm", None, {"y": X}), "expected executor graph or aot, got params"),
+        (("llvm", {"y": X}, None, None, None, None, {"y": X}), "expected params once"),
+        (({"kind": "llvm", "speed": 1},), "target: expected kind, mtriple, .*, got 'speed'"),
+    ],
+)
+def test_targets_and_params_stand_where_callers_put_them(more: tuple[Any, ...], found: Any):
+    x, y = relay.var("x", shape=(4,)), relay.var("y", shape=(4,))
+    function = relay.Function([x, y], x + y)
+    if isinstance(found, list):
+        assert list(relay.build(function, *more).get_params()) == found
+    else:
+        with pytest.raises(tvm.PipelineError, match=found):
+            relay.build(function, *more)

@@ -33,6 +33,7 @@ from whence.runtime.factory import GraphExecutorFactory, Origin
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
+from whence.target import TargetLike, params_beside, target_of
 from whence.te.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -187,8 +188,8 @@ def build_config(
 
 def build(
     ir_mod: ModuleOp | IRModule | Function,
-    target: str | Target = "llvm",
-    target_host: object = None,
+    target: TargetLike = "llvm",
+    target_host: TargetLike = None,
     executor: object = None,
     runtime: object = None,
     workspace_memory_pools: Any = None,
@@ -198,13 +199,16 @@ def build(
 ) -> GraphExecutorFactoryModule:
     """Compile a module for a graph executor, at the opt level of the current PassContext.
 
-    params: values of arguments of `@main` by name. target: "llvm" is this machine, as "native" is.
-    executor: None or "graph". The rest is there for programs written for TVM.
+    params: values of arguments of `@main` by name; a mapping in the place of `target_host` is taken for them.
+    target: "llvm" is this machine, as "native" and None are. target_host: what the target is, as there is no other.
+    executor: None, "graph" or "aot". The rest is there for programs written for TVM.
     Raises PipelineError, in the name of the layer, for a program with control flow or open shapes, which the virtual
-    machine runs; errors as `whence.compile`.
+    machine runs, and for arguments that stand where others belong; errors as `whence.compile`.
     """
+    params = params_beside("relay.build", target, target_host, params)
     if executor is not None and str(executor) not in ("graph", "aot"):
-        raise PipelineError(expectation("relay.build", "executor graph or aot", str(executor)))
+        found = "params, which go by name" if isinstance(executor, Mapping) else str(executor)
+        raise PipelineError(expectation("relay.build", "executor graph or aot", found))
     if isinstance(ir_mod, Function):
         ir_mod = IRModule.from_expr(ir_mod)
     module = ir_mod.module if isinstance(ir_mod, IRModule) else ir_mod
@@ -212,7 +216,7 @@ def build(
     bound = bound_params(module, {name: _array(value) for name, value in params.items()}) if params else module
     executable = compile_model(
         bound,
-        target="native" if target == "llvm" else target,
+        target=target_of(target),
         opt_level=PassContext.current().opt_level,
         workspace_memory_pools=workspace_memory_pools or (),
     )
