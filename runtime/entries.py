@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..support.errors import FrontendError, PipelineError, expectation
+from ..support.errors import FrontendError, PipelineError, WhenceError, expectation
 from .device import check_cpu
 from .timing import BenchmarkResult, Timing
 
@@ -25,6 +25,10 @@ class NamedFunctions:
     """A module that has functions by name, in TVM's way."""
 
     entry_name = ENTRY_NAME
+    type_key = "library"
+    imported_modules: tuple[object, ...] = ()
+    """Code for other devices, of which there is none."""
+    is_runnable = True
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         raise NotImplementedError
@@ -36,6 +40,14 @@ class NamedFunctions:
     def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:
         """As `module[name]`."""
         return self[name]
+
+    def implements_function(self, func_name: str, query_imports: bool = False) -> bool:
+        """Whether there is a function of a name."""
+        try:
+            self[func_name]
+        except WhenceError:
+            return False
+        return True
 
     def time_evaluator(
         self,

@@ -69,8 +69,12 @@ class GraphExecutorFactory(NamedFunctions):
             self._library = self._link()
         return self._library
 
-    # TVM's name of it.
+    # TVM's names.
     lib = library
+
+    @property
+    def module(self) -> GraphExecutorFactory:
+        return self
 
     @property
     def graph(self) -> Graph:

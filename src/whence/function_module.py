@@ -20,7 +20,6 @@ class FunctionModule(NamedFunctions):
 
     name: str
     type_key = "llvm"
-    imported_modules: tuple[object, ...] = ()
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """This function, by its name; raises PipelineError for another one."""

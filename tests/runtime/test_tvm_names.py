@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -153,3 +154,27 @@ def test_targets_and_params_stand_where_callers_put_them(more: tuple[Any, ...], 
     else:
         with pytest.raises(tvm.PipelineError, match=found):
             relay.build(function, *more)
+
+
+def test_the_library_of_a_build_is_shipped_beside_graph_and_params(tmp_path: Path):
+    x, w = relay.var("x", shape=(1, 4)), relay.const(np.arange(8, dtype=np.float32).reshape(2, 4))
+    factory = relay.build(relay.Function([x], relay.nn.dense(x, w)))
+    graph, lib, params = factory
+    loaded = tvm.runtime.load_module(lib.export_library(tmp_path / "deploy.tar"))
+    assert not loaded.get_params()
+    module = graph_executor.create(graph, loaded, tvm.cpu())
+    module.load_params(tvm.runtime.save_param_dict(params))
+    module.run(x=X[None])
+    assert module.get_output(0).numpy().tolist() == [[14, 38]]
+    assert len(module.module.time_evaluator("run", tvm.cpu(), number=1, repeat=3)().results) == 3
+    assert loaded.type_key == "library"
+    assert loaded.is_runnable
+    assert not loaded.imported_modules
+    assert loaded.implements_function("default")
+    assert not loaded.implements_function("main")
+    assert factory.module is factory
+    assert isinstance(tvm.runtime.profiler_vm, ModuleType)
+    with pytest.raises(tvm.PipelineError, match="expected the library of a build"):
+        tvm.support.FrontendTestModule().library.export_library(tmp_path / "f.tar")
+    with pytest.raises(tvm.PipelineError, match="expected the function 'run'"):
+        module.module.time_evaluator("walk")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ from whence.relay.binding import bind as bind
 from whence.relay.binding import bind_params_by_name as bind_params_by_name
 from whence.relay.module import IRModule
 from whence.runtime.factory import GraphExecutorFactory, Origin
+from whence.runtime.library import Library
+from whence.runtime.threads import ThreadPool
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
@@ -65,7 +67,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
         artifact, plan = executable.artifact, self.plan
         super().__init__(
             plan.graph.to_json(),
-            lambda: load_library(artifact, plan, thread_pool(executable.threads)),
+            lambda: _library(artifact, plan, thread_pool(executable.threads), libmod_name),
             plan.params,
             libmod_name,
             lambda: self._known_origins,
@@ -221,6 +223,13 @@ def build(
         workspace_memory_pools=workspace_memory_pools or (),
     )
     return GraphExecutorFactoryModule(executable, module, mod_name)
+
+
+def _library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool, name: str) -> Library:
+    """The linked functions, which can be exported, too."""
+    found = load_library(artifact, plan, pool)
+    found.exporter = partial(export_artifact, artifact, plan, None, name=name, params=not plan.params)
+    return found
 
 
 def _array(value: Any) -> Array:
