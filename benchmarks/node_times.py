@@ -5,8 +5,8 @@
 Per network, on random weights: the milliseconds of a whole run; the sum of its graph's nodes as the
 debugger's report has them, by turns with whole runs, and that sum as a part of the whole, each the least of all rounds,
 as what else runs on the machine interrupts a long run more often than a node; how much of the nodes'
-time the layers account for; and of the nodes that take at least 2 % the largest difference between their parts by
-samples of the program counter and by timers, in points of a percentage.
+time the layers account for; and of the kernel calls that take at least 2 % the largest difference between their parts
+by samples of the program counter and by the clock, of the same runs, in points of a percentage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -136,10 +135,9 @@ def measure(compiled: Executable, inputs: Mapping[str, NDArray[Any]]) -> tuple[o
     whole, total = min(wholes), min(map(sum, nodes))
     gap = ""
     if can_sample():
+        # Both of the same runs: what else the machine does then is in both.
         samples = compiled.sample(inputs, 2.0)
-        # A sampler sees the mean: on a busy machine long kernels are interrupted more often than short ones.
-        timed = [fmean(column) for column in zip(*nodes, strict=True)]
-        parts = [taken / sum(timed) for taken in timed]
+        parts = [taken / sum(samples.timed) for taken in samples.timed]
         sampled = [call.own / max(samples.own, 1) for call in samples.calls]
         gap = f"{100 * max((abs(a - b) for a, b in zip(parts, sampled, strict=True) if a >= LEAST), default=0):.1f}"
     return f"{whole * 1e3:.2f}", f"{total * 1e3:.2f}", f"{total / whole:.1%}", f"{accounted:.1%}", gap

@@ -62,7 +62,9 @@ def snapshot(artifact: Artifact, stage: str) -> ModuleOp:
     for one in artifact.snapshots:
         if one.stage == stage:
             return one.module
-    kept = ", ".join(one.stage for one in artifact.snapshots) or "none"
+    if not artifact.snapshots:
+        raise FrontendError("artifact: expected a model, got a function alone, which no relay module is kept of")
+    kept = ", ".join(one.stage for one in artifact.snapshots)
     raise FrontendError(f"artifact: expected a snapshot of stage '{stage}', got {kept}")
 
 

@@ -69,6 +69,8 @@ class Samples:
     runs: int
     seconds: float
     """Of all runs together."""
+    timed: tuple[float, ...] = ()
+    """Per call the seconds of all runs together, by the clock."""
 
     @property
     def total(self) -> int:
@@ -184,7 +186,7 @@ def sample(
     runner.run(inputs, pool)
     with Sampler(period, pool.workers()) as sampler:
         start = time.perf_counter()
-        done = runner.repeat(
+        done, timed = runner.repeat(
             inputs,
             pool,
             sampler.tag,
@@ -193,7 +195,7 @@ def sample(
         taken = time.perf_counter() - start
     found = _sorted(artifact, runner, sampler.samples.tolist(), sampler.others.tolist())
     calls = tuple(found[number] for number in range(len(artifact.calls)))
-    return Samples(artifact, calls, found[-1].own, sampler.lost, done, taken)
+    return Samples(artifact, calls, found[-1].own, sampler.lost, done, taken, tuple(timed))
 
 
 def _sorted(

@@ -57,6 +57,8 @@ class Contents:
     """What the package holds besides: provenance, schedules."""
     params: bool = True
     """Whether the parameters are in it."""
+    entry: Sequence[int] | None = None
+    """Of a function: where among the arguments of a call each of the program's is."""
 
 
 def export(
@@ -125,6 +127,7 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
         "features": target.features,
         "vector_bits": target.vector_bits,
         "program": saved(program),
+        **({} if contents.entry is None else {"entry": list(contents.entry)}),
         "functions": {name: (kernels[k].symbol, kernels[k].workspace) for name, k in plan.functions.items()},
     }
     parts = {

@@ -19,7 +19,7 @@ _HOMES = {
     "save_param_dict": "params",
     "save_param_dict_to_file": "params",
 }
-_ELSEWHERE = {"vm": "whence.relay.vm", "ndarray": "whence.nd"}
+_ELSEWHERE = {"vm": "whence.relay.vm", "profiler_vm": "whence.relay.profiler_vm", "ndarray": "whence.nd"}
 """What needs more than the runtime, and is found here where that is installed."""
 
 

@@ -146,25 +146,28 @@ class Runner:
         pool: ThreadPool,
         mark: npt.NDArray[np.int64],
         more: Callable[[int], bool],
-    ) -> int:
-        """Run call by call, `mark[0]` the number of the call while it runs and -1 between runs; how many runs it were.
+    ) -> tuple[int, list[float]]:
+        """Run call by call, `mark[0]` the number of the call while it runs and -1 between runs.
 
-        Runs go on as long as `more`, of the runs so far, says so.
+        Runs go on as long as `more`, of the runs so far, says so. Returns how many it were, and the seconds that each
+        call took in all of them.
         """
         arrays, outputs = self._bind(inputs)
         io, taken = [*arrays, *outputs], self._take_arena()
         natives = [self._native(call, io, taken[0], pool.handle or None) for call in self.program.calls]
-        runs = 0
+        runs, seconds, clock = 0, [0.0] * len(natives), time.perf_counter
         while more(runs):
             for number, (function, arguments) in enumerate(natives):
                 mark[0] = number
+                start = clock()
                 function(*arguments)
+                seconds[number] += clock() - start
             mark[0] = -1
             runs += 1
         self._arenas.append(taken)
         if self._externals is not None:
             self._externals.check()
-        return runs
+        return runs, seconds
 
     @property
     def code(self) -> Code:

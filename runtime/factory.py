@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..support.dtypes import Array
 from ..support.errors import PipelineError, expectation
 from .device import check_cpu
+from .entries import NamedFunctions
 from .graph_executor import GraphExecutor
 from .graph_module import GraphModule
 from .graph_reader import read_graph
@@ -38,7 +39,7 @@ class Origin(NamedTuple):
         return len(self.layers) > 1 and not self.sampled
 
 
-class GraphExecutorFactory:
+class GraphExecutorFactory(NamedFunctions):
     """A model ready to be run by a graph executor.
 
     library: links the functions; called when they are first needed.
@@ -68,8 +69,12 @@ class GraphExecutorFactory:
             self._library = self._link()
         return self._library
 
-    # TVM's name of it.
+    # TVM's names.
     lib = library
+
+    @property
+    def module(self) -> GraphExecutorFactory:
+        return self
 
     @property
     def graph(self) -> Graph:

@@ -9,14 +9,15 @@ from typing import Any, cast
 import numpy as np
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError, expectation
+from ..support.errors import FrontendError, PipelineError, expectation
+from .entries import ENTRY_NAME, NamedFunctions
 from .graph import NOP, Graph
 from .library import GraphFunction, Library
 from .ndarray import is_aligned, view
 from .tensors import Tensor, TensorSpec, address, aligned_empty, check_inputs
 
 
-class GraphExecutor:
+class GraphExecutor(NamedFunctions):
     """A graph with its memory. Entries are views of it; whoever binds an array takes its place.
 
     params: values of arguments by name, used where they are when kernels can read them there, and never written.
@@ -93,6 +94,12 @@ class GraphExecutor:
         spec = self.specs[number]
         memory = self._storage[self.graph.entries[number].storage]
         return memory[: spec.nbytes].view(spec.dtype).reshape(spec.shape)
+
+    def __getitem__(self, name: str) -> Callable[..., None]:
+        """What runs the graph, by TVM's name of it; raises PipelineError for another one."""
+        if name not in ("run", ENTRY_NAME):
+            raise PipelineError(expectation("graph executor", "the function 'run'", repr(name)))
+        return self.run
 
     def run(self) -> None:
         """Run all nodes in order. Raises WhenceError for what a kernel reports."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
 from .device import Device, check_cpu
+from .entries import NamedFunctions
 from .graph_executor import GraphExecutor
 from .graph_reader import read_graph
 from .library import HasLibrary
@@ -36,7 +37,7 @@ _FUNCTIONS = (
 )
 
 
-class GraphModule:
+class GraphModule(NamedFunctions):
     """A graph with its memory, which one thread uses at a time.
 
     module: an executor, or another module, whose memory this one then shares.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from ..support.errors import FrontendError, expectation
+from ..support.errors import FrontendError, PipelineError, expectation
 from .threads import PoolCode, ThreadPool
 
 
@@ -38,7 +40,26 @@ class Library:
         self.functions: dict[str, Callee] = dict(functions)
         self.pool = pool
         self.check = check
+        self.exporter: Callable[..., None] | None = None
+        """Writes the model without its params: as `planning.export.export`, from the path on."""
         self._alive = alive
+
+    def export_library(
+        self,
+        file_name: str | PathLike[str],
+        fcompile: Callable[..., object] | None = None,
+        addons: Sequence[str | PathLike[str]] | None = None,
+        *,
+        options: Sequence[str] = (),
+    ) -> str:
+        """Write what `graph, lib, params = relay.build(..)` calls `lib` to a file, as the build's own `export_library`.
+
+        Params are not in it: whoever loads it has them apart. Raises PipelineError for a library of no build.
+        """
+        if self.exporter is None:
+            raise PipelineError(expectation("export_library", "the library of a build", "one of functions in memory"))
+        self.exporter(Path(file_name), link=fcompile, addons=[Path(one) for one in addons or ()], options=options)
+        return str(file_name)
 
     @property
     def library(self) -> Library:

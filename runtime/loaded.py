@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from threading import RLock
@@ -17,6 +17,7 @@ from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
 from .cpus import check_machine
 from .elf import Elf
+from .entries import ENTRY_NAME, LoadedFunction
 from .executor import Runner
 from .factory import GraphExecutorFactory, Origin
 from .library import GraphFunction, Library
@@ -81,10 +82,19 @@ class LoadedModule(GraphExecutorFactory):
         results = self.runner.run(inputs, self._pool)
         return dict(zip((spec.name for spec in self.program.outputs), results, strict=True))
 
-    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        """The short form: inputs in order; one output as an array, several as a tuple."""
+    def __call__(self, *arrays: Any) -> Any:
+        """The short form: inputs in order; one output as an array, several as a tuple. A function is called as such."""
+        if "entry" in self.package.head:
+            return self[ENTRY_NAME](*arrays)
         results = self.runner.run(arrays, self._pool)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """As of a build; of an exported function, it as well, by its name. Raises PipelineError for an unknown one."""
+        head = self.package.head
+        if "entry" in head and name in (head["name"], ENTRY_NAME):
+            return LoadedFunction(head["name"], self.runner, self._pool, head["entry"])
+        return super().__getitem__(name)
 
     def get_node_schedule(self, index: int) -> NoReturn:
         """Raises PipelineError: schedules are in the file, and what reads them is the compiler's."""

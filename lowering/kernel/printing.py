@@ -45,9 +45,14 @@ def print_with_lines(op: Operation) -> tuple[str, dict[Operation, int]]:
     return text, lines
 
 
-def line_table(text: str, lines: dict[Operation, int]) -> tuple[tuple[int, ...], ...]:
-    """Per line of `text` the slots of the ops that start on it."""
+def located_lines(text: str, lines: dict[Operation, int]) -> list[list[LocationAttr]]:
+    """Per line of `text` the locations of the ops that start on it."""
     table: list[list[LocationAttr]] = [[] for _ in range(text.count("\n") + 1)]
     for op, line in lines.items():
         table[line - 1].append(op.location)
-    return tuple(slots_of(fuse(locations)) for locations in table)
+    return table
+
+
+def line_table(text: str, lines: dict[Operation, int]) -> tuple[tuple[int, ...], ...]:
+    """Per line of `text` the slots of the ops that start on it."""
+    return tuple(slots_of(fuse(locations)) for locations in located_lines(text, lines))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import contrib as contrib
+    from whence import driver as driver
     from whence import error as error
     from whence import instrument as instrument
     from whence import ir as ir
@@ -91,6 +92,7 @@ _HOMES = {
 _MODULES = (
     *(
         "contrib",
+        "driver",
         "error",
         "instrument",
         "ir",

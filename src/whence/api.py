@@ -245,7 +245,7 @@ def _open(
         from whence.frontends.onnx.graph import open_model
 
         model = open_model(path)
-    given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
+    given = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
     numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.

@@ -112,7 +112,7 @@ def build(
         else:
             assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
             program = main_program(assembly)
-        native = _compile_main(program, target, cache)
+        native = compile_main(program, target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
 
 
@@ -294,7 +294,8 @@ def _main_lines(module: ModuleOp) -> dict[Operation, int]:
     return lines | dict.fromkeys(shared, line)
 
 
-def _compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native:
+def compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native:
+    """The machine code of a main program, from the cache where it is there."""
     text = emit_module(module, lines=_main_lines(module), source="whence_main", target=target)
     key = code_key(target, f"main\n{text}")
     if (stored := _stored(cache, key, Native)) is not None:

@@ -24,6 +24,7 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
+from whence.target import TargetLike, target_of
 from whence.virtual_machine import VirtualExecutable
 
 KINDS = ("aot", "debug", "graph", "vm")
@@ -83,7 +84,7 @@ def create_executor(
     kind: str = "debug",
     mod: ModuleOp | None = None,
     device: object = None,
-    target: str | Target = "llvm",
+    target: TargetLike = "llvm",
     params: Mapping[str, Array] | None = None,
 ) -> Executor:
     """An executor of a kind for a module.
@@ -101,7 +102,7 @@ def create_executor(
         raise PipelineError(f"create_executor: expected the CPU as device, got {device}")
     if mod is None:
         raise PipelineError("create_executor: expected a module, got none")
-    return Executor(kind, mod, "native" if target == "llvm" else target, dict(params or {}))
+    return Executor(kind, mod, target_of(target), dict(params or {}))
 
 
 def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:

@@ -17,7 +17,8 @@ from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
-from whence.lowering.kernel.printing import print_with_lines
+from whence.function_module import FunctionModule
+from whence.lowering.kernel.printing import located_lines, print_with_lines
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.link import link
@@ -44,7 +45,7 @@ SHAPES = 64
 """The sizes that a function keeps the shapes of arrays for."""
 
 
-class Function:
+class Function(FunctionModule):
     """A compiled kernel. Called with its inputs, in order, it returns its output, or a tuple of them.
 
     Called with all its arguments, as TVM's functions are, it writes those that are outputs and returns nothing.
@@ -76,22 +77,26 @@ class Function:
         self._fixed: OrderedDict[tuple[int, ...], Function] = OrderedDict()
         if not self.sizes:
             self._fix(())
+        self.target = target
         run_tir_passes(func, target.hardware)
         self.tir, lines = print_with_lines(func)
+        self.locations = located_lines(self.tir, lines)
+        """Per line of `tir` the locations of the ops on it."""
         low = convert(func, lines)
         self.llvm = emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target)
-        native = compile_text(self.llvm, target)
+        self.native = native = compile_text(self.llvm, target)
         self.assembly = native.assembly
         self._packed = PackedFunctions(map(packed_call, calls))
         self._sites = sites_of(func)
         self._bounds, self._assertions = BoundErrors(), FailedAssertions()
         pool = pool_code()
-        imports = {
-            **pool.imports,
+        self.imports: dict[str, int] = {
             CALLBACK: self._bounds.address,
             ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
         }
+        """What of this process its code may call."""
+        imports = pool.imports | self.imports
         check_symbols(func, imports)
         self._code = link([native.object], [symbol], imports)
         self._memory = RefusedMemory(Code({REFUSED: pool.refused}))
@@ -142,6 +147,26 @@ class Function:
         results, places = self._arguments.outputs()
         self._run([*addresses, *places])
         return results[0] if len(results) == 1 else tuple(results)
+
+    @property
+    def arguments(self) -> list[tuple[str, tuple[int, ...], np.dtype[np.generic]]]:
+        """Name, shape and dtype of each argument of the code: of inputs, then of outputs."""
+        return [(name, *spec) for (name, _), spec in zip(self._names, self._specs, strict=True)]
+
+    @property
+    def inputs(self) -> int:
+        """How many of the arguments are inputs."""
+        return self._count
+
+    @property
+    def order(self) -> list[int]:
+        """Where among a call's arguments each of the code's is; empty where they are in its order."""
+        return self._order or []
+
+    @property
+    def workspace_bytes(self) -> int:
+        """The scratch memory that a call needs."""
+        return self._workspace.nbytes
 
     @cached_property
     def library(self) -> Library:

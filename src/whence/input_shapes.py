@@ -10,17 +10,20 @@ from operator import index
 from whence.dialects.size_bounds import Range
 from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import Ranges, Size, proves, symbol
+from whence.runtime.open_specs import OpenSpec
+from whence.runtime.tensors import TensorSpec
 from whence.support.errors import PipelineError
 
 InputShapes = Mapping[str, Sequence[int | str]] | str
 """Input name -> shape, or the text of that, such as `data:[1,3,224,224] mask:[1,16]`.
 
 An extent may be a size of symbols, `ids:[batch,past+seq]`, and have bounds, `seq<=512` or `1<=seq<=512`; bounds may
-also stand beside the shapes, `ids:[batch,seq] seq<=512`.
+also stand beside the shapes, `ids:[batch,seq] seq<=512`. `-1` and `?` are sizes of their own, whatever a call brings.
 """
 
 _ONE = re.compile(r"\s*([^\s\[\]]+)\s*:\s*\[([^\[\]]*)\]")
 _BOUND = re.compile(r"\s*(?:(\d+)\s*<=\s*)?([^\W\d]\w*)\s*(?:(<=|>=)\s*(\d+))?")
+_OPEN = ("-1", "?")
 _EXAMPLE = '"data:[1,3,224,224] mask:[1,16]"'
 
 
@@ -32,6 +35,28 @@ class GivenShapes:
     """By the names of inputs."""
     ranges: Ranges
     """Of the symbols that have bounds."""
+    left: frozenset[tuple[str, int]] = frozenset()
+    """The axes, by the names of inputs, that the user leaves open: `-1` or `?`."""
+
+    def named(self, inputs: Sequence[TensorSpec]) -> GivenShapes:
+        """These shapes, in which what is left open is called as inputs have it, so that equal sizes stay equal."""
+        names = {one.name: one.names for one in inputs if isinstance(one, OpenSpec)}
+
+        def size_of(name: str, axis: int, size: Size) -> Size:
+            known = names.get(name, ())
+            called = known[axis] if (name, axis) in self.left and axis < len(known) else None
+            try:
+                return parse_size(called) if called else size
+            except ValueError:
+                return size
+
+        if not self.left:
+            return self
+        shapes = {
+            name: tuple(size_of(name, axis, size) for axis, size in enumerate(shape))
+            for name, shape in self.shapes.items()
+        }
+        return GivenShapes(shapes, self.ranges, self.left)
 
     @property
     def numbers(self) -> dict[str, tuple[int, ...]] | None:
@@ -64,7 +89,10 @@ def _parsed(text: str) -> GivenShapes:
             parts = found[2].split(",") if found[2].strip() else []
             if found[1] in given.shapes:
                 raise PipelineError(f"input shapes: expected one shape of '{found[1]}', got two")
-            given.shapes[found[1]] = tuple(given.extent(part, text[at:].strip()) for part in parts)
+            around = text[at:].strip()
+            given.shapes[found[1]] = tuple(
+                given.extent(part, around, found[1], axis) for axis, part in enumerate(parts)
+            )
         elif (found := _BOUND.match(text, at)) is not None and (found[1] or found[3]):
             given.bound(found)
         else:
@@ -81,7 +109,8 @@ def given_shapes(given: InputShapes) -> GivenShapes:
     try:
         for name, shape in given.items():
             made.shapes[name] = tuple(
-                made.extent(extent, repr(given)) if isinstance(extent, str) else index(extent) for extent in shape
+                made.extent(extent if isinstance(extent, str) else str(index(extent)), repr(given), name, axis)
+                for axis, extent in enumerate(shape)
             )
     except TypeError as error:
         raise PipelineError(f"input shapes: expected extents by the names of inputs, got {given!r}") from error
@@ -102,8 +131,13 @@ class _Given:
     def __init__(self) -> None:
         self.shapes: dict[str, tuple[Size, ...]] = {}
         self.ranges: dict[str, Range] = {}
+        self.left: set[tuple[str, int]] = set()
 
-    def extent(self, text: str, around: str) -> Size:
+    def extent(self, text: str, around: str, name: str, axis: int) -> Size:
+        """What a text says of an axis of an input; `around` is what an error shows."""
+        if text.strip() in _OPEN:
+            self.left.add((name, axis))
+            return symbol(f"{re.sub(r'[^0-9a-zA-Z_]', '_', name).lstrip('0123456789') or 'input'}_axis{axis}")
         try:
             if "<=" not in text and ">=" not in text:
                 size = parse_size(text)
@@ -130,4 +164,4 @@ class _Given:
         self.ranges[found[2]] = low, high
 
     def done(self) -> GivenShapes:
-        return GivenShapes(self.shapes, self.ranges)
+        return GivenShapes(self.shapes, self.ranges, frozenset(self.left))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from whence.functions import Function, spelled
 from whence.provenance.diagnostics import message
 from whence.runtime.tensors import Tensor
 from whence.support.dtypes import Array, is_float, python_number
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.te.language.expr import Expr, Var
 from whence.te.language.scalars import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
@@ -130,6 +131,18 @@ class OpenFunction(Function):
         location = parameter.op.location if isinstance(parameter, TeTensor) else None
         expected = f"argument {position} '{parameter.name}' of {expected}"
         raise FrontendError(message(f"function '{self.name}'", expected, found, location))
+
+    def export_library(
+        self,
+        file_name: str | PathLike[str],
+        fcompile: Callable[..., object] | None = None,
+        addons: Sequence[str | PathLike[str]] | None = None,
+        *,
+        options: Sequence[str] = (),
+    ) -> str:
+        """Raises PipelineError: what `specialized` gives for sizes can be exported."""
+        expected = "known sizes, as `specialized` gives them"
+        raise PipelineError(expectation(f"export of function '{self.name}'", expected, "sizes that a call decides"))
 
     @property
     def _last(self) -> Function:

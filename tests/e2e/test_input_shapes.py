@@ -11,7 +11,7 @@ import pytest
 from onnx import ModelProto
 
 import whence
-from whence.input_shapes import parse_input_shapes
+from whence.input_shapes import given_shapes, parse_input_shapes
 from whence.support.errors import FrontendError, PipelineError
 
 
@@ -44,7 +44,7 @@ def test_texts(text: str, shapes: dict[str, tuple[int, ...]]):
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "a", "a:1,2", "a:[1,2", "a:[1,]", "a:[-1]", "a:[x y]", "a:[1] b", ":[1]", "a:[1.5]"]
+    "text", ["", " ", "a", "a:1,2", "a:[1,2", "a:[1,]", "a:[-2]", "a:[x y]", "a:[1] b", ":[1]", "a:[1.5]"]
 )
 def test_bad_texts(text: str):
     with pytest.raises(
@@ -74,3 +74,15 @@ def test_shapes_that_do_not_fit(model: ModelProto):
     module = whence.load(model, "a:[2,3]")
     with pytest.raises(FrontendError, match=r"agrees with the module's \[2, 3\], got \[2, n\]"):
         whence.compile(module, input_shapes="a:[2,n]")
+
+
+def test_what_a_user_leaves_open_is_called_as_the_model_has_it():
+    text = "net (float[N, 4] x, float[N, 4] z) => (float[N, 4] y) { y = Add(x, z) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> {text}')
+    left = given_shapes("x:[-1,4] z:[ ? ,4]")
+    assert str(left.shapes["x"][0]) != str(left.shapes["z"][0])
+    assert given_shapes({"x": (-1, 4), "z": ("?", 4)}) == left
+    exe = whence.compile(model, input_shapes="x:[-1,4] z:[?,4]")
+    assert [str(spec) for spec in exe.inputs] == ["float32[N, 4] 'x'", "float32[N, 4] 'z'"]
+    array = np.ones((3, 4), np.float32)
+    np.testing.assert_array_equal(exe.run({"x": array, "z": array})["y"], 2 * array)

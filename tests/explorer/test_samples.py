@@ -147,6 +147,8 @@ def test_other_tools_read_it(network: Executable):
 @pytest.mark.skipif(not can_sample(), reason="no sampler for this system")
 def test_a_run_is_sampled(network: Executable):
     samples = network.sample({"x": np.ones((64, 64), np.float32)}, 0.1, 1e-4)
+    assert len(samples.timed) == len(network.artifact.calls)
+    assert 0 < min(samples.timed) <= sum(samples.timed) <= samples.seconds
     assert samples.runs > 0
     assert len(samples.calls) == len(network.kernels)
     assert samples.total > 0

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,51 @@ def test_workloads_have_weights_of_their_shapes(get: Callable[[int], Any], shape
     assert params[name].std() == pytest.approx(spread, rel=0.2)
     again = relay.testing.create_workload(get(1), relay.testing.init.Constant(3))[1]
     assert set(again[name].ravel().tolist()) == {3}
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ((None, {"y": X}), ["p0"]),
+        (("llvm", "llvm", None, None, None, None, {"y": X}), ["p0"]),
+        (({"kind": "llvm", "mcpu": "native", "keys": ["cpu"]},), []),
+        (({tvm.cpu(): "llvm"},), []),
+        ((["llvm", "llvm"],), "target: expected one target, as there is one machine, got 2"),
+        (("llvm", "llvm -mtriple=aarch64-linux-gnu"), "target_host: expected the target, .*, got aarch64"),
+        (("llvm", None, {"y": X}), "expected executor graph or aot, got params"),
+        (("llvm", {"y": X}, None, None, None, None, {"y": X}), "expected params once"),
+        (({"kind": "llvm", "speed": 1},), "target: expected kind, mtriple, .*, got 'speed'"),
+    ],
+)
+def test_targets_and_params_stand_where_callers_put_them(more: tuple[Any, ...], found: Any):
+    x, y = relay.var("x", shape=(4,)), relay.var("y", shape=(4,))
+    function = relay.Function([x, y], x + y)
+    if isinstance(found, list):
+        assert list(relay.build(function, *more).get_params()) == found
+    else:
+        with pytest.raises(tvm.PipelineError, match=found):
+            relay.build(function, *more)
+
+
+def test_the_library_of_a_build_is_shipped_beside_graph_and_params(tmp_path: Path):
+    x, w = relay.var("x", shape=(1, 4)), relay.const(np.arange(8, dtype=np.float32).reshape(2, 4))
+    factory = relay.build(relay.Function([x], relay.nn.dense(x, w)))
+    graph, lib, params = factory
+    loaded = tvm.runtime.load_module(lib.export_library(tmp_path / "deploy.tar"))
+    assert not loaded.get_params()
+    module = graph_executor.create(graph, loaded, tvm.cpu())
+    module.load_params(tvm.runtime.save_param_dict(params))
+    module.run(x=X[None])
+    assert module.get_output(0).numpy().tolist() == [[14, 38]]
+    assert len(module.module.time_evaluator("run", tvm.cpu(), number=1, repeat=3)().results) == 3
+    assert loaded.type_key == "library"
+    assert loaded.is_runnable
+    assert not loaded.imported_modules
+    assert loaded.implements_function("default")
+    assert not loaded.implements_function("main")
+    assert factory.module is factory
+    assert isinstance(tvm.runtime.profiler_vm, ModuleType)
+    with pytest.raises(tvm.PipelineError, match="expected the library of a build"):
+        tvm.support.FrontendTestModule().library.export_library(tmp_path / "f.tar")
+    with pytest.raises(tvm.PipelineError, match="expected the function 'run'"):
+        module.module.time_evaluator("walk")

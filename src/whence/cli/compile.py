@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whence.planning.artifact import Artifact
     from whence.planning.graph import GraphPlan
 
-_CODE = ("asm", "ll", "tir", "relay")
+CODES = ("asm", "ll", "tir", "relay")
 
 
 def add(commands: Subparsers) -> None:
@@ -35,7 +35,7 @@ def add(commands: Subparsers) -> None:
     add_output(parser, "the file to write (default: the model's name with .tar)")
     about = "tar: objects, no linker is needed; so, o: linked by the system's compiler (default: the file's suffix)"
     parser.add_argument("-f", "--output-format", choices=("tar", "so", "o"), help=about)
-    about = "write the code, too, beside the file: " + ", ".join(_CODE) + ", separated by commas"
+    about = "write the code, too, beside the file: " + ", ".join(CODES) + ", separated by commas"
     parser.add_argument("--dump-code", metavar="FORMATS", help=about)
     parser.add_argument("--no-params", action="store_true", help="leave the parameters out; a run has to bring them")
     about = "write the parameters, too, as a params file"
@@ -96,8 +96,8 @@ def _output(args: argparse.Namespace, source: Path) -> Path:
 def _codes(args: argparse.Namespace) -> list[str]:
     """What --dump-code asks for; raises PipelineError for what there is none of."""
     codes = [word.strip() for word in (args.dump_code or "").split(",") if word.strip()]
-    if strange := [word for word in codes if word not in _CODE]:
-        raise PipelineError(f"--dump-code: expected {', '.join(_CODE)}, got {', '.join(strange)}")
+    if strange := [word for word in codes if word not in CODES]:
+        raise PipelineError(f"--dump-code: expected {', '.join(CODES)}, got {', '.join(strange)}")
     return codes
 
 
@@ -119,11 +119,11 @@ def _beside(
         written.append(args.c_header)
     for code in codes:
         written.append(path.with_name(f"{path.name}.{code}"))
-        write_text(written[-1], _code(artifact, code))
+        write_text(written[-1], code_of(artifact, code))
     return written
 
 
-def _code(artifact: Artifact, code: str) -> str:
+def code_of(artifact: Artifact, code: str) -> str:
     """The code of a model at a level."""
     from whence.explorer.code import kernel_of
     from whence.explorer.layers import snapshot

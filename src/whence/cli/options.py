@@ -103,26 +103,27 @@ def pass_context(args: argparse.Namespace, more: Mapping[str, Option] | None = N
     from whence.support.instrument import PassTimingInstrument
 
     timing = PassTimingInstrument()
-    config = _config(args.pass_config) | dict(more or {})
-    disabled = [name.strip() for name in (args.disabled_pass or "").split(",") if name.strip()]
-    _check_passes(disabled)
+    config = configured(args.pass_config) | dict(more or {})
+    disabled = checked_passes([name.strip() for name in (args.disabled_pass or "").split(",") if name.strip()])
     with PassContext(opt_level(args), (), disabled, config, [timing] if args.print_pass_times else []):
         yield
         if args.print_pass_times:
             print(timing.render(), end="", file=sys.stderr)
 
 
-def _check_passes(names: Sequence[str]) -> None:
+def checked_passes(names: Sequence[str], what: str = "--disabled-pass") -> Sequence[str]:
+    """The names, all of passes; raises PipelineError for another one."""
     from whence.cli.errors import did_you_mean
     from whence.passes.registry import PASSES, find_row
 
     for name in names:
         if find_row(name) is None:
             near = did_you_mean(name, [row.name for row in PASSES])
-            raise PipelineError(f"--disabled-pass: expected names of passes, got {name!r}{near}")
+            raise PipelineError(f"{what}: expected names of passes, got {name!r}{near}")
+    return names
 
 
-def _config(texts: Sequence[str]) -> dict[str, Option]:
+def configured(texts: Sequence[str], what: str = "--pass-config") -> dict[str, Option]:
     """Options by name; raises PipelineError for what is no `name=value` of the right type."""
     from whence.support.context import PassContext
 
@@ -131,7 +132,7 @@ def _config(texts: Sequence[str]) -> dict[str, Option]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise PipelineError(f"--pass-config: expected NAME=VALUE, got {text!r}")
+            raise PipelineError(f"{what}: expected NAME=VALUE, got {text!r}")
         kind = types.get(name, {}).get("type")
         words = {"0": False, "1": True, "false": False, "true": True}
         default = PassContext().option(name)
@@ -143,7 +144,7 @@ def _config(texts: Sequence[str]) -> dict[str, Option]:
             found[name] = value
         else:
             expected = "true or false" if isinstance(default, bool) else "a whole number"
-            raise PipelineError(f"--pass-config {name}: expected {expected}, got {value!r}")
+            raise PipelineError(f"{what} {name}: expected {expected}, got {value!r}")
     return found
 
 

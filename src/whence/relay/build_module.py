@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +30,12 @@ from whence.relay.binding import bind as bind
 from whence.relay.binding import bind_params_by_name as bind_params_by_name
 from whence.relay.module import IRModule
 from whence.runtime.factory import GraphExecutorFactory, Origin
+from whence.runtime.library import Library
+from whence.runtime.threads import ThreadPool
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
+from whence.target import TargetLike, params_beside, target_of
 from whence.te.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -64,7 +67,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
         artifact, plan = executable.artifact, self.plan
         super().__init__(
             plan.graph.to_json(),
-            lambda: load_library(artifact, plan, thread_pool(executable.threads)),
+            lambda: _library(artifact, plan, thread_pool(executable.threads), libmod_name),
             plan.params,
             libmod_name,
             lambda: self._known_origins,
@@ -187,8 +190,8 @@ def build_config(
 
 def build(
     ir_mod: ModuleOp | IRModule | Function,
-    target: str | Target = "llvm",
-    target_host: object = None,
+    target: TargetLike = "llvm",
+    target_host: TargetLike = None,
     executor: object = None,
     runtime: object = None,
     workspace_memory_pools: Any = None,
@@ -198,13 +201,16 @@ def build(
 ) -> GraphExecutorFactoryModule:
     """Compile a module for a graph executor, at the opt level of the current PassContext.
 
-    params: values of arguments of `@main` by name. target: "llvm" is this machine, as "native" is.
-    executor: None or "graph". The rest is there for programs written for TVM.
+    params: values of arguments of `@main` by name; a mapping in the place of `target_host` is taken for them.
+    target: "llvm" is this machine, as "native" and None are. target_host: what the target is, as there is no other.
+    executor: None, "graph" or "aot". The rest is there for programs written for TVM.
     Raises PipelineError, in the name of the layer, for a program with control flow or open shapes, which the virtual
-    machine runs; errors as `whence.compile`.
+    machine runs, and for arguments that stand where others belong; errors as `whence.compile`.
     """
+    params = params_beside("relay.build", target, target_host, params)
     if executor is not None and str(executor) not in ("graph", "aot"):
-        raise PipelineError(expectation("relay.build", "executor graph or aot", str(executor)))
+        found = "params, which go by name" if isinstance(executor, Mapping) else str(executor)
+        raise PipelineError(expectation("relay.build", "executor graph or aot", found))
     if isinstance(ir_mod, Function):
         ir_mod = IRModule.from_expr(ir_mod)
     module = ir_mod.module if isinstance(ir_mod, IRModule) else ir_mod
@@ -212,11 +218,18 @@ def build(
     bound = bound_params(module, {name: _array(value) for name, value in params.items()}) if params else module
     executable = compile_model(
         bound,
-        target="native" if target == "llvm" else target,
+        target=target_of(target),
         opt_level=PassContext.current().opt_level,
         workspace_memory_pools=workspace_memory_pools or (),
     )
     return GraphExecutorFactoryModule(executable, module, mod_name)
+
+
+def _library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool, name: str) -> Library:
+    """The linked functions, which can be exported, too."""
+    found = load_library(artifact, plan, pool)
+    found.exporter = partial(export_artifact, artifact, plan, None, name=name, params=not plan.params)
+    return found
 
 
 def _array(value: Any) -> Array:

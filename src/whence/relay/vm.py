@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence.executable import Executable as Compiled
 from whence.executors import bound_params, compiled_invoke
-from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.relay.module import IRModule
 from whence.relay.results import viewed
@@ -23,21 +22,33 @@ from whence.runtime.timing import BenchmarkResult, Timing
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
+from whence.target import TargetLike, params_beside, target_of
 
 Executable = VMExecutable
 
 
 def compile(
-    mod: ModuleOp | IRModule, target: str | Target = "llvm", params: Mapping[str, Array] | None = None
+    mod: ModuleOp | IRModule,
+    target: TargetLike = "llvm",
+    target_host: TargetLike = None,
+    params: Mapping[str, Array] | None = None,
 ) -> VMExecutable:
-    """The executable of a module; one of a static program has `@main` alone. Errors as `create_executor`."""
-    return VMExecutable(mod.module if isinstance(mod, IRModule) else mod, target, params)
+    """The executable of a module; one of a static program has `@main` alone.
+
+    Arguments and errors as those of `relay.build`, and errors as `create_executor`.
+    """
+    params = params_beside("relay.vm.compile", target, target_host, params)
+    return VMExecutable(mod.module if isinstance(mod, IRModule) else mod, target_of(target), params)
 
 
 def optimize(
-    mod: ModuleOp | IRModule, target: object = "llvm", params: Mapping[str, Array] | None = None
+    mod: ModuleOp | IRModule,
+    target: TargetLike = "llvm",
+    target_host: TargetLike = None,
+    params: Mapping[str, Array] | None = None,
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module after the passes on Relay of the PassContext's level, params being constants of it; and the params."""
+    params = params_beside("relay.vm.optimize", target, target_host, params)
     held = mod.module if isinstance(mod, IRModule) else mod
     copy = bound_params(held, params) if params else held.clone()
     run_passes(copy, relay_pipeline(PassContext.current().opt_level))
@@ -55,18 +66,22 @@ class VMCompiler:
         """Values for parameters of `@main`, which are constants then."""
         self._params |= params
 
-    def lower(self, mod: ModuleOp | IRModule, target: str | Target = "llvm", target_host: object = None) -> None:
-        self._made = compile(mod, target, self._params)
+    def lower(self, mod: ModuleOp | IRModule, target: TargetLike = "llvm", target_host: TargetLike = None) -> None:
+        self._made = compile(mod, target, target_host, self._params)
 
     def codegen(self) -> None:
         """Nothing is left to do: code is made as it is lowered."""
 
     def optimize(
-        self, mod: ModuleOp | IRModule, target: object = "llvm", target_host: object = None, params: Any = None
+        self,
+        mod: ModuleOp | IRModule,
+        target: TargetLike = "llvm",
+        target_host: TargetLike = None,
+        params: Mapping[str, Array] | None = None,
     ) -> tuple[IRModule, dict[str, Array]]:
         """The module after the passes on Relay of the current level, and the parameters."""
-        self.set_params(params or {})
-        return optimize(mod, target, self._params)
+        self.set_params(params_beside("VMCompiler.optimize", target, target_host, params) or {})
+        return optimize(mod, target, params=self._params)
 
     def get_exec(self) -> VMExecutable:
         """Raises PipelineError before `lower`."""

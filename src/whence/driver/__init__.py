@@ -1,0 +1,1 @@
+"""Drivers by TVM's names: `from whence.driver import tvmc`."""

@@ -1,0 +1,29 @@
+"""What a package is run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from whence.cli.arrays import default_inputs, random_inputs
+from whence.runtime.tensors import TensorSpec
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError, expectation
+
+FILLS = ("random", "zeros", "ones", "ramp")
+
+
+def filled(specs: Sequence[TensorSpec], given: Mapping[str, Array], mode: str, seed: int) -> dict[str, Array]:
+    """The inputs, those that were not given made up; what was given for no input stays, to be complained about.
+
+    Raises PipelineError for another mode, FrontendError for open shapes that nothing was given for.
+    """
+    if mode not in FILLS:
+        raise PipelineError(expectation("fill_mode", f"one of {', '.join(FILLS)}", repr(mode)))
+    rest = [spec for spec in specs if spec.name not in given]
+    made = random_inputs(rest, seed) if mode == "random" else default_inputs(rest)
+    if mode in ("zeros", "ones"):
+        fill = np.zeros_like if mode == "zeros" else np.ones_like
+        made = {name: fill(array) for name, array in made.items()}
+    return {**made, **given}

@@ -1,0 +1,103 @@
+"""The driver in Python, by TVM's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx.numpy_helper
+import onnx.parser
+import pytest
+
+import whence as tvm
+from whence.driver import tvmc
+from whence.runtime import load_param_dict
+from whence.support.errors import WhenceError
+
+X = np.random.default_rng(0).standard_normal((2, 4), np.float32)
+W = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """max(x w, 0), of any batch."""
+    model = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["": 13]>
+    net (float[N, 4] x) => (float[N, 3] y) { [fc] a = MatMul (x, w) [act] y = Relu (a) }""")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(W, "w"))
+    found = tmp_path_factory.mktemp("tvmc") / "net.onnx"
+    found.write_bytes(model.SerializeToString())
+    return found
+
+
+def test_load_compile_run(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = tvmc.load(path, shape_dict={"x": [2, 4]})
+    model.summary()
+    assert "nn." in capsys.readouterr().out
+    package = tvmc.compile(
+        model,
+        tvm.target.Target("llvm"),
+        package_path=tmp_path / "net",
+        dump_code="ll,relay",
+        pass_context_configs=["tir.disable_vectorize=1"],
+        disabled_pass=["FoldScaleAxis"],
+        print_pass_times=True,
+    )
+    assert "relay-" in capsys.readouterr().err
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["net.tar", "net.tar.ll", "net.tar.relay"]
+    assert package.lib_name == "net.tar"
+    assert '"nodes"' in package.graph
+    assert [array.size for array in load_param_dict(package.params).values()] == [12]
+    result = tvmc.run(package, device="cpu", inputs={"x": X}, repeat=2, number=1, profile=True)
+    assert "fused" in capsys.readouterr().out
+    np.testing.assert_allclose(result.get_output("output_0"), np.maximum(X @ W, 0), rtol=1e-5)
+    np.testing.assert_array_equal(result.get_output("y"), result.outputs["output_0"])
+    assert len(result.times.results) == 2
+    assert result.format_times() in str(result)
+    result.save(tmp_path / "y.npz")
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["output_0"], result.outputs["output_0"])
+
+
+def test_a_package_of_any_batch_goes_with_its_object(path: Path):
+    package = tvmc.compile(tvmc.load(path, model_format="onnx", shape_dict="x:[-1,4]"))
+    scratch = package.package_path
+    assert scratch.is_file()
+    found = tvmc.run(tvmc.TVMCPackage(scratch), inputs={"x": X[:1]}, repeat=1, number=1)
+    np.testing.assert_allclose(found.outputs["output_0"], np.maximum(X[:1] @ W, 0), rtol=1e-5)
+    del package
+    assert not scratch.exists()
+
+
+def test_a_model_is_saved(path: Path, tmp_path: Path):
+    tvmc.load(path, shape_dict={"x": [2, 4]}).save(tmp_path / "net.mlir")
+    again = tvmc.TVMCModel(model_path=tmp_path / "net.mlir")
+    package = tvmc.compile(again, package_path=tmp_path / "net.tar")
+    zeros, ones = (
+        tvmc.run(package, fill_mode=fill, repeat=1, number=1).outputs["output_0"] for fill in ("zeros", "ones")
+    )
+    np.testing.assert_array_equal(zeros, np.zeros((2, 3)))
+    np.testing.assert_allclose(ones, np.broadcast_to(W.sum(0), (2, 3)), rtol=1e-6)
+
+
+_WRONG: list[tuple[str, Callable[[Any], object]]] = [
+    ("no tuning_records", lambda model: tvmc.compile(model, tuning_records="log.json")),
+    ("executor graph or aot", lambda model: tvmc.compile(model, executor="vm")),
+    ("dump_code: expected asm", lambda model: tvmc.compile(model, dump_code="ptx")),
+    ("disabled_pass: expected names of passes", lambda model: tvmc.compile(model, disabled_pass="Nothing")),
+    ("pass_context_configs: expected NAME=VALUE", lambda model: tvmc.compile(model, pass_context_configs=["a"])),
+    ("expected a file in .so", lambda model: tvmc.compile(model, package_path="net.tar", output_format="so")),
+    ("expected the CPU as device", lambda model: tvmc.run(tvmc.TVMCPackage("net.tar"), device="cuda")),
+    ("expected a model that runs here", lambda model: tvmc.run(tvmc.TVMCPackage("net.tar"), hostname="far")),
+    ("the format of a .onnx file", lambda model: tvmc.load("net.onnx", model_format="tflite")),
+    ("model_format: expected one of", lambda model: tvmc.load("net.pb", model_format="pb")),
+    ("got neither", lambda model: tvmc.TVMCModel()),
+    ("a file in .mlir", lambda model: model.save("net.tar")),
+]
+
+
+@pytest.mark.parametrize(("message", "call"), _WRONG, ids=[message for message, _ in _WRONG])
+def test_what_does_not_fit_is_told(message: str, call: Callable[[Any], object], path: Path):
+    with pytest.raises(WhenceError, match=message):
+        call(tvmc.load(path, shape_dict={"x": [2, 4]}))
