@@ -47,6 +47,11 @@ class Buffer:
     shape: tuple[Extent, ...]
     dtype: str
 
+    @property
+    def data(self) -> Buffer:
+        """The buffer as an argument of a call."""
+        return self
+
     def access_ptr(self, access_mask: str = "r") -> Buffer:
         """The buffer as an argument of a call."""
         del access_mask

@@ -149,6 +149,8 @@ def _evaluate(extent: Extent, sizes: Sizes) -> Size:
                 return operation(x, y)
             if op in ("floordiv", "floormod", "div", "truncdiv", "truncmod") and at_least(y, 1) and at_least(x, 0):
                 return x % y if op.endswith("mod") else x // y
+            if isinstance(x, SizeExpr) or isinstance(y, SizeExpr):
+                raise UndecidedSize(f"te: {op} of {x} and {y} depends on the call")
         case _:
             pass
     fail("te: expected sizes made of numbers and size variables")

@@ -32,6 +32,11 @@ class Tile(Tensor):
         """How far apart neighbours along each dimension are."""
         return packed_strides(self.shape)
 
+    @property
+    def data(self) -> Tile:
+        """The tile as an argument of a call."""
+        return self
+
     def access_ptr(self, access_mask: str = "r") -> Tile:
         """The tile as an argument of a call."""
         del access_mask
