@@ -58,6 +58,14 @@ def _known(name: str) -> tuple[Kind, Option]:
     return _OPTIONS[name]
 
 
+def _flat(config: Mapping[str, Option | Mapping[str, Option]]) -> dict[str, Option]:
+    """The options by their names, those of a pass that are given together, too."""
+    found: dict[str, Option] = {}
+    for name, value in config.items():
+        found |= {f"{name}.{one}": its for one, its in value.items()} if isinstance(value, Mapping) else {name: value}
+    return found
+
+
 def _check_passes(name: str, value: LowerPasses) -> None:
     for entry in cast("list[object]", value):
         match entry:
@@ -83,7 +91,8 @@ class PassContext:
 
     opt_level: 0-4; a pass of a higher level is left out. Default 3.
     required_pass, disabled_pass: pass names that run, or do not, whatever their level.
-    config: option name -> value; unknown names and wrong types raise PipelineError.
+    config: option name -> value, or name of a pass -> its options ({"tir.UnrollLoop": {"auto_max_step": 16}}); unknown
+    names and wrong types raise PipelineError.
     instruments: called around every pass, in this order. When one fails as the scope begins or ends, those that began
     are told of its end, and all are dropped.
     """
@@ -93,13 +102,14 @@ class PassContext:
         opt_level: int = 3,
         required_pass: Sequence[str] | None = (),
         disabled_pass: Sequence[str] | None = (),
-        config: Mapping[str, Option] | None = None,
+        config: Mapping[str, Option | Mapping[str, Option]] | None = None,
         instruments: Sequence[PassInstrument] | None = (),
     ):
         for what, names in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
             if isinstance(names, str):
                 raise PipelineError(f"{what}: expected a list of pass names, got '{names}'")
-        for name, value in (config or {}).items():
+        options = _flat(config or {})
+        for name, value in options.items():
             expected, _ = _known(name)
             if type(value) is not expected:
                 raise PipelineError(
@@ -112,7 +122,7 @@ class PassContext:
         self.opt_level = opt_level
         self.required_pass = tuple(required_pass or ())
         self.disabled_pass = tuple(disabled_pass or ())
-        self.config = dict(config or {})
+        self.config = options
         self.instruments = tuple(instruments or ())
         self._tokens: list[Token[PassContext | None]] = []
         self._begins = True

@@ -13,14 +13,13 @@ from ...passes.tir.instrument_bound_checkers import sites_of
 from ...passes.tir.pipeline import run_tir_passes
 from ...provenance.lost import is_located
 from ...provenance.walk import walk
-from ..llvm_to_native.compile import compile_text
 from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
 from ..relay_to_te.lower import lower_function
 from ..tir_to_llvm.convert import convert
 from .few_rows import lower_scheduled
 from .printing import line_table, print_with_lines, printed
-from .record import Draft, Kernel, source_name
+from .record import Draft, source_name
 from .sizes import sizes_of
 from .work import slots_work, stages_work
 
@@ -72,9 +71,3 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
         sizes=len(sizes_of(func)),
         sites=tuple((site.buffer, tuple(int(slot[1:]) for slot in site.layers)) for site in sites_of(tir_func)),
     )
-
-
-def lower_kernel(func: FuncOp, target: Target, key: str) -> Kernel:
-    """Lower and compile an anonymous primitive function; errors as `draft_kernel`."""
-    draft = draft_kernel(func, target, key)
-    return draft.finish(compile_text(draft.llvm, target))

@@ -17,7 +17,7 @@ from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...te.schedule.bounds import Bounds
 from ...te.schedule.itervar import IterVar, Split, ThreadAxis
-from ...te.schedule.relations import Interval, loop_extents
+from ...te.schedule.relations import Interval, loop_extents, mixed_axes
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage_state import StageState
 from .storage import Stored, layout_of
@@ -86,7 +86,8 @@ class NestLowering(TileLowering):
         with self._loops(nest, loops[:reduction], bound):
             if apart and part != "update":
                 start = dict(bound)
-                data = [axis for axis in loops[reduction:] if not axis.reduce]
+                mixed = mixed_axes(stage)
+                data = [axis for axis in loops[reduction:] if not axis.reduce or axis in mixed]
                 with self._loops(nest, data, start, attach=False):
                     if tiled is not None:
                         self.tile(nest, start, tiled, "init", self.children)

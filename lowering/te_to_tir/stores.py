@@ -15,7 +15,7 @@ from ...dialects.kernel_sizes import at_least
 from ...dialects.sizes import Size, same
 from ...te.language.affine_forms import bounds_of
 from ...te.schedule.itervar import IterVar, Split
-from ...te.schedule.relations import Interval, axis_values
+from ...te.schedule.relations import Interval, axis_values, mixed_axes
 from ...te.schedule.stage_state import StageState
 from .bodies import room
 from .buffers import BufferLowering
@@ -52,7 +52,7 @@ class StoreLowering(BufferLowering):
         with self.builder.located(compute.location):
             leaves = dict(bound)
             if init:
-                leaves.update((axis, ZERO) for axis in stage.leaf if axis.reduce)
+                leaves.update((axis, ZERO) for axis in stage.leaf if axis not in bound)
             values = axis_values(stage, nest.extents, leaves)
             points = self.points(stage, nest.region, values)
             if guard := self.guards(nest, values, points, init):
@@ -87,10 +87,12 @@ class StoreLowering(BufferLowering):
     ) -> Iterable[AffineExpr]:
         """Uneven splits and layouts, ragged regions, the predicate of the store."""
         stage = nest.stage
+        mixed = mixed_axes(stage) if init else ()
         for relation in stage.relations:
             for parent in relation.guarded:
                 extent, value = nest.extents[parent], values[parent]
-                if not (init and parent.reduce) and not below(bounds(value, self.ranges)[1], extent):
+                still = init and parent.reduce and parent not in mixed
+                if not still and not below(bounds(value, self.ranges)[1], extent):
                     yield room(value, extent)
         places = zip(stage.compute.axes, nest.region, stage.compute.shape, strict=True)
         for dim, (argument, interval, extent) in enumerate(places):

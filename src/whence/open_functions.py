@@ -14,12 +14,15 @@ from whence.provenance.diagnostics import message
 from whence.runtime.tensors import Tensor
 from whence.support.dtypes import Array, is_float, python_number
 from whence.support.errors import FrontendError, PipelineError, expectation
-from whence.te.language.expr import Expr, Var
+from whence.te.language.expr import Expr, Extent, Var, walk
 from whence.te.language.scalars import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
 
 SPECIALIZATIONS = 16
 """The sizes that a function of open sizes keeps machine code for; the one not called for longest goes first."""
+
+
+_FAR = 1 << 20
 
 
 class OpenFunction(Function):
@@ -114,6 +117,11 @@ class OpenFunction(Function):
                     self._refuse(position, parameter, f"{wanted}, {before}", found)
                 if isinstance(extent, Var):
                     said.setdefault(extent.name, f"'{parameter.name}'")
+        for parameter, array in zip(parameters, arrays, strict=True):
+            for extent, size in (
+                zip(parameter.shape, array.shape, strict=True) if isinstance(parameter, TeTensor) else ()
+            ):
+                sizes |= _solved(extent, size, sizes)
         for position, (parameter, array) in enumerate(zip(parameters, arrays, strict=True)):
             if isinstance(parameter, TeTensor):
                 # Arithmetic of sizes; what it needs and no array says is missed when the kernel is made.
@@ -165,3 +173,18 @@ class OpenFunction(Function):
     @property
     def assembly(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._last.assembly
+
+
+def _solved(extent: Extent, size: int, sizes: Mapping[str, float]) -> dict[str, int]:
+    """The one variable without a value in a size such as `4 * n + 2`, if it is linear in it: what makes it `size`."""
+    nodes = walk([extent]) if isinstance(extent, Expr) else []
+    names = {node.name for node in nodes if isinstance(node, Var) and node.name not in sizes}
+    if len(names) != 1:
+        return {}
+    (name,) = names
+    # Far from 0, so that none of them is negative.
+    first, second, third = (extent_number(extent, {**sizes, name: _FAR + i}) for i in range(3))
+    step = second - first
+    if step != third - second or step == 0 or (size - first) % step:
+        return {}
+    return {name: _FAR + (size - first) // step}

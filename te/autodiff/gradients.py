@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
@@ -20,7 +18,7 @@ from ..language.reducers import prod as product_of
 from ..language.reducers import reduce_axis
 from ..language.reducers import sum as sum_of
 from ..language.tensor import ComputeOp, Operation, Tensor, compute, tensor_of
-from ..language.tensor_compute import rebuilt
+from ..language.tensor_compute import rebuilt, substitution
 from .derivatives import derivatives, times
 from .gradient_sites import Site, conditions, expression, number, solve
 
@@ -141,7 +139,7 @@ class _Gradient:
         def product(name: str, axes: Sequence[Axis], but: bool) -> Tensor:
             def element(*index: Expr) -> Expr:
                 new = {axis: _again(axis) for axis in op.reduce_axis}
-                change = _substitution({**dict(zip(op.axis, index, strict=False)), **new})
+                change = substitution({**dict(zip(op.axis, index, strict=False)), **new})
                 tests = [] if body.condition is None else [rebuilt(body.condition, change)]
                 if but:
                     pairs = zip(new.items(), index[rank:], strict=True)
@@ -172,12 +170,12 @@ class _Gradient:
 
         def count(*index: Expr) -> Expr:
             new = {axis: _again(axis) for axis in op.reduce_axis}
-            change = _substitution({**dict(zip(op.axis, index, strict=True)), **new})
+            change = substitution({**dict(zip(op.axis, index, strict=True)), **new})
             where = None if body.condition is None else rebuilt(body.condition, change)
             return sum_of(rebuilt(hit(body.values[0], op.axis), change), axis=[*new.values()], where=where)
 
         def with_start(*index: Expr) -> Expr:
-            change = _substitution(dict(zip(op.axis, index, strict=True)))
+            change = substitution(dict(zip(op.axis, index, strict=True)))
             return terms(*index) + rebuilt(hit(body.init[0], op.axis), change)
 
         terms = self._tensor(tensor, count, op, prefix=False)
@@ -226,7 +224,7 @@ class _Gradient:
             dims: list[Expr] = [*index[rank:], *(new.get(axis, axis) for axis in axes)]
             values: dict[Axis, Expr] = {axis: expression(expr, dims) for axis, expr in site.values.items()}
             values |= new
-            change = _substitution(values)
+            change = substitution(values)
             here = adjoint(*index[:rank], *(values[axis] for axis in op.axis))
             value = times(rebuilt(factor, change), here)
             tests = conditions(site, dims)
@@ -259,19 +257,6 @@ def _indices(read: Read, axes: Sequence[Axis]) -> tuple[AffineExpr | Expr, ...]:
 def _again(axis: Axis) -> Axis:
     start = number(axis.start)
     return reduce_axis((start, start + number(axis.extent)), axis.name)
-
-
-def _substitution(values: dict[Axis, Any]) -> Callable[[Expr], Expr | None]:
-    """For `rebuilt`: axes become what they are in another compute."""
-
-    def change(expr: Expr) -> Expr | None:
-        if isinstance(expr, Axis):
-            return values.get(expr)
-        if isinstance(expr, Read):
-            return replace(expr, indices=tuple(rebuilt(index, change) for index in expr.indices))
-        return None
-
-    return change
 
 
 def _zero_of(tensor: Tensor) -> Callable[..., Expr]:

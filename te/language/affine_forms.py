@@ -23,7 +23,7 @@ AXIS_SEPARATOR = "axis_separator"
 """In the layout that a lambda gives: the dimensions on each side are flattened apart."""
 
 
-_FLOORED = {"div": "floordiv", "truncdiv": "floordiv", "truncmod": "floormod"}
+FLOORED = {"div": "floordiv", "truncdiv": "floordiv", "truncmod": "floormod"}
 """Of indices, which are not negative, all divisions are one."""
 
 
@@ -61,7 +61,7 @@ def affine_expr(expr: Expr, dims: Mapping[Axis, AffineExpr]) -> AffineExpr:
         case Cast(a=a):
             return affine_expr(a, dims)
         case Binary(op=op):
-            found = affine_binary(_FLOORED.get(op, op), affine_expr(expr.a, dims), affine_expr(expr.b, dims))
+            found = affine_binary(FLOORED.get(op, op), affine_expr(expr.a, dims), affine_expr(expr.b, dims))
             if found is not None:
                 return found
         case _:

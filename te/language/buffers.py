@@ -63,6 +63,9 @@ def bound_strides(
     Raises ScheduleError for a buffer of no tensor among `tensors`, or of another shape, dtype or other strides.
     """
     given = dict(binds or {})
+    for tensor in tensors:
+        if any(not isinstance(extent, int) for extent in tensor.shape):
+            fail(f"decl_tensor_intrin: expected tiles of known sizes, got {list(tensor.shape)} ('{name}')")
     if strangers := [tensor.name for tensor in given if tensor not in tensors]:
         known = ", ".join(tensor.name for tensor in tensors)
         fail(f"decl_tensor_intrin: expected binds of {known}, got {', '.join(strangers)} ('{name}')")

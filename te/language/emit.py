@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects import te
+from ...dialects.affine import bounds
 from ...dialects.element_types import DTYPES
 from ...dialects.size_types import tensor_of
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, same
 from ...provenance.builder import LocatedBuilder, fill
 from ...provenance.span import fuse
 from ...support.dtypes import fail, is_float, limits
-from .expr import Const, Reduce, Var
+from ...support.errors import ScheduleError
+from .affine_forms import affine_expr
+from .expr import Axis, Const, Expr, Reduce, Var, compare, walk
 from .externs import Buffer, ExternOp
 from .hybrid import HybridOp
 from .hybrid_body import hybrid_body
+from .math import all as all_of
 from .prim_func_calls import PrimFuncCallOp
 from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type, size_of
 from .scans import ScanOp
@@ -125,6 +131,10 @@ class _FunctionEmitter:
                 fail(f"te: Incompatible broadcast dims: {a} = {found} and {b} = {other} (stage '{op.name}')")
         first = op.body[0]
         reduce = first if isinstance(first, Reduce) else None
+        terms = [self._terms_of(op, axis) for axis in op.reduce_axis]
+        if reduce is not None and (tests := [test for _, test in terms if test is not None]):
+            condition = all_of(*tests, *(() if reduce.condition is None else (reduce.condition,)))
+            reduce = replace(reduce, condition=condition)
         combiner = reduce.combiner if reduce is not None else None
         axes = [*op.axis, *op.reduce_axis]
         identity = None
@@ -134,7 +144,7 @@ class _FunctionEmitter:
             label,
             [extent_value(axis.extent, self.sizes) for axis in op.axis],
             [DTYPES[tensor.dtype] for tensor in op.outputs],
-            reduce_extents=[extent_value(axis.extent, self.sizes) for axis in op.reduce_axis],
+            reduce_extents=[extent for extent, _ in terms],
             reducer=reduce.reducer if reduce is not None else None,
             identity=identity,
             names=[axis.name for axis in axes],
@@ -147,8 +157,8 @@ class _FunctionEmitter:
             if reduce is None:
                 self.builder.add(te.YieldOp.create(operands=[emitter.value(expr) for expr in op.body]))
             else:
-                terms = self._terms(emitter, reduce)
-                self.builder.add(te.YieldOp.create(operands=[*terms, *(emitter.value(e) for e in reduce.init)]))
+                found = self._terms(emitter, reduce)
+                self.builder.add(te.YieldOp.create(operands=[*found, *(emitter.value(e) for e in reduce.init)]))
         if combiner is not None and compute.combiner is not None:
             block = compute.combiner.block
             scalars = dict(zip((*combiner.lhs, *combiner.rhs), block.args, strict=True))
@@ -159,6 +169,19 @@ class _FunctionEmitter:
                 self.builder.add(te.YieldOp(*[emitter.value(expr) for expr in combiner.result]))
         self.builder.add(compute)
         self.values.update(zip(op.outputs, compute.outputs, strict=True))
+
+    def _terms_of(self, op: ComputeOp, axis: Axis) -> tuple[Size, Expr | None]:
+        """How many terms there are along a reduction's axis; where data axes decide it, the most, and which count."""
+        extent = axis.extent
+        if not isinstance(extent, Expr) or not any(isinstance(node, Axis) for node in walk([extent])):
+            return extent_value(extent, self.sizes), None
+        dims = {data: AffineDimExpr(i) for i, data in enumerate(op.axis)}
+        ranges = [(0, extent_value(data.extent, self.sizes) - 1) for data in op.axis]
+        try:
+            most = bounds(affine_expr(extent, dims), ranges)[1]
+        except ScheduleError as error:
+            fail(f"te.compute '{op.name}': the extent of {axis.name}: {error}")
+        return (max(0, most) if isinstance(most, int) else most), compare("lt", axis - axis.start, extent)
 
     def _state(self, tensor: Tensor, names: set[str]) -> None:
         state = te.StateOp(self._label(tensor.op.name, names), self._type(tensor))

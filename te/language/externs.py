@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 from ...dialects.sizes import SizeExpr
 from ...support.dtypes import check_dtype, fail
@@ -38,19 +38,26 @@ def packed_function(name: str) -> PackedFunction:
     return _registered[name]
 
 
+class Argument:
+    """What a call is handed as it is: `ins[0]`, `ins[0].data` and `ins[0].access_ptr("r")` are one argument."""
+
+    @property
+    def data(self) -> Self:
+        return self
+
+    def access_ptr(self, access_mask: str = "r") -> Self:
+        del access_mask
+        return self
+
+
 @dataclass(frozen=True)
-class Buffer:
+class Buffer(Argument):
     """A tensor as a function that is called sees it: input `index`, or an output."""
 
     index: int
     output: bool
     shape: tuple[Extent, ...]
     dtype: str
-
-    def access_ptr(self, access_mask: str = "r") -> Buffer:
-        """The buffer as an argument of a call."""
-        del access_mask
-        return self
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@
     C = outer(A, B)
 
 The function is read, not run. It consists of `output_tensor(shape, dtype)` and `allocate(shape, dtype, scope)`, loops
-over `range(n)` or `range(a, b)`, `serial`, `parallel`, `vectorize` and `unroll`, whose bounds may be those of other
-loops, and `const_range`, which repeats its statements for each number, `if` / `else`, `while`, `view(t, shape)`, the
-elements of a tensor in another shape, assignments to elements and scalar names (also `+=` and the like), of what other
-scripts give, and `return` of the outputs at the end.
+over `range(n)` or `range(a, b)`, `serial`, `parallel`, `vectorize`, `unroll` and `bind("threadIdx.x", n)`, whose bounds
+may be those of other loops, and `const_range`, which repeats its statements for each number, `if` / `else`, `while`,
+`assert condition, "text"`, `view(t, shape)`, the elements of a tensor in another shape, assignments to elements and
+scalar names (also `+=` and the like), of what other scripts give, and `return` of the outputs at the end. A name that
+gets one int is that number.
 Expressions are those of the te language: elements of tensors, loop variables, the names of the function's surroundings,
 arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `len(t)`, `t.shape[i]`, `t.dtype`, dtype names as casts,
 the functions of `te`, and functions of expressions that the script is called with.
@@ -24,8 +25,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import operator
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import FunctionType
@@ -33,12 +35,20 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from ...support.dtypes import check_dtype, fail
-from .expr import Expr, Extent
+from ...support.errors import ScheduleError
+from .expr import Axis, Expr, Extent
 from .locations import is_located
 from .tensor import Operation, Tensor, check_shape, current_tag
 
 KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
 """Loops by the function that they iterate over."""
+
+
+def loop_kind(call: ast.Call) -> str | None:
+    """How a loop over a call runs, None where that makes no loop; one bound to blocks is parallel."""
+    if called(call) == "bind" and len(call.args) == 2 and isinstance(tag := call.args[0], ast.Constant):
+        return "parallel" if str(tag.value).startswith("blockIdx") else "serial"
+    return KINDS.get(called(call) or "")
 
 
 @dataclass(frozen=True)
@@ -80,9 +90,46 @@ class HybridOp(Operation):
         self.arguments = list(inputs)
         """What the function was called with: tensors, lists of them, numbers and sizes, functions of numbers."""
 
+        self.axis = _loops_of(script, inputs)
+
     @property
     def input_tensors(self) -> list[Tensor]:
         return list(dict.fromkeys(tensors_in(self.arguments)))
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        return self.input_tensors
+
+
+def _loops_of(script: Script, arguments: Sequence[object]) -> list[Axis]:
+    """The loops that a script spells, from the outside in and in order; none where more are made of one.
+
+    Those are the script's with `const_range`, and with scripts that it calls.
+    """
+    values: dict[str, Any] = dict(zip((one.arg for one in script.tree.args.args), arguments, strict=True))
+    found: list[Axis] = []
+    for node in _in_order(script.tree):
+        if isinstance(node, ast.Call) and (
+            called(node) == "const_range" or script_of(script.names.get(called(node) or "")) is not None
+        ):
+            return []
+        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call) or loop_kind(node.iter) is None:
+            continue
+        name = node.target.id if isinstance(node.target, ast.Name) else ""
+        try:
+            ends = [static(script, end, values) for end in node.iter.args[called(node.iter) == "bind" :]]
+            begin, end = (0, *ends) if len(ends) == 1 else ends
+            values[name] = axis = Axis(name, end - begin, start=begin)
+        except (ScheduleError, TypeError, ValueError):
+            return []
+        found.append(axis)
+    return found
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _in_order(child)
 
 
 def tensors_in(values: Sequence[object]) -> list[Tensor]:
@@ -146,8 +193,18 @@ def called(node: ast.expr) -> str | None:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
 
 
+_COMPARE: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
 def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
-    """The value of an expression of names, numbers, tuples, `len(t)`, `t.shape[i]` and arithmetic."""
+    """The value of an expression of names, numbers, tuples, `len(t)`, `t.shape[i]`, arithmetic and comparisons."""
     match node:
         case ast.Constant(value=value):
             return value
@@ -159,12 +216,20 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
             if isinstance(found := static(script, owner, values), Tensor | Expr) and hasattr(found, attribute):
                 return getattr(found, attribute)
         case ast.Subscript(value=owner, slice=index):
-            return static(script, owner, values)[static(script, index, values)]
+            found, place = static(script, owner, values), static(script, index, values)
+            # Of lists in lists, as of a tensor.
+            for one in cast(Sequence[Any], place if isinstance(place, tuple) else (place,)):
+                found = found[one]
+            return found
         case ast.Call(args=[one]) if called(node) == "len":
             found = static(script, one, values)
             return found.shape[0] if isinstance(found, Tensor) else len(found)
         case ast.UnaryOp(op=ast.USub(), operand=a):
             return -static(script, a, values)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
+            a, b = static(script, left, values), static(script, right, values)
+            if isinstance(a, int) and isinstance(b, int):
+                return _COMPARE[type(op)](a, b)
         case ast.BinOp(left=left, op=op, right=right):
             a, b = static(script, left, values), static(script, right, values)
             table: dict[type[ast.operator], Callable[[], Any]] = {

@@ -10,25 +10,25 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects import tir
 from ...dialects.affine import bounds as bounds_of_map
 from ...dialects.element_types import DTYPES
-from ...dialects.kernel_sizes import affine_map, known, lifted
+from ...dialects.kernel_sizes import affine_map, known
 from ...dialects.sizes import Size, SizeExpr, product, same
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import layer_location
 from ...support.errors import ScheduleError
 from . import math as functions
-from .expr import Axis, Binary, Compare, Expr, Extent, Read, Select, binary, compare, convert, walk
+from .expr import Axis, Expr, Extent, Read, Select, binary, compare, convert, walk
 from .hybrid import (
-    KINDS,
     HybridOp,
     Script,
     allocation,
     called,
+    loop_kind,
     outputs_of,
     scope_of,
     script_error,
@@ -36,7 +36,8 @@ from .hybrid import (
     static,
     tensors_in,
 )
-from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type
+from .scalars import Sizes, extent_value
+from .script_scalars import TirEmitter, guards_of, inside
 from .tensor import PlaceholderOp, Tensor, check_shape, tensor_of
 
 _STACK_LIMIT = 1 << 18
@@ -62,44 +63,6 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Gt: "gt",
     ast.GtE: "ge",
 }
-
-
-class _TirEmitter(ScalarEmitter):
-    """As in a compute, with loads from buffers and index values of tir."""
-
-    def read(self, expr: Read, guarded: bool) -> SSAValue:
-        buffer = self.tensors[tensor_of(expr)]
-        point = [self.index(index, guarded) for index in expr.indices]
-        map, operands = self.access(point)
-        if not guarded:
-            return self.builder.add(tir.LoadOp.make(buffer, map, operands)).result
-        guard = affine_map(map.num_dims, _inside(map, buffer))
-        zero = number_attribute(0, scalar_type(expr.dtype))
-        return self.builder.add(tir.LoadOp.make(buffer, map, operands, guard=guard, otherwise=zero)).result
-
-    def index_value(self, expr: AffineExpr) -> SSAValue:
-        return self.builder.add(tir.IndexOp.make(*self.access([expr]))).result
-
-
-def _inside(map: AffineMap, buffer: SSAValue) -> tuple[AffineExpr, ...]:
-    """Expressions of which one is negative where a point lies outside of a buffer."""
-    shape = tir.buffer_of(buffer).get_shape()
-    room = [at * -1 + lifted(extent - 1) for at, extent in zip(map.results, shape, strict=True)]
-    return (*map.results, *room)
-
-
-def _guards(emitter: ScalarEmitter, test: Expr) -> list[AffineExpr] | None:
-    """Expressions that are all at least 0 where a condition on loop variables holds; None for any other one."""
-    if isinstance(test, Binary) and test.op == "and":
-        left, right = _guards(emitter, test.a), _guards(emitter, test.b)
-        return None if left is None or right is None else [*left, *right]
-    if not isinstance(test, Compare):
-        return None
-    a, b = emitter.affine(test.a), emitter.affine(test.b)
-    if a is None or b is None or test.op == "ne":
-        return None
-    below, above = b + a * -1, a + b * -1
-    return {"le": [below], "lt": [below - 1], "ge": [above], "gt": [above - 1], "eq": [below, above]}[test.op]
 
 
 def _named(script: Script, outputs: Sequence[Tensor]) -> dict[str, Tensor]:
@@ -174,7 +137,11 @@ class _Body:
             case ast.Assign(targets=[target], value=ast.Call() as call) if (inner := self._script(call)) is not None:
                 self._inner(inner, call, target)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._name(node, name, self._expr(value))
+                number = self._number(name, value)
+                if number is None:
+                    self._name(node, name, self._expr(value))
+                else:
+                    self.values[name] = number
             case ast.Assign(targets=[ast.Subscript() as target], value=value):
                 self._store(target, self._expr(value))
             case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value) if type(op) in _BINARY:
@@ -183,8 +150,15 @@ class _Body:
                 self._name(node, name, _BINARY[type(op)](self._expr(target), self._expr(value)))
             case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, orelse=[]) if called(call) == "const_range":
                 self._repeat(name, call, node.body)
-            case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, orelse=[]) if called(call) in KINDS:
-                self._loop(name, call, node.body)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, orelse=[]) if (
+                kind := loop_kind(call)
+            ) is not None:
+                self._loop(name, call, kind, node.body)
+            case ast.Assert(test=test, msg=text):
+                self._assert(node, test, text)
+            case ast.If(test=test) if (holds := self._static(test)) is not None:
+                # In a const_range: one side is all there is.
+                self._statements(node.body if holds else node.orelse)
             case ast.If(test=test):
                 self._branch(self._expr(test), node.body, node.orelse)
             case ast.While(test=test, orelse=[]):
@@ -206,7 +180,7 @@ class _Body:
         scope = scope_of(self.script, call, self.values)
         if scope in ("global", "shared") and self.parallel:
             self._fail(call, f"expected a local tensor in a parallel loop, got one in scope {scope}")
-        self.values[name] = self._tensor(call, name, shape, dtype, scope or "local")
+        self.values[name] = self._tensor(call, name, shape, dtype, "global" if scope == "shared" else scope or "local")
 
     def _tensor(self, node: ast.AST, name: str, shape: Sequence[Extent], dtype: str, scope: str) -> Tensor:
         """A tensor of the script's own."""
@@ -302,8 +276,8 @@ class _Body:
         self.builder.add(tir.StoreOp.make(result, self.buffers[tensor], *emitter.access([])))
         return tensor[()]
 
-    def _emitter(self) -> _TirEmitter:
-        return _TirEmitter(self.builder, self.buffers, self.sizes, self.op.name, self.axes, self.indices)
+    def _emitter(self) -> TirEmitter:
+        return TirEmitter(self.builder, self.buffers, self.sizes, self.op.name, self.axes, self.indices)
 
     def _store(self, target: ast.Subscript, value: Expr) -> None:
         element = self._expr(target)
@@ -324,23 +298,47 @@ class _Body:
         block = self.builder.block
         if self.condition is not None and point:
             # Where the branch is not taken, the element may lie outside.
-            guard = affine_map(map.num_dims, _inside(map, buffer))
+            guard = affine_map(map.num_dims, inside(map, buffer))
             block = self.builder.add(tir.IfOp.make(guard, operands)).block
         with self.builder.at(block):
             self.builder.add(tir.StoreOp.make(result, buffer, map, operands))
 
-    def _loop(self, name: str, call: ast.Call, body: list[ast.stmt]) -> None:
+    def _static(self, node: ast.expr) -> int | None:
+        """The int that an expression is; None for everything else."""
+        try:
+            found = static(self.script, node, self.values)
+        except (ScheduleError, TypeError):
+            return None
+        return found if isinstance(found, int) else None
+
+    def _number(self, name: str, value: ast.expr) -> int | None:
+        """What an int is that a name stands for throughout the script; None for everything else."""
+        if name in self.values or (number := self._static(value)) is None:
+            return None
+        names = (node for node in ast.walk(self.script.tree) if isinstance(node, ast.Name) and node.id == name)
+        return number if sum(isinstance(node.ctx, ast.Store) for node in names) == 1 else None
+
+    def _assert(self, node: ast.AST, test: ast.expr, text: ast.expr | None) -> None:
+        if self.vectorized:
+            self._fail(node, "expected an assert outside of vectorized loops")
+        words = ast.unparse(test) if text is None else static(self.script, text, self.values)
+        holds = self._expr(test)
+        if self.condition is not None:
+            holds = functions.any(functions.logical_not(self.condition), holds)
+        self.builder.add(tir.AssertOp.make(self._emitter().value(holds.astype("bool")), str(words)))
+
+    def _loop(self, name: str, call: ast.Call, kind: str, body: list[ast.stmt]) -> None:
         ends = self._ends(call)
         (begin, _), (_, end) = (self._range(call, bound) for bound in ends)
         count = max(0, end - begin) if isinstance(begin, int) and isinstance(end, int) else end - begin
         axis = Axis(name, cast(Extent, count), start=cast(Extent, begin))
-        loop = self.builder.add(tir.ForOp.make(count, KINDS[called(call) or ""], name))
+        loop = self.builder.add(tir.ForOp.make(count, kind, name))
         before = dict(self.values)
         self.values[name] = axis
         self.axes.append(axis)
         self.indices.append(loop.var)
-        self.parallel += called(call) == "parallel"
-        self.vectorized += called(call) == "vectorize"
+        self.parallel += kind == "parallel"
+        self.vectorized += kind == "vectorized"
         with self.builder.at(loop.block):
             tests = [compare("ge", axis, ends[0]), compare("lt", axis, ends[1])]
             # A bound that is no number is that of the widest loop, and a condition inside.
@@ -349,15 +347,16 @@ class _Body:
                 self._branch(functions.all(*tests), body, [])
             else:
                 self._statements(body)
-        self.parallel -= called(call) == "parallel"
-        self.vectorized -= called(call) == "vectorize"
+        self.parallel -= kind == "parallel"
+        self.vectorized -= kind == "vectorized"
         self.axes.pop()
         self.indices.pop()
         self.values = before
 
     def _ends(self, call: ast.Call) -> tuple[Any, Any]:
         """Begin and end of what a loop runs over."""
-        bounds = [static(self.script, argument, self.values) for argument in call.args]
+        given = call.args[called(call) == "bind" :]
+        bounds = [static(self.script, argument, self.values) for argument in given]
         kinds = (int, np.integer, Expr, SizeExpr)
         if len(bounds) not in (1, 2) or any(not isinstance(bound, kinds) for bound in bounds):
             self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
@@ -389,7 +388,7 @@ class _Body:
     def _branch(self, test: Expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         """A condition becomes a `tir.if`; in a vectorized loop, of one on values each store knows it."""
         emitter = self._emitter()
-        guards = _guards(emitter, test)
+        guards = guards_of(emitter, test)
         if guards is None and not self.vectorized:
             # 1 where it holds.
             guards = [emitter.index(test.astype("int64")) - 1]

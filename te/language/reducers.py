@@ -9,7 +9,22 @@ import numpy as np
 
 from ...dialects.sizes import SizeExpr
 from ...support.dtypes import BOOL, fail
-from .expr import NUMERIC, Axis, Combiner, Const, Expr, ExprLike, Extent, Read, Reduce, Var, binary, convert, walk
+from .expr import (
+    NUMERIC,
+    Axis,
+    Binary,
+    Combiner,
+    Const,
+    Expr,
+    ExprLike,
+    Extent,
+    Read,
+    Reduce,
+    Var,
+    binary,
+    convert,
+    walk,
+)
 from .tensor import check_extent
 
 Values: TypeAlias = ExprLike | Sequence[ExprLike]
@@ -128,12 +143,26 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
         values = tuple(convert(e) for e in (cast(Sequence[ExprLike], expr) if several else (cast(ExprLike, expr),)))
         axes, condition = _reduce_axes(name, axis), _where(name, where)
         combiner = _combiner(name, [value.dtype for value in values], fcombine, fidentity, several)
+        if not several and (known := _known_as(combiner)) is not None:
+            return Reduce(known, values, axes, condition, init=_starts(name, init, values))
         starts = _starts(name, init, values)
         found = tuple(Reduce(name, values, axes, condition, combiner, index, starts) for index in range(len(values)))
         return found if several else found[0]
 
     reduce.__name__ = name
     return reduce
+
+
+def _known_as(combiner: Combiner) -> str | None:
+    """The reducer that has a name of its own and is this one."""
+    match combiner.result[0]:
+        case Binary(op="add", a=a, b=b) if combiner.identity[0].value == 0:
+            known = "sum"
+        case Binary(op="mul", a=a, b=b) if combiner.identity[0].value == 1:
+            known = "prod"
+        case _:
+            return None
+    return known if {a, b} == {combiner.lhs[0], combiner.rhs[0]} else None
 
 
 def _several(values: object) -> Sequence[ExprLike]:

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te
-from ...dialects.affine import substitute
+from ...dialects.affine import bounds, substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
 from ...dialects.kernel_sizes import affine_map, at_least, is_derived, kernel_size, lifted, negative
 from ...dialects.size_terms import Atom, Polynomial
@@ -20,7 +20,7 @@ from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, siz
 from ...dialects.tir import CallExternOp, WidenPairsOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
-from .affine_forms import affine_binary
+from .affine_forms import FLOORED, affine_binary
 from .expr import (
     Axis,
     Binary,
@@ -43,6 +43,9 @@ from .expr import (
 )
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
 from .tensor import Tensor, tensor_of
+
+_MANY = 1 << 40
+"""More iterations than an axis of open extent has."""
 
 Sizes = Mapping[str, "float | SizeExpr"]
 """The values of the variables that were left open: numbers, or sizes of the function that is built."""
@@ -149,6 +152,8 @@ def _evaluate(extent: Extent, sizes: Sizes) -> Size:
                 return operation(x, y)
             if op in ("floordiv", "floormod", "div", "truncdiv", "truncmod") and at_least(y, 1) and at_least(x, 0):
                 return x % y if op.endswith("mod") else x // y
+            if isinstance(x, SizeExpr) or isinstance(y, SizeExpr):
+                raise UndecidedSize(f"te: {op} of {x} and {y} depends on the call")
         case _:
             pass
     fail("te: expected sizes made of numbers and size variables")
@@ -249,9 +254,16 @@ class ScalarEmitter:
                 return self.affine(a)
             case Binary(op=op) if not is_float(expr.dtype):
                 a, b = self.affine(expr.a), self.affine(expr.b)
-                return None if a is None or b is None else affine_binary(op, a, b)
+                return None if a is None or b is None else affine_binary(self._floored(op, a), a, b)
             case _:
                 return None
+
+    def _floored(self, op: str, a: AffineExpr) -> str:
+        """The name of a division that does as `op` does where `a` is not negative, if that is never so."""
+        if op not in FLOORED:
+            return op
+        ranges = [(0, extent - 1 if isinstance(extent := axis.extent, int) else _MANY) for axis in self.dims]
+        return FLOORED[op] if at_least(bounds(a, ranges)[0], 0) else op
 
     def index(self, expr: Expr, guarded: bool = False) -> AffineExpr:
         """`expr` as an index; what is not affine is computed and becomes an index operand. guarded: as in `value`."""

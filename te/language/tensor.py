@@ -377,7 +377,9 @@ def _check_reductions(name: str, body: Sequence[Expr], nodes: Sequence[Expr]) ->
 
 @contextmanager
 def tag_scope(tag: str) -> Generator[None]:
-    """Computes made inside get this tag."""
+    """Computes made inside get this tag. Raises ScheduleError inside another."""
+    if current_tag():
+        fail("te.tag_scope: nested tag is not allowed for now")
     token = _tag.set(tag)
     try:
         yield

@@ -173,15 +173,22 @@ def _range(index: ExprLike | slice, size: Extent, where: str) -> tuple[Expr, Ext
     return convert(start), stop - start
 
 
-def with_numbers(op: ComputeOp, numbers: Mapping[Var, Const]) -> ComputeOp:
-    """A compute with numbers for some of its variables."""
+def substitution(values: Mapping[Any, Any]) -> Callable[[Expr], Expr | None]:
+    """For `rebuilt`: axes and variables become what they stand for."""
 
     def change(expr: Expr) -> Expr | None:
-        if isinstance(expr, Var):
-            return numbers.get(expr)
+        if isinstance(expr, Axis | Var):
+            return values.get(expr)
         if isinstance(expr, Read):
             return replace(expr, indices=tuple(rebuilt(index, change) for index in expr.indices))
         return None
+
+    return change
+
+
+def with_numbers(op: ComputeOp, numbers: Mapping[Var, Const]) -> ComputeOp:
+    """A compute with numbers for some of its variables."""
+    change = substitution(numbers)
 
     def inside(expr: Expr) -> Expr:
         if not isinstance(expr, Reduce):

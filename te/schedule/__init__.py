@@ -7,6 +7,7 @@ _HOMES = {
     "AutoInlineElemWise": (".auto_inline", "auto_inline_elemwise"),
     "AutoInlineElemwise": (".auto_inline", "auto_inline_elemwise"),
     "AutoInlineInjective": (".auto_inline", "auto_inline_injective"),
+    "InferBound": (".bounds", "bounds_by_axis"),
     "IterVar": (".itervar", "IterVar"),
     "Schedule": (".schedule", "Schedule"),
     "Stage": (".stage", "Stage"),

@@ -21,6 +21,7 @@ from ...dialects.schedule.base import SCOPES
 from ...dialects.sizes import Size, same
 from ...dialects.tir import UNBOUNDED
 from ...support.errors import ScheduleError
+from ..language.expr import Axis
 from .intervals import clip, interval_of, union
 from .itervar import IterVar, Split
 from .relations import Interval, axis_values, full_region, last_of, loop_extents
@@ -41,6 +42,11 @@ class LoopRange:
 
     start: str
     extent: Size
+
+    @property
+    def min(self) -> int | str:
+        """The first value; a text where loops further out decide it."""
+        return int(self.start) if self.start.lstrip("-").isdigit() else self.start
 
     def __str__(self) -> str:
         return f"range(min={self.start}, ext={self.extent})"
@@ -113,6 +119,15 @@ def infer_ranges(schedule: StageTable[StageState]) -> dict[IterVar, LoopRange]:
         for axis in stage.all_iter_vars:
             found[axis] = LoopRange(texts.get(axis, "0"), bounds.extents[axis])
     return found
+
+
+def bounds_by_axis(schedule: StageTable[StageState]) -> dict[IterVar | Axis, LoopRange]:
+    """TVM's `InferBound`: `infer_ranges`, also by the axes of the te language's operations."""
+    found: dict[IterVar | Axis, LoopRange] = {**infer_ranges(schedule)}
+    for operation, stage in schedule.operations.items():
+        pairs = zip(operation.root_iter_vars, [*stage.axes, *stage.reduce_axes], strict=False)
+        found |= {axis: found[mine] for axis, mine in pairs if mine in found}
+    return found | {axis: found[now] for axis, now in schedule.before.items() if now in found}
 
 
 def _opaque_range(schedule: StageTable[StageState], stage: StageState, axis: IterVar) -> tuple[str, Size]:

@@ -42,7 +42,7 @@ from ...provenance.builder import LocatedBuilder
 from ...support.errors import ScheduleError
 from .itervar import IterVar
 from .record import Record
-from .relations import axis_values, full_region, loop_extents, loop_values, overruns
+from .relations import axis_values, full_region, loop_extents, loop_values, mixed_axes, overruns
 from .stage import Stage
 from .stage_state import StageState
 from .stage_table import StageTable
@@ -266,6 +266,8 @@ def check_rfactor(stage: Stage, axis: IterVar, factor_axis: int) -> None:
         stage.fail("rfactor", f"Operate on iter var {axis.name} that is no loop of the stage")
     if not axis.reduce:
         stage.fail("rfactor", f"Can only factor CommReduce axis, got {axis.name}")
+    if mixed := [loop.name for loop in stage.leaf if loop in mixed_axes(stage)]:
+        stage.fail("rfactor", f"expected loops over data or over terms, got {mixed[0]} over both")
     if not -rank - 1 <= factor_axis <= rank:
         stage.fail("rfactor", f"expected a factor axis from 0 to {rank}, got {factor_axis}")
 

@@ -12,7 +12,7 @@ from ...support.errors import ScheduleError
 from ..language.buffers import DeclaredBuffer, bound_strides, packed_strides
 from ..language.emit import build_function
 from ..language.expr import Const, Var, constant, walk
-from ..language.externs import Buffer, ExternCall, extern
+from ..language.externs import Argument, Buffer, ExternCall, extern
 from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, placeholder
 from ..language.tensor_compute import with_numbers
 from .create import create_schedule
@@ -24,18 +24,13 @@ Replacement: TypeAlias = Tensor | Schedule | ExternCall | Sequence[ExternCall | 
 """What computes a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
 
 
-class Tile(Tensor):
+class Tile(Argument, Tensor):
     """An input or output of an intrinsic. A C function gets a pointer to its elements, which lie close together."""
 
     @property
     def strides(self) -> list[int]:
         """How far apart neighbours along each dimension are."""
         return packed_strides(self.shape)
-
-    def access_ptr(self, access_mask: str = "r") -> Tile:
-        """The tile as an argument of a call."""
-        del access_mask
-        return self
 
 
 def intrin_of(op: TensorIntrinOp) -> TensorIntrin:

@@ -33,8 +33,6 @@ CUT = "pragma_loop_partition_hint"
 """The hint of a loop whose passes without guards get code of their own."""
 
 _PRIMITIVE: dict[Kind, str] = {"vectorized": "vectorize", "unrolled": "unroll", "parallel": "parallel"}
-
-
 _MARKED: dict[Kind, str] = {
     "vectorized": "Vectorized",
     "unrolled": "Unrolled",
@@ -53,6 +51,11 @@ def _type(axis: IterVar) -> str:
 def _plain(axis: IterVar) -> bool:
     """Whether an axis is a serial loop."""
     return axis.kind == "serial" and axis.thread is None and axis.sort in _ITERATED
+
+
+def _fusible(axis: IterVar, other: IterVar) -> bool:
+    """Whether `other` is a serial loop that makes one with `axis`."""
+    return _plain(other) and (axis.sort == other.sort or {axis.sort, other.sort} == {"data", "reduce"})
 
 
 class LeafIterVars(list[IterVar]):
@@ -89,7 +92,7 @@ class LoopPrimitives(StageState):
     def axis_of(self, axis: IterVar | Axis) -> IterVar:
         """The iteration variable of an axis of the te operation that this stage computes."""
         if isinstance(axis, IterVar):
-            return axis
+            return self.record.table.before.get(axis, axis)
         if not isinstance(axis, Axis):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("schedule", f"expected an axis, got {axis!r}")
         if (place := self.record.table.place_of(axis)) is not None:
@@ -99,11 +102,12 @@ class LoopPrimitives(StageState):
             if index < len(roots):
                 return roots[index]
             if (cache := stage.cache) is not None:
-                place = f"s['{cache.label}'].op.reduce_axis[{index - len(stage.axes)}]"
-                text = (
-                    f"axis {axis.name} is not part of the schedule: cache_write made it {place}, and this stage a copy"
-                )
-                self.fail("schedule", text)
+                reduction = index - len(stage.axes)
+                if cache is self:
+                    return self.reduce_axes[reduction]
+                held = f"s['{cache.label}'].op.reduce_axis[{reduction}]"
+                text = f"is not part of the schedule: cache_write made it {held}, and this stage a copy"
+                self.fail("schedule", f"axis {axis.name} {text}")
         self.fail("schedule", f"axis {axis.name} is not part of the schedule")
 
     @property
@@ -195,8 +199,7 @@ class LoopPrimitives(StageState):
         self.relations.append(
             Split(axis, outer, inner, cast(int, counts[1]) if factor is not None else 0, nparts, tail)
         )
-        handle = self.handle(axis)
-        inside = cast(int, counts[1])
+        handle, inside = self.handle(axis), cast(int, counts[1])
         made = ops.SplitOp(handle, inside) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
         if tail is not None:
             made.attributes["tail"] = StringAttr(tail)
@@ -213,8 +216,8 @@ class LoopPrimitives(StageState):
         """`for i in 4 { for j in 8 {` -> `for i.j.fused in 32`. The axes must be neighbours.
 
         Of no axes: a new outermost loop `singleton` of one iteration. Recorded as one `fuse` per axis given: each
-        pair, and the whole. Raises ScheduleError unless they are consecutive serial loops, all of data or all of a
-        reduction.
+        pair, and the whole. A loop over data and terms is one of the reduction. Raises ScheduleError unless they are
+        consecutive serial loops over data or terms.
         """
         if not axes:
             return self._singleton()
@@ -224,7 +227,7 @@ class LoopPrimitives(StageState):
             position = self.position("fuse", axis)
             if axis is not given[0] and position not in (low - 1, high + 1):
                 self.fail("fuse", "Can only fuse iterations that are consecutive between each other")
-            if axis.sort != given[0].sort or not _plain(axis):
+            if not _fusible(given[0], axis):
                 self.fail("fuse", f"expected serial axes of one sort, got {', '.join(map(str, given))}")
             low, high = min(low, position), max(high, position)
         self._perfect("fuse", low, high)
@@ -248,12 +251,14 @@ class LoopPrimitives(StageState):
         first, second = self.position("fuse", outer), self.position("fuse", inner)
         if abs(second - first) != 1:
             self.fail("fuse", "Can only fuse iterations that are consecutive between each other")
-        if outer.sort != inner.sort or not _plain(outer) or not _plain(inner):
+        if not _fusible(outer, inner) or not _plain(outer):
             self.fail("fuse", f"expected serial axes of one sort, got {outer}, {inner}")
         if second < first:
             outer, inner, first, second = inner, outer, second, first
         self._perfect("fuse", first, second)
-        fused = IterVar(f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, outer.sort)
+        fused = IterVar(
+            f"{outer.name}.{inner.name}.fused", outer.extent * inner.extent, "reduce" if outer.reduce else inner.sort
+        )
         self.leaf[first : second + 1] = [fused]
         self.relations.append(Fuse(outer, inner, fused))
         if self.script is not None:

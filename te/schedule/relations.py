@@ -63,6 +63,15 @@ def overruns(stage: StageState, extents: Mapping[IterVar, Size]) -> list[IterVar
     return found
 
 
+def mixed_axes(stage: StageState) -> set[IterVar]:
+    """The iteration variables that run over data and over terms of a reduction."""
+    found: set[IterVar] = set()
+    for relation in stage.relations:
+        if not found.isdisjoint(relation.parents) or len({axis.reduce for axis in relation.parents}) > 1:
+            found.update(relation.children)
+    return found
+
+
 def axis_values(
     stage: StageState,
     extents: Mapping[IterVar, Size],

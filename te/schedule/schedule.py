@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import BlockArgument, Operation
 
 from ...dialects import schedule as ops
 from ...dialects import te
@@ -102,6 +102,13 @@ class Schedule(SchedulePrimitives):
         """The schedule after the first `count` recorded primitives, 0 for none of them; a copy without it."""
         made = replay(self._origin.clone(), self.sequence, count, self.intrinsics)
         made.open = self.open
+        by_origin = {stage.origin: stage for stage in made.stages}
+        made.operations = {operation: by_origin[stage.origin] for operation, stage in self.operations.items()}
+        made.arguments = {
+            tensor: made.func.block.args[value.index]
+            for tensor, value in self.arguments.items()
+            if isinstance(value, BlockArgument)
+        }
         return made
 
     def copy(self) -> Schedule:
@@ -114,6 +121,8 @@ class Schedule(SchedulePrimitives):
         Stages marked so are inlined, each other one is attached to the loop that its axis is now. Not recorded.
         """
         copy = self.snapshot()
+        for mine, other in zip(self.stages, copy.stages, strict=True):
+            copy.before |= dict(zip(mine.all_iter_vars, other.all_iter_vars, strict=True))
         normalize(copy)
         return copy
 

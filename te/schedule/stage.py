@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, TensorType
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import schedule as ops
 from ...dialects import te
+from ...dialects.element_types import dtype_name
 from ...dialects.kernel_sizes import known
 from ...dialects.schedule.base import SCOPES
+from ...dialects.size_types import extents_of
+from ...dialects.sizes import Size
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
@@ -38,6 +42,28 @@ class Stage(LoopPrimitives):
 
     The primitives raise ScheduleError for an operation that is no compute, unless they say otherwise.
     """
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """Of the tensors that the stage computes."""
+        return extents_of(self._type)
+
+    @property
+    def dtype(self) -> str:
+        """Of the first tensor that the stage computes."""
+        return dtype_name(self._type.element_type)
+
+    @property
+    def _type(self) -> TensorType[Attribute]:
+        return cast(TensorType[Attribute], self.outputs[0].type)
+
+    def __iter__(self) -> Iterator[Stage]:
+        """Itself, for each tensor that it computes: `index, value = s.cache_write([C0, C1], "local")`."""
+        return iter([self] * len(self.outputs))
 
     @property
     def iter_var_attrs(self) -> dict[IterVar | Axis, IterVarAttr]:

@@ -12,6 +12,7 @@ from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.tensor import Operation as TeOperation
 from ..language.tensor import Tensor
+from .itervar import IterVar
 from .opaque import Producer
 from .stage_state import GroupState, StageState
 
@@ -32,6 +33,8 @@ class StageTable(Generic[StageT_co]):
         """The stages of the te language's operations, when the function was built from them."""
         self.arguments: dict[Tensor, SSAValue] = {}
         """The function's arguments by their placeholders, when it was built from them."""
+        self.before: dict[IterVar, IterVar] = {}
+        """Of a schedule that was normalized: its iteration variables by those from before."""
         self.scan_groups: list[GroupState] = []
         """The stages that run in the steps of each scan."""
         self._places: dict[Axis, tuple[StageT_co, int]] = {}

@@ -14,7 +14,7 @@ from ...dialects.affine import ZERO, Linear, Range, linear, linear_bounds, subst
 from ...dialects.kernel_sizes import known
 from ...dialects.sizes import Size
 from .itervar import IterVar
-from .relations import axis_values, full_region, loop_extents
+from .relations import axis_values, full_region, loop_extents, mixed_axes
 from .stage_state import StageState
 from .tensor_intrin import TensorIntrin
 
@@ -76,6 +76,8 @@ class _Match:
         if len(mine.outputs) > 1 or mine.reducer != theirs.reducer:
             found, wanted = (c.reducer.data if c.reducer is not None else "no reduction" for c in (mine, theirs))
             self.fail(f"expected {wanted}, got {found}")
+        if mixed := [axis.name for axis in self.stage.leaf if axis in mixed_axes(self.stage)]:
+            self.fail(f"expected loops over data or over terms, got {mixed[0]} over both")
         partial = any(leaf.reduce for leaf in self.stage.leaf[: self.outer])
         if partial and not self.intrin.accumulates:
             self.fail("Reduction update op is not defined, and a loop of the reduction stays outside the tile")

@@ -71,6 +71,8 @@ def test_unroll_limits():
     assert loop not in text()
     assert loop in text(UnrollLoop__auto_max_step=N)
     assert loop not in text(UnrollLoop__auto_max_step=N - 1)
+    # As TVM's users write it.
+    assert PassContext(config={"tir.UnrollLoop": {"auto_max_step": N}}).config == {"tir.UnrollLoop.auto_max_step": N}
     assert loop in text(UnrollLoop__auto_max_extent=N)
     written = text(UnrollLoop__auto_max_extent=N, UnrollLoop__explicit_unroll=True)
     assert "unrolled" not in written

@@ -12,7 +12,7 @@ import pytest
 from whence import te
 from whence.kernels import build_schedule
 from whence.open_functions import OpenFunction
-from whence.support.errors import ScheduleError
+from whence.support.errors import ScheduleError, WhenceError
 
 Array = np.ndarray[Any, Any]
 _RANDOM = np.random.default_rng(8)
@@ -247,3 +247,58 @@ def test_what_scripts_may_not_do() -> None:
     ):
         with pytest.raises(ScheduleError, match=text):
             te.create_schedule(make())
+
+
+@te.hybrid.script
+def _weighted(x: Any, weights: Any) -> Any:
+    y = output_tensor((6,), "float32")
+    kept = allocate((6,), "float32", "shared")
+    rows = len(weights)
+    for i in bind("threadIdx.x", 6):
+        assert i < 6, "past the end"
+        kept[i] = 0.0
+        for j in const_range(rows * 2):
+            if j < rows:
+                kept[i] += x[i] * weights[j, 1]
+            else:
+                kept[i] += weights[j - rows, 0]
+    for i in bind("blockIdx.x", 6):
+        y[i] = kept[i]
+    return y
+
+
+def test_lists_of_lists_and_names_of_numbers() -> None:
+    x = te.placeholder((6,), name="x")
+    values = _floats(6)
+    y = _weighted(x, [[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_allclose(_run(y, (x, values)), values * 6 + 4, rtol=1e-5)
+    assert "tir.assert" in str(te.create_schedule(y).func)
+    assert y.op.axis == []
+
+
+@te.hybrid.script
+def _stops(x: Any) -> Any:
+    y = output_tensor((6,), "float32")
+    for i in range(6):
+        assert x[i] > 0.0
+        y[i] = x[i]
+    return y
+
+
+def test_an_assert_stops_the_call() -> None:
+    x = te.placeholder((6,), name="x")
+    _run(_stops(x), (x, np.ones(6, np.float32)))
+    with pytest.raises(WhenceError, match=r"x\[i\] > 0.0"):
+        _run(_stops(x), (x, np.zeros(6, np.float32)))
+
+
+def test_the_axes_of_a_script_are_its_loops() -> None:
+    x = te.placeholder((12,), name="x")
+    y = _squares(x)
+    s = te.create_schedule(y)
+    (i,) = y.op.axis
+    assert i.dom.extent == 12
+    outer, _ = s[y].split(i, 5)
+    assert s[y].leaf_iter_vars[0] is outer
+    values = _floats(12)
+    np.testing.assert_allclose(build_schedule(s)(values), values**2)

@@ -10,10 +10,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.dialects.arith import ConstantOp, IndexCastOp
+from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 from whence import te
-from whence.dialects.te import FuncOp
+from whence.dialects.te import FuncOp, ReadOp
 from whence.kernels import build_schedule
 from whence.provenance.span import layer_location, layer_names
 from whence.support.errors import ScheduleError
@@ -112,6 +113,14 @@ def test_index_arithmetic_stays_index():
     n = _RANDOM.integers(-9, 9, 9, dtype=np.int32)
     found = run(te.compute((9,), lambda i: te.maximum(mixed[i], i) + te.minimum(i, 4), name="m"), {mixed: n})
     np.testing.assert_array_equal(found, np.maximum(n, axis) + np.minimum(axis, 4))
+
+
+def test_divisions_of_indices_that_are_not_negative_are_one():
+    a = te.placeholder((64,), name="a")
+    b = te.compute((10,), lambda i: a[te.truncdiv(i * 3 + 2, 3)] + a[te.truncmod(i - 5, 3) + 2], name="b")
+    first, second = (op for op in te.create_schedule(b).func.walk() if isinstance(op, ReadOp))
+    assert not any(isinstance(index.owner, Operation) for index in first.indices)
+    assert any(isinstance(index.owner, Operation) for index in second.indices)
 
 
 def test_what_leaves_an_integer_as_it_is_goes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,20 @@ def test_only_one_of_the_values_is_wanted() -> None:
     k = te.reduce_axis((0, 8), "k")
     where, _ = te.compute((6,), lambda i: _argmax((k, a[i, k]), k), name="best")
     np.testing.assert_array_equal(build_schedule(te.create_schedule(where), threads=1)(x), x.argmax(1))
+
+
+def test_reducers_that_have_a_name_are_those() -> None:
+    a = te.placeholder((4, 6), name="a")
+    k = te.reduce_axis((0, 6), name="k")
+
+    def reducer(combine: Callable[[Any, Any], Any], start: int) -> str:
+        mine = te.comm_reducer(combine, lambda dtype: te.const(start, dtype), name="mine")
+        return te.compute((4,), lambda i: mine(a[i, k], axis=k), name="b").op.body[0].reducer
+
+    assert reducer(lambda x, y: x + y, 0) == "sum"
+    assert reducer(lambda x, y: y * x, 1) == "prod"
+    assert reducer(lambda x, y: x + y, 1) == "mine"
+    assert reducer(lambda x, _: x + x, 0) == "mine"
 
 
 def test_the_mean_and_the_variance_in_one_pass() -> None:

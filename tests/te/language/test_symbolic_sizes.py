@@ -223,6 +223,15 @@ def test_what_depends_on_a_size_is_specialised() -> None:
     assert f.specializations == [{"n": 4, "m": 4}]
 
 
+def test_sizes_that_shapes_are_linear_in() -> None:
+    n = te.size_var("n")
+    a = te.placeholder((n * 4 + 2,), name="a")
+    f = whence.build_schedule(te.create_schedule(te.compute((n * 4 + 2,), lambda i: a[i] * 2.0)))
+    np.testing.assert_allclose(f(np.ones(10, np.float32)), np.full(10, 2))
+    with pytest.raises(whence.ScheduleError, match="expected a value for the variable 'n'"):
+        f(np.ones(9, np.float32))
+
+
 def test_locations_of_sizes() -> None:
     n = te.size_var("n")
     a = te.placeholder((n,), name="a")

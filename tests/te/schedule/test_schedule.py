@@ -181,7 +181,6 @@ REFUSED: dict[str, tuple[Callable[[Schedule], object], str]] = {
         lambda s: s["d"].fuse(s["d"].axes[0], s["d"].axes[0]),
         "fuse: Can only fuse iterations that are consecutive between each other",
     ),
-    "two sorts": (lambda s: s["c"].fuse(*s["c"].leaf), "fuse: expected serial axes of one sort, got i in 12, k in 16"),
     "twice": (
         lambda s: s["d"].reorder(s["d"].axes[0], s["d"].axes[0]),
         "reorder: Same axis can not appear more than once",

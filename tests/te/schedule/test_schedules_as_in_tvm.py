@@ -167,3 +167,82 @@ def test_nested_groups() -> None:
     assert str(s.snapshot()) == str(s)
     x = np.random.default_rng(0).normal(size=(16, 8)).astype(np.float32)
     np.testing.assert_allclose(whence.build_schedule(s)(x), x + 5, rtol=1e-6)
+
+
+def test_the_bounds_of_a_gemm_on_a_grid() -> None:
+    """The reduction's axis names the loop of what computes it now; axes from before count after normalize."""
+    a, b, c = gemm(1024, 1024, 1024)
+    (k,) = c.op.reduce_axis
+    s = te.create_schedule(c.op)
+    cc = s.cache_write(c, "local")
+    aa, bb = s.cache_read(a, "shared", [cc]), s.cache_read(b, "shared", [cc])
+    grid = [te.thread_axis(tag) for tag in ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")]
+    loops: list[Any] = []
+    for axis in c.op.axis:
+        outer, inner = s[c].split(axis, factor=64)
+        loops.append((outer, *s[c].split(inner, nparts=8)))
+    order = [loop for level in zip(*loops, strict=True) for loop in level]
+    s[c].reorder(*order)
+    for loop, thread in zip(order, grid, strict=False):
+        s[c].bind(loop, thread)
+    s[cc].compute_at(s[c], order[3])
+    s[cc].reorder(k, *cc.op.axis)
+    s[aa].compute_at(s[cc], k)
+    s[bb].compute_at(s[cc], k)
+    for bounds in (te.schedule.InferBound(s), te.schedule.InferBound(s.normalize())):
+        found = [bounds[axis].extent for axis in (*aa.op.axis, *bb.op.axis, *cc.op.axis, *c.op.axis)]
+        assert found == [64, 1, 1, 64, 8, 8, 1024, 1024]
+        assert bounds[order[3]].min == 0
+
+
+def test_a_normalized_schedule_is_built_with_the_same_arguments() -> None:
+    a = te.placeholder((5,), name="A")
+    b = te.compute((5,), lambda i: a[i] * 2.0, name="B")
+    c = te.compute((5,), lambda i: b[i] + 1.0, name="C")
+    s = te.create_schedule(c)
+    s[b].compute_inline()
+    s = s.normalize()
+    out = np.zeros(5, np.float32)
+    whence.build(s, [a, c])(np.ones(5, np.float32), out)
+    np.testing.assert_array_equal(out, np.full(5, 3))
+
+
+@pytest.mark.parametrize("init", [0, 77])
+def test_a_loop_over_data_and_terms(init: int) -> None:
+    """What the sums start from is stored for all of its data, before the first term of any."""
+    k = te.reduce_axis((0, 5), name="k")
+    a, b = te.placeholder((8, 5), "int32", name="A"), te.placeholder((5, 9), "int32", name="B")
+    c = te.compute((8, 9), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k, init=init), name="C")
+    s = te.create_schedule(c)
+    _, inner = s[c].split(s[c].fuse(c.op.axis[1], k), 2)
+    with pytest.raises(ScheduleError, match=r"rfactor: expected loops over data or over terms, got .* over both"):
+        s.rfactor(c, inner)
+    s[c].vectorize(c.op.axis[0])
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-9, 9, shape).astype(np.int32) for shape in ((8, 5), (5, 9)))
+    np.testing.assert_array_equal(whence.build_schedule(s)(x, y), x @ y + init)
+
+
+def test_terms_that_an_axis_counts() -> None:
+    a = te.placeholder((10,), name="A")
+
+    def before(i: Any) -> Any:
+        k = te.reduce_axis((0, i), name="k")
+        return te.sum(a[k], axis=k)
+
+    x = np.random.default_rng(0).normal(size=10).astype(np.float32)
+    found = whence.build_schedule(te.create_schedule(te.compute((10,), before, name="B")))(x)
+    np.testing.assert_allclose(found, [x[:i].sum() for i in range(10)], rtol=1e-5, atol=1e-6)
+
+
+def test_new_stages_look_like_their_tensors() -> None:
+    a = te.placeholder((6, 8), name="A")
+    c0, c1 = te.compute((6, 8), lambda i, j: (a[i, j] + 1.0, a[i, j] * 2.0), name="C")
+    s = te.create_schedule([c0, c1])
+    one, two = s.cache_write([c0, c1], "local")
+    assert one is two is s["C.local"]
+    k = te.reduce_axis((0, 8), name="k")
+    total = te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="total")
+    s = te.create_schedule(total)
+    factored = s.rfactor(total, s[total].split(k, 4)[1], 1)
+    assert (factored.shape, factored.dtype, factored.name) == ((6, 4), "float32", "total.rf")

@@ -134,3 +134,42 @@ tir.prim_func @compared(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) output
     } loc("if")
   } loc("i")
 } loc("l")
+
+// Arithmetic that gives one of its operands; of floats, what holds for -0 and NaN, too.
+// CHECK-LABEL: tir.prim_func @identities
+// CHECK:      %x = tir.load
+// CHECK-NEXT: %y = tir.load
+// CHECK:      arith.xori %{{.*}} loc("f")
+// CHECK-NEXT: %nothing = arith.constant 0 : i32 loc("x - x")
+// CHECK:      %sum = arith.addf %y, %zero : f32 loc("y + 0")
+// CHECK:      tir.store %x, %n[0]
+// CHECK-NEXT: tir.store %nothing, %n[1]
+// CHECK-NEXT: tir.store %sum, %out[0]
+// CHECK-NEXT: tir.store %y, %out[1]
+tir.prim_func @identities(%n: !tir.buffer<2xi32>, %out: !tir.buffer<2xf32>) outputs 2 {
+  %none = arith.constant 0 : i32 loc("0")
+  %one = arith.constant 1 : i32 loc("1")
+  %true = arith.constant true loc("true")
+  %x = tir.load %n[0] : !tir.buffer<2xi32> -> i32 loc("x")
+  %y = tir.load %out[0] : !tir.buffer<2xf32> -> f32 loc("y")
+  %0 = arith.addi %none, %x : i32 loc("a")
+  %1 = arith.muli %0, %one : i32 loc("b")
+  %2 = arith.divsi %1, %one : i32 loc("c")
+  %3 = arith.maxsi %2, %x : i32 loc("d")
+  %4 = arith.cmpi slt, %3, %none : i32 loc("e")
+  %5 = arith.xori %4, %true : i1 loc("f")
+  %6 = arith.xori %5, %true : i1 loc("g")
+  %7 = arith.andi %6, %true : i1 loc("h")
+  %8 = arith.select %7, %3, %x : i32 loc("i")
+  %nothing = arith.subi %8, %x : i32 loc("x - x")
+  %zero = arith.constant 0.0 : f32 loc("zero")
+  %unit = arith.constant 1.0 : f32 loc("unit")
+  %sum = arith.addf %y, %zero : f32 loc("y + 0")
+  %9 = arith.mulf %y, %unit : f32 loc("j")
+  %10 = arith.negf %9 : f32 loc("k")
+  %11 = arith.negf %10 : f32 loc("l")
+  tir.store %8, %n[0] : i32, !tir.buffer<2xi32> loc("s")
+  tir.store %nothing, %n[1] : i32, !tir.buffer<2xi32> loc("s")
+  tir.store %sum, %out[0] : f32, !tir.buffer<2xf32> loc("s")
+  tir.store %11, %out[1] : f32, !tir.buffer<2xf32> loc("s")
+} loc("m")
