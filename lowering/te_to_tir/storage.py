@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import bounds, flatten, substitute
 from ...dialects.kernel_sizes import lifted
-from ...dialects.sizes import Size, same
+from ...dialects.sizes import Size, ceil_div, same
 from ...te.schedule.relations import last_of
 from ...te.schedule.stage_state import StageState
 
@@ -42,12 +42,19 @@ def layout_of(stage: StageState, shape: Sequence[Size]) -> Layout:
     for axis in reversed(range(len(shape))):
         if (rule := storage.align.get(axis)) is not None:
             factor, offset = rule
-            strides[0] += (factor + offset - strides[0] % factor) % factor
+            strides[0] = _aligned(strides[0], factor, offset)
         strides.insert(0, strides[0] * shape[axis])
     steps = strides[1:]
     if same(steps[-1], 1) and all(same(a % b, 0) for a, b in zip(strides, steps, strict=False)):
         return Layout(tuple(a // b for a, b in zip(strides, steps, strict=False)), None)
     return Layout((strides[0],), (flatten([AffineExpr.dimension(i) for i in range(len(shape))], steps),))
+
+
+def _aligned(stride: Size, factor: int, offset: int) -> Size:
+    """The least stride from `stride` on that is `offset` modulo `factor`."""
+    if isinstance(stride, int):
+        return stride + (factor + offset - stride % factor) % factor
+    return ceil_div(stride - offset, factor) * factor + offset
 
 
 def attributes_of(stage: StageState) -> dict[str, Attribute]:

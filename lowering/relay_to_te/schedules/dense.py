@@ -13,6 +13,8 @@ from .tiles import counted, product_tile
 
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
+_OPEN_STEPS = 2
+"""Where only a call knows how many rows there are: LLVM has several tiles to compile then, which are as fast with it."""
 _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _LOADS = 1.5
@@ -65,8 +67,9 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     inner.compute_at(host, tiles[-1])
     work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
-    if packed and same(reduce[-1].extent % _STEPS, 0) and not below(reduce[-1].extent, _STEPS + 1):
-        reduce[-1:] = inner.split(reduce[-1], _STEPS)
+    steps = _STEPS if isinstance(rows.extent, int) else _OPEN_STEPS
+    if packed and same(reduce[-1].extent % steps, 0) and not below(reduce[-1].extent, steps + 1):
+        reduce[-1:] = inner.split(reduce[-1], steps)
         inner.unroll(reduce[-1])
     inner.reorder(*reduce, *data)
     if height > 1:

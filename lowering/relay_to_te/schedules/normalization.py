@@ -132,6 +132,8 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
         if made is not None:
             stage.pragma(stage.reduce_axes[-1], VECTOR_REDUCTION, 1)
         elif beside and stage.compute.reducer is None:
+            # Rows lie whole vectors apart: a load across what two stores wrote would wait for both.
+            stage.storage_align(stage.axes[-2], work.lanes(stage), 0)
             _vectors(work, stage, stage.axes[-1], stage.axes[place])
         elif stage.compute.reducer is None:
             work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
