@@ -166,6 +166,9 @@ def sizes_of(ctx: Context, places: Places, batch: int) -> tuple[int, int, int]:
     weights = ctx.shape(places.recurrent + 3)
     if len(weights) != 2:
         ctx.fail("a weight (units, outputs)", f"shape {list(weights)}")
+    if ctx.has(places.projection) and ctx.shape(places.projection) != weights[::-1]:
+        found = list(ctx.shape(places.projection))
+        ctx.fail(f"a projection (outputs, units) of shape {list(weights[::-1])}", f"shape {found}")
     return batch, weights[0], weights[1]
 
 

@@ -35,6 +35,8 @@ from .values import DTYPES
 
 _LARGEST = (1 << 31) - 1
 """An end that is as far as 32 bits go."""
+_MOST_AXES = 8
+"""Extents that LiteRT reads from options."""
 
 
 def reshape(ctx: Context) -> SSAValue:
@@ -43,6 +45,8 @@ def reshape(ctx: Context) -> SSAValue:
         wanted = ctx.known_ints(1, "a shape")
     else:
         wanted = ctx.ints_option("NewShape")
+    if len(ctx.ints_option("NewShape")) > _MOST_AXES:
+        ctx.fail(f"at most {_MOST_AXES} extents in its options", str(len(ctx.ints_option("NewShape"))))
     old = ctx.shape(0)
     if any(isinstance(extent, SizeExpr) for extent in cast("tuple[Size, ...]", (*old, *wanted))):
         return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1)

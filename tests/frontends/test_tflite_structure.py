@@ -343,3 +343,69 @@ def test_the_snippet_of_the_explorers_proposal(tmp_path: Path, monkeypatch: pyte
     assert ori != cmp
     assert "mean" in names["lib"].graph.nodes[17].name
     assert ori.startswith("digraph")
+
+
+def added(first: Quant, second: str = "int8") -> bytes:
+    net = Net()
+    inputs = [net.input("x", [3], "int8", first), net.input("z", [3], second, Quant(0.1))]
+    y = net.tensor("y", [3], "int8", Quant(0.1))
+    net.op("ADD", inputs, [y], "AddOptions", 2)
+    return net.build([y])
+
+
+def convolved(weight_zero: int = 0, bias_zero: int = 0, stride: int = 1) -> bytes:
+    net = Net()
+    x = net.input("x", [1, 2, 2, 1], "int8", Quant(0.1))
+    w = net.const("w", np.ones((1, 1, 1, 1), np.int8), Quant(0.1, weight_zero))
+    b = net.const("b", np.ones(1, np.int32), Quant(0.01, bias_zero))
+    y = net.tensor("y", [], "int8", Quant(0.1))
+    net.op("CONV_2D", [x, w, b], [y], "Conv2DOptions", 3, strideH=stride, strideW=1)
+    return net.build([y])
+
+
+def soft(scale: float, zero: int = 0) -> bytes:
+    net = Net()
+    x, y = net.input("x", [4], "int16", Quant(0.1)), net.tensor("y", [4], "int16", Quant(scale, zero))
+    net.op("SOFTMAX", [x], [y], "SoftmaxOptions", beta=1.0)
+    return net.build([y])
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (added(Quant(0.1), "uint8"), "operands of one type, got int8 and uint8"),
+        (convolved(weight_zero=1), r"weights whose zero points are 0, got \[1\]"),
+        (convolved(bias_zero=1), r"a bias whose zero point is 0, got \[1\]"),
+        (convolved(stride=1 << 15), r"strides up to 32767, got \[32768, 1\]"),
+        (soft(1 / 256), "an output in steps of 1 / 32768, got"),
+        (soft(1 / 32768, 1), "a zero point of 0 of tensor 'y'"),
+    ],
+)
+def test_what_litert_does_not_prepare_is_refused(data: bytes, expected: str):
+    with pytest.raises(RuntimeError, match="failed to prepare"):
+        litert(data, random_inputs(data, np.random.default_rng(0)))
+    with pytest.raises(FrontendError, match=expected):
+        from_tflite(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (added(Quant(0.1, 128)), r"zero points of tensor 'x' in \[-128, 127\], got \[128\]"),
+        (added(Quant(1e20)), r"scales whose quotient is below 2\^30, got"),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(data: bytes, expected: str):
+    """LiteRT reads the first, and ends the process at the second."""
+    with pytest.raises(FrontendError, match=expected):
+        from_tflite(data)
+
+
+def test_a_softmax_without_options_is_flat_as_litert_has_it():
+    net = Net()
+    x, y = net.input("x", [4]), net.tensor("y", [4])
+    net.op("SOFTMAX", [x], [y])
+    data = net.build([y])
+    inputs = random_inputs(data, np.random.default_rng(0))
+    found = np.asarray(evaluate_module(from_tflite(data), [inputs["x"]])[0], np.float32)
+    np.testing.assert_allclose(found, litert(data, inputs)[0])
