@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.functions import FnOp
 from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
-from ...dialects.relay.tuples import TupleOp
+from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...provenance.dce import erase_with_contents
 from ...provenance.ledger import current_ledger
 
@@ -29,7 +29,8 @@ def forward_references(block: Block) -> bool:
     Returns whether any went. Linear in the number of ops.
     """
     made = [op for op in block.ops if isinstance(op, RefCreateOp)]
-    _drop_unread(made, block)
+    if made:
+        _drop_unread(block)
     local: set[SSAValue] = {
         op.result for op in made if all(_is_access(use.operation, use.index, block) for use in op.result.uses)
     }
@@ -65,21 +66,19 @@ def forward_references(block: Block) -> bool:
     return True
 
 
-def _drop_unread(made: Sequence[RefCreateOp], block: Block) -> None:
-    """Closures and tuples that hold references and that nobody reads go: they do nothing."""
-    holders: set[Operation] = set()
-    for op in made:
-        for use in op.result.uses:
-            for around in _around(use.operation, block):
-                if around.parent is block and isinstance(around, FnOp):
-                    holders.add(around)
-    for op in reversed(list(block.ops)) if holders else ():
-        if op in holders and op.results[0].first_use is None:
-            erase_with_contents(op, "Unread", "nobody reads it")
-    for op in made:
-        for user in [use.operation for use in op.result.uses]:
-            if isinstance(user, TupleOp) and user.result.first_use is None and user.parent is not None:
-                erase_with_contents(user, "Unread", "nobody reads it")
+def _drop_unread(block: Block) -> None:
+    """Closures, tuples and their fields that nobody reads go, in branches, too: they may hold references."""
+    blocks = level = [block]
+    for _ in range(_DEEPEST):
+        branching = (op for one in level for op in one.ops if isinstance(op, IfOp | MatchOp))
+        level = [region.block for op in branching for region in op.regions]
+        blocks = [*blocks, *level]
+        if not level:
+            break
+    for one in reversed(blocks):
+        for op in reversed(list(one.ops)):
+            if isinstance(op, FnOp | TupleOp | TupleGetItemOp) and op.results[0].first_use is None:
+                erase_with_contents(op, "Unread", "nobody reads it")
 
 
 @dataclass

@@ -210,3 +210,29 @@ def test_global_functions_unfold_and_take_closures(parse: Parse) -> None:
         relay.return %y : {T}
       }}""")
     assert partial(module) == ["add", "add", "return"]
+
+
+@pytest.mark.parametrize(("written", "kept"), [("%x", 0), ("%s", 1)])
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_reference_that_branches_write(parse: Parse, written: str, kept: int, condition: bool) -> None:
+    """It goes if both leave the same behind; what a branch itself reads is what it wrote."""
+    module = parse(f"""
+      relay.func @main(%x: {T}, %c: tensor<i1>) -> ({T}) {{
+        %s = relay.exp %x : {F}
+        %r = relay.ref_create %s : {T} -> !relay.ref<{T}>
+        %y = relay.if %c : tensor<i1> -> {T} {{
+          %u = relay.ref_write %r, %x : !relay.ref<{T}>, {T} -> tuple<>
+          %v = relay.ref_read %r : !relay.ref<{T}> -> {T}
+          %n = relay.negative %v : {F}
+          relay.yield %n : {T}
+        }} else {{
+          %v = relay.ref_read %r : !relay.ref<{T}> -> {T}
+          %u = relay.ref_write %r, {written} : !relay.ref<{T}>, {T} -> tuple<>
+          relay.yield %v : {T}
+        }}
+        %last = relay.ref_read %r : !relay.ref<{T}> -> {T}
+        %z = relay.add %y, %last : ({T}, {T}) -> {T}
+        relay.return %z : {T}
+      }}""")
+    ops = partial(module, X, np.array(condition))
+    assert ops.count("ref_create") == kept

@@ -10,9 +10,12 @@ import numpy as np
 
 from whence.frontends.relay.expr import Function, Var
 from whence.relay.execution import create_executor
+from whence.relay.module import IRModule
+from whence.relay.transform import gradient
 from whence.runtime.ndarray import NDArray, array
 from whence.support.dtypes import Array
 from whence.support.dtypes import numpy_of as _numpy_of
+from whence.transform import InferType
 
 
 def rand(dtype: str = "float32", *shape: int) -> NDArray:
@@ -38,11 +41,8 @@ def check_grad(
     inputs: values of the parameters, random around `mean` if left out. test_inputs: those of them, by object, whose
     gradients are compared; all floats if left out. mode: of `transform.gradient`. There is one device.
     """
-    from whence.relay.testing import run_infer_type
-    from whence.relay.transform import gradient
-
-    forward = run_infer_type(func)
-    backward = run_infer_type(gradient(forward, mode=mode))
+    forward: Any = InferType()(IRModule.from_expr(func))["main"]
+    backward = gradient(forward, mode=mode)
     values = [_value(param, scale, mean) for param in forward.params] if inputs is None else list(inputs)
     executor = create_executor(executor_kind)
     of_values: Any = executor.evaluate(backward)(*values)
