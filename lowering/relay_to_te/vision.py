@@ -106,8 +106,8 @@ def all_class_non_max_suppression(
         return te.select(much, te.const(1, "float32"), te.const(0, "float32"))
 
     marks = _in(wide(scores.dtype), scores, "scores")
+    order = descending(marks, 2)
     with te.tag_scope(ROWS_APART):
-        order = descending(marks, 2)
         kept, counts = scripts.suppress(
             corners,
             marks,
