@@ -16,6 +16,9 @@ from xdsl.dialects.builtin import f32, i64
 
 from whence.dialects.relay import OPERATORS
 from whence.dialects.sizes import Size, symbol
+from whence.lowering.kernel.few_rows import lower_scheduled
+from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.relay_to_te.lower import lower_function
 from whence.provenance.lost import is_located
 
 OP = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
@@ -186,10 +189,20 @@ def test_a_product_has_code_of_its_own_for_one_row() -> None:
     shapes = [(S, 24), (3, 24, 64)]
     kernel = SymbolicKernel(relay_function(shapes, lambda *v: OP["nn.contrib_dense_pack"](*v)))
     assert "tir.if [s0 - 2] >= 0" in kernel.function.tir
+    steps = [line.split()[-2] for line in kernel.function.tir.splitlines() if "tir.for unrolled %k.inner" in line]
+    assert steps == ["2"] * 3, "several tiles take few steps of the reduction each"
     for size in (*range(9), 45):
         x, w = inputs_of(shapes, {"s": size})
         wanted = x @ w.transpose(1, 0, 2).reshape(24, 192)
         np.testing.assert_allclose(kernel({"s": size}, x, w), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_rows_of_a_softmax_lie_whole_vectors_apart() -> None:
+    machine = Target.native().hardware
+    func = relay_function([(4, symbol("s0"))], lambda x: OP["nn.softmax"](x, axis=-1))
+    _, loops = lower_scheduled(lower_function(func), machine)
+    lanes = machine.lanes(4)
+    assert f"tir.alloc : !tir.buffer<4x?xf32, [{lanes}*((s0 + {lanes - 1}) floordiv {lanes})], local>" in str(loops)
 
 
 def test_the_rest_of_tiles_keeps_its_sums_in_registers() -> None:

@@ -14,7 +14,7 @@ from .tiles import counted, product_tile
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
 _OPEN_STEPS = 2
-"""Where only a call knows how many rows there are: LLVM has several tiles to compile then, which are as fast with it."""
+"""Where only a call knows how many rows there are: as fast, and LLVM has several such tiles to compile then."""
 _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _LOADS = 1.5
