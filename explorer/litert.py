@@ -21,9 +21,9 @@ def layer_tensors(path: Path, key: str | None = None) -> dict[str, tuple[str, ..
 
     key: of the signature that is wanted.
     """
-    from ..frontends.tflite.load import load
+    from ..frontends.tflite.graph import open_model
 
-    source = load(path, key)
+    source = open_model(path, key).source
     found: dict[str, tuple[str, ...]] = {}
     for step in source.region.steps:
         if step.source is not None and all(name in source.builder.infos for name in step.outputs):
@@ -37,9 +37,9 @@ def litert_tensors(path: Path, inputs: Mapping[str, Array], key: str | None = No
     inputs: as the frontend calls them; what the model keeps from call to call begins anew. key: of the signature that
     is wanted. Raises FrontendError where LiteRT is not installed, or does not take the model.
     """
-    from ..frontends.tflite.load import load
+    from ..frontends.tflite.graph import open_model
 
-    source = load(path, key)
+    source = open_model(path, key).source
     known = {name: info.index for name, info in source.builder.infos.items()}
     given = {name: inputs[name] for name in source.region.inputs if name in inputs}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import flatbuffers
@@ -12,6 +13,7 @@ from random_tflite import CASES
 from tflite_builder import Array, Net, litert, random_inputs, tflite
 
 import whence
+from whence.explorer.litert import litert_tensors
 from whence.frontends.tflite import from_tflite
 from whence.passes.relay.evaluate import evaluate_module
 from whence.support.errors import FrontendError, PipelineError
@@ -152,7 +154,7 @@ def signed() -> bytes:
 
 
 @pytest.mark.parametrize("key", ["serving_default", "swapped"])
-def test_a_signature_names_inputs_and_outputs(key: str):
+def test_a_signature_names_inputs_and_outputs(key: str, tmp_path: Path):
     data = signed()
     judge: Any = Interpreter(model_content=data)
     runner: Any = judge.get_signature_runner(key)
@@ -166,6 +168,9 @@ def test_a_signature_names_inputs_and_outputs(key: str):
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-5)
     assert "out" in exe.layers
+    (tmp_path / "signed.tflite").write_bytes(data)
+    between: Any = litert_tensors(tmp_path / "signed.tflite", inputs, key)
+    np.testing.assert_allclose(between["out"], next(iter(expected.values())), rtol=1e-5)
 
 
 def test_a_signature_that_there_is_not_is_refused():
