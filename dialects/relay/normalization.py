@@ -132,7 +132,7 @@ class LRNOp(SameType):
     size = integer(5)
     axis = integer(1)
     bias = real(2.0)
-    alpha = real(0.00001)
+    alpha = real(0.0001)
     beta = real(0.75)
     traits = traits_def(OPAQUE)
 

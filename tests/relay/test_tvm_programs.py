@@ -201,3 +201,11 @@ def test_gradients_against_differences() -> None:
     testing.check_grad(relay.Function([x], ops.tanh(x * x)))
     with pytest.raises(AssertionError, match="Not equal to tolerance"):
         testing.check_grad(relay.Function([x], ops.tanh(x * x)), eps=10.0)
+
+
+def test_a_builder_may_have_another_default_than_the_attribute() -> None:
+    """As in TVM: alpha is 1e-5 in Python, and 1e-4 where a text says nothing."""
+    x = relay.var("x", shape=(1, 3, 4, 4))
+    assert "alpha=1e-05f" in relay.nn.lrn(x, axis=2).astext()
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 3, 4, 4), float32]) { nn.lrn(%x) }'
+    assert relay.fromtext(text)["main"].body.attrs.alpha == 1e-4

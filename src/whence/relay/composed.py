@@ -263,6 +263,11 @@ def reverse_reshape(data: Expr, newshape: Any) -> Expr:
     return builder("contrib_reverse_reshape")(data, newshape=_extents(newshape))
 
 
+def lrn(data: Any, size: int = 5, axis: int = 1, bias: float = 2, alpha: float = 0.00001, beta: float = 0.75) -> Expr:
+    """nn.lrn, of which TVM's Python has another alpha than the attribute."""
+    return builder("nn.lrn")(data, size, axis, bias, alpha, beta)
+
+
 def simulated_quantize(
     data: Expr, output_scale: Any, output_zero_point: Any, axis: int = -1, out_dtype: str = "int8"
 ) -> Expr:
@@ -287,6 +292,7 @@ COMPOSED: dict[str, Builder] = {
     "qnn.simulated_quantize": simulated_quantize,
     "qnn.simulated_dequantize": simulated_dequantize,
     **{f"nn.global_{kind}_pool{rank}d": _global_pool(kind, rank) for kind in ("avg", "max") for rank in (1, 3)},
+    "nn.lrn": lrn,
     "reverse_reshape": reverse_reshape,
     "sparse_to_dense": sparse_to_dense,
     "concatenate": concatenate,
