@@ -143,10 +143,23 @@ def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
     return named(RemoveUnusedFunctionsPass(tuple(entry_functions or ("main",))))
 
 
+_SPARSE = "no operator takes sparse weights"
+_WITHOUT: dict[str, str] = {
+    "PlanDevices": "all runs on one CPU, so that no device is there to be chosen",
+    "FlexibleShapeDispatch": "one program serves all sizes that are named or left open, without a branch for each",
+    "ManifestLifetimes": "the executors plan memory themselves",
+    "Conv2dToSparse": _SPARSE,
+    "Conv2dToSparse2": _SPARSE,
+    "DenseToSparse": _SPARSE,
+}
+"""Passes of TVM that have nothing to do here, and why."""
+
+
 def __getattr__(name: str) -> Callable[..., Pass]:
     if name in _ROWS:
         return _maker(name, _ROWS[name])
-    raise AttributeError(f"module 'whence.transform' has no attribute '{name}'")
+    reason = f": {_WITHOUT[name]}" if name in _WITHOUT else ""
+    raise AttributeError(f"module 'whence.transform' has no attribute '{name}'{reason}")
 
 
 def __dir__() -> list[str]:

@@ -209,3 +209,8 @@ def test_a_builder_may_have_another_default_than_the_attribute() -> None:
     assert "alpha=1e-05f" in relay.nn.lrn(x, axis=2).astext()
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 3, 4, 4), float32]) { nn.lrn(%x) }'
     assert relay.fromtext(text)["main"].body.attrs.alpha == 1e-4
+
+
+def test_passes_that_have_nothing_to_do_say_why() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'PlanDevices': all runs on one CPU"):
+        _ = relay.transform.PlanDevices
