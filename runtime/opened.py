@@ -6,7 +6,7 @@ import _ctypes
 import ctypes
 import os
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -26,16 +26,23 @@ class Linked(NamedTuple):
 class _Alive:
     """What keeps code; when it goes, the workers that run it end before."""
 
-    def __init__(self, code: Code, *held: object):
+    def __init__(self, code: Code, *held: object, close: Callable[[], None] | None = None):
         self.code = code
         self.held = held
-        weakref.finalize(self, PoolCode.of(code).apart().drop).atexit = False
+        # One finalizer: of garbage that refers to itself, several objects' run in any order.
+        weakref.finalize(self, _end, PoolCode.of(code).apart(), close).atexit = False
 
     @property
     def linked(self) -> Linked:
         """The code, which keeps this."""
         code = Code(self.code.addresses, self)
         return Linked(code, PoolCode.of(code))
+
+
+def _end(pool: PoolCode, close: Callable[[], None] | None) -> None:
+    pool.drop()
+    if close is not None:
+        close()
 
 
 def kept(code: Code, *held: object) -> Linked:
@@ -71,12 +78,13 @@ def _opened(name: str, symbols: Iterable[str]) -> _Alive:
             addresses[symbol] = ctypes.cast(library.library[symbol], ctypes.c_void_p).value or 0
         except AttributeError:
             if symbol not in (*MEMORY_SYMBOLS, *WORKER_SYMBOLS):
+                library.close()
                 raise FrontendError(expectation(name, f"a library that defines '{symbol}'", "none")) from None
-    return _Alive(Code(addresses, library))
+    return _Alive(Code(addresses, library), close=library.close)
 
 
 class _Library:
-    """A library that is closed with this object."""
+    """An open library."""
 
     def __init__(self, name: str):
         path = Path(name).resolve()
@@ -90,12 +98,11 @@ class _Library:
         except OSError as error:
             raise PipelineError(expectation(name, "a library that this system loads", str(error))) from error
         _names.add(spelled)
+        self._spelled = spelled
+
+    def close(self) -> None:
+        """Have the system forget it. At exit that does so itself, when nothing runs any more."""
         handle: int = self.library._handle  # pyright: ignore[reportPrivateUsage]
-        # At exit the system does it, when nothing runs any more.
-        weakref.finalize(self, _close, handle, spelled).atexit = False
-
-
-def _close(handle: int, spelled: str) -> None:
-    with _lock:
-        _ctypes.dlclose(handle)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-        _names.discard(spelled)
+        with _lock:
+            _ctypes.dlclose(handle)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+            _names.discard(self._spelled)

@@ -56,6 +56,26 @@ def test_nothing_stays_of_a_model_that_is_let_go(kind: str, files: dict[str, Pat
     assert len(os.listdir("/proc/self/task")) <= threads
 
 
+def test_workers_end_before_their_library_in_whatever_order_garbage_goes(files: dict[str, Path], image: Array):
+    """What refers to itself goes all at once."""
+    script = (
+        "import gc, sys, numpy as np\n"
+        "from whence.runtime import load_module\n"
+        "module = load_module(sys.argv[1], threads=2)\n"
+        "module(np.load(sys.argv[2]))\n"
+        "module._linked.code.alive.held_by = [module, module._linked.code.alive]\n"
+        "del module\n"
+        "gc.collect()\n"
+        "print('gone')\n"
+    )
+    place = files["so"].with_suffix(".npy")
+    np.save(place, image)
+    done = subprocess.run(
+        [sys.executable, "-c", script, files["so"], place], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "gone\n"), done.stderr
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_share_a_model(kind: str, files: dict[str, Path], reference: dict[str, Array], image: Array):
     module = load_module(files[kind], threads=2)
