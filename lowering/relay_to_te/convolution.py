@@ -7,8 +7,9 @@ output channels and one schedule serves them. The plain NCHW operator packs, con
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeVar
 
 from ... import te
@@ -21,9 +22,14 @@ from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
 from .stages import compute, dtype_of, label, rounded, shape, wide
-from .transform import blocked_point
+from .transform import blocked_point, flat_index, unflatten
 
 T = TypeVar("T")
+
+_EVEN = 4
+"""Pixels that tiles of equal size can be made of."""
+_SHARES = 16
+"""Parts of the work that are enough for threads."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,29 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
         )
         return te.sum(value, axis=[ic, *k, il])
 
+    if all(w.kernel == w.stride == 1 for w in windows) and padded is data:
+        return rounded(by_pixel(result, product, name), dtype_of(op))
     names = (*("z", "y", "x")[-len(k) :], "ol")
     return rounded(te.compute(result, product, name, "conv2d_NCHWc", None, names), dtype_of(op))
+
+
+def by_pixel(result: Sequence[int], product: Callable[..., Expr], name: str) -> Tensor:
+    """A blocked convolution whose windows are single pixels, side by side: the sums of `product` of each point.
+
+    It has one axis of pixels, so that tiles do not end where rows do, where sizes are known and their tiles, or the
+    blocks of channels, can be shared between threads.
+    """
+    batch, chunks, *image, lanes = result
+    known = not any(isinstance(extent, SizeExpr) for extent in (batch, *image))
+    if len(image) == 1 or not known or (prod(image) % _EVEN and batch * chunks < _SHARES):
+        names = (*("z", "y", "x")[-len(image) :], "ol")
+        return te.compute(result, product, name, "conv2d_NCHWc", None, names)
+
+    def pixel(n: Expr, oc: Expr, p: Expr, ol: Expr) -> Expr:
+        return product(n, oc, *unflatten(p, image), ol)
+
+    total = te.compute((batch, chunks, prod(image), lanes), pixel, name, "conv2d_NCHWc")
+    return compute(result, lambda *i: total(*i[:2], flat_index(i[2:-1], image), i[-1]), name)
 
 
 def conv_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.kernel_sizes import known, nominal
 from ....dialects.size_types import extents_of
-from ....dialects.sizes import Size, proves, same
+from ....dialects.sizes import Size, product, proves, same
 from ....dialects.tir import element_bytes
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
@@ -163,7 +163,10 @@ class Scheduling:
             return None
         host = readers.pop()
         usable = host.compute.reducer is None and not host.relations and self.schedule.is_output(host)
-        same_points = len(host.compute.shape) == len(stage.compute.shape) and all(
-            proves(a, "<=", b) for a, b in zip(host.compute.shape, stage.compute.shape, strict=True)
+        mine, theirs = stage.compute.shape, host.compute.shape
+        same_points = (
+            all(proves(a, "<=", b) for a, b in zip(theirs, mine, strict=True))
+            if len(mine) == len(theirs)
+            else same(product(mine), product(theirs))
         )
         return host if usable and same_points else None

@@ -14,22 +14,50 @@ from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling
 from .tiles import counted, pixel_tile, row_tile
 
+_BODY = 192
+"""Products of vectors, about, that the body of the innermost loop over terms has."""
+
 
 def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     """NCHW16c convolutions: per tile of a row of pixels the whole reduction in registers.
 
     for parallel n.oc.y { for x.outer { acc[x.inner, oc.inner, lane]; for ic, ky, kx, il { acc += .. }; out = acc } }
+
+    Where windows are single pixels, rows are no matter, and some tiles' data stays in a cache for all channels:
+
+    for parallel n.yx.outer.outer.oc { for yx.outer.inner { acc[yx.inner, oc.inner, lane]; .. } }
     """
     host, inner = work.hosted(stage)
     n, channels, *rows, columns, lanes = host.leaf
+    by_pixel = len(inner.axes) < len(host.leaf)
+    if by_pixel:
+        columns = host.fuse(*rows, columns)
     per_pixel = work.vectors(host, lanes.extent)
     width, blocks = pixel_tile(counted(columns.extent), known(channels.extent), per_pixel, work.machine)
     c_outer, c_inner = host.split(channels, blocks)
     x_outer, x_inner = host.split(columns, width)
-    host.reorder(n, c_outer, *rows, x_outer, x_inner, c_inner, lanes)
-    host.parallel(host.fuse(n, c_outer, *rows))
+    outside = [n, c_outer, *rows]
+    if by_pixel:
+        some, x_outer = host.split(x_outer, _cached_tiles(work, inner, known(columns.extent), width))
+        outside = [n, some, c_outer]
+    host.reorder(*outside, x_outer, x_inner, c_inner, lanes)
+    host.parallel(host.fuse(*outside))
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
+    last = inner.reduce_axes[-1]
+    # A core that begins two products in a cycle has little time for a loop's own instructions.
+    _, together = inner.split(last, largest_divisor(known(last.extent), max(1, _BODY // (width * blocks * per_pixel))))
+    inner.unroll(together)
+
+
+def _cached_tiles(work: Scheduling, inner: Stage, pixels: int, width: int) -> int:
+    """How many tiles of `width` pixels, of the data that a convolution by single pixels reads, a cache has room for."""
+    tiles, ragged = divmod(pixels, width)
+    if ragged:
+        return tiles + 1
+    terms = prod(map(known, inner.compute.reduce_shape))
+    tile_bytes = width * terms * element_bytes(inner.compute.result.type.element_type)
+    return largest_divisor(tiles, max(1, work.machine.l2 // 4 // tile_bytes))
 
 
 def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:

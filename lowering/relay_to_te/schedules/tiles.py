@@ -45,7 +45,7 @@ def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine) ->
         width, vectors = tile[0], tile[1] * per_block
         whole, rest = divmod(columns, width)
         cycles = whole * _cycles(width, vectors) + (_cycles(rest, vectors) if rest else 0)
-        return rest > 0 or width * vectors <= _HIDDEN, cycles / vectors, -width * vectors
+        return rest > 0 or width * vectors < _HIDDEN, cycles / vectors, -width * vectors
 
     fits = [
         (width, blocks)
