@@ -19,6 +19,7 @@ from ...support.dtypes import is_unsigned
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
 from ...te.language.tensor import FullOp
+from .convolution import by_pixel
 from .stages import broadcast, compute, label, shape
 from .transform import blocked_point
 
@@ -229,7 +230,9 @@ def _convolution(
         word = image(n, chunk, y * sh + ky * dh, x * sw + kx * step, il)
         return te.sum(product(word, weight(oc, ic, ky, kx, il, ol)), axis=[ic, ky, kx, il])
 
-    return te.compute(result, element, name=name, tag="conv2d_NCHWc")
+    return (
+        by_pixel(result, element, name) if kh * kw * sh * sw == 1 else te.compute(result, element, name, "conv2d_NCHWc")
+    )
 
 
 def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None) -> Tensor:

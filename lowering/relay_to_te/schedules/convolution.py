@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import AnyFloat
+
 from ....dialects import te
 from ....dialects.kernel_sizes import known, nominal
 from ....dialects.sizes import same
@@ -33,7 +35,8 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     if by_pixel:
         columns = host.fuse(*rows, columns)
     per_pixel = work.vectors(host, lanes.extent)
-    width, blocks = pixel_tile(counted(columns.extent), known(channels.extent), per_pixel, work.machine)
+    fused = isinstance(inner.compute.result.type.element_type, AnyFloat)
+    width, blocks = pixel_tile(counted(columns.extent), known(channels.extent), per_pixel, work.machine, fused=fused)
     c_outer, c_inner = host.split(channels, blocks)
     x_outer, x_inner = host.split(columns, width)
     outside = [n, c_outer, *rows]
@@ -44,10 +47,12 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     host.parallel(host.fuse(*outside))
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
-    last = inner.reduce_axes[-1]
-    # A core that begins two products in a cycle has little time for a loop's own instructions.
-    _, together = inner.split(last, largest_divisor(known(last.extent), max(1, _BODY // (width * blocks * per_pixel))))
-    inner.unroll(together)
+    if fused:
+        # A core begins two of these products in a cycle, which leaves little time for a loop's own instructions.
+        last = inner.reduce_axes[-1]
+        most = max(1, _BODY // (width * blocks * per_pixel))
+        _, together = inner.split(last, largest_divisor(known(last.extent), most))
+        inner.unroll(together)
 
 
 def _cached_tiles(work: Scheduling, inner: Stage, pixels: int, width: int) -> int:

@@ -34,18 +34,20 @@ def counted(extent: Size) -> int:
     return extent if isinstance(extent, int) else MANY
 
 
-def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine) -> tuple[int, int]:
+def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine, *, fused: bool = True) -> tuple[int, int]:
     """The pixels of a row of `columns`, and the blocks of `channels`, that a convolution's tile takes.
 
-    per_block: vectors of a block. A tile that divides the row, and keeps the core busy, comes before others; among
-    them the one with the fewest cycles for a row is best, then the largest.
+    per_block: vectors of a block; fused: whether a product and its sum are one instruction. A tile that divides the
+    row, and keeps the core busy, comes before others; among them the one with the fewest cycles for a row is best,
+    then the largest.
     """
+    enough = _HIDDEN if fused else _HIDDEN + 1
 
     def cost(tile: tuple[int, int]) -> tuple[bool, float, int]:
         width, vectors = tile[0], tile[1] * per_block
         whole, rest = divmod(columns, width)
         cycles = whole * _cycles(width, vectors) + (_cycles(rest, vectors) if rest else 0)
-        return rest > 0 or width * vectors < _HIDDEN, cycles / vectors, -width * vectors
+        return rest > 0 or width * vectors < enough, cycles / vectors, -width * vectors
 
     fits = [
         (width, blocks)
