@@ -163,10 +163,12 @@ class Scheduling:
             return None
         host = readers.pop()
         usable = host.compute.reducer is None and not host.relations and self.schedule.is_output(host)
-        mine, theirs = stage.compute.shape, host.compute.shape
-        same_points = (
-            all(proves(a, "<=", b) for a, b in zip(theirs, mine, strict=True))
-            if len(mine) == len(theirs)
-            else same(product(mine), product(theirs))
-        )
-        return host if usable and same_points else None
+        return host if usable and _same_points(stage.compute.shape, host.compute.shape) else None
+
+
+def _same_points(made: Sequence[Size], read: Sequence[Size]) -> bool:
+    """Whether loops over what reads a reduction are loops over it: an axis between others may be several of theirs."""
+    if len(read) <= len(made):
+        return len(read) == len(made) and all(proves(a, "<=", b) for a, b in zip(read, made, strict=True))
+    ends = zip((*made[:2], made[-1]), (*read[:2], read[-1]), strict=True)
+    return all(same(a, b) for a, b in ends) and same(product(made), product(read))

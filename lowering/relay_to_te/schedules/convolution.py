@@ -17,7 +17,9 @@ from .common import PARTITION_HINT, Scheduling
 from .tiles import counted, pixel_tile, row_tile
 
 _BODY = 192
-"""Products of vectors, about, that the body of the innermost loop over terms has."""
+"""Products of vectors, at most, that are written out as the body of the innermost loop over terms."""
+_FEW_SUMS = 16
+"""A step of this many products takes much longer than the instructions of a loop."""
 
 
 def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
@@ -48,10 +50,17 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
     if fused:
-        # A core begins two of these products in a cycle, which leaves little time for a loop's own instructions.
-        last = inner.reduce_axes[-1]
-        most = max(1, _BODY // (width * blocks * per_pixel))
-        _, together = inner.split(last, largest_divisor(known(last.extent), most))
+        _write_out(inner, width * blocks * per_pixel)
+
+
+def _write_out(inner: Stage, sums: int) -> None:
+    """Write steps of the last axis of the terms out, in a tile of so few sums that a loop of its own costs as much."""
+    last = inner.reduce_axes[-1]
+    steps, terms = known(last.extent), prod(map(known, inner.compute.reduce_shape))
+    # Without any loop the weights of all tiles would be kept in registers, of which there are not enough.
+    most = min(_BODY // sums, steps if terms > steps else steps // 2)
+    if sums < _FEW_SUMS and most > 1:
+        _, together = inner.split(last, largest_divisor(steps, most))
         inner.unroll(together)
 
 
