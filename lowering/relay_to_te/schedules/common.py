@@ -170,5 +170,5 @@ def _same_points(made: Sequence[Size], read: Sequence[Size]) -> bool:
     """Whether loops over what reads a reduction are loops over it: an axis between others may be several of theirs."""
     if len(read) <= len(made):
         return len(read) == len(made) and all(proves(a, "<=", b) for a, b in zip(read, made, strict=True))
-    ends = zip((*made[:2], made[-1]), (*read[:2], read[-1]), strict=True)
-    return all(same(a, b) for a, b in ends) and same(product(made), product(read))
+    ends = zip((*made[:2], *made[-1:]), (*read[:2], *read[-1:]), strict=False)
+    return len(made) > 3 and all(same(a, b) for a, b in ends) and same(product(made), product(read))
