@@ -20,6 +20,8 @@ _BODY = 192
 """Products of vectors, at most, that are written out as the body of the innermost loop over terms."""
 _FEW_SUMS = 16
 """A step of this many products takes much longer than the instructions of a loop."""
+_SHORT = 6
+"""Steps, at most, where a product and its sum are two instructions: of more LLVM would add up the products first."""
 
 
 def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
@@ -49,19 +51,27 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     host.parallel(host.fuse(*outside))
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
-    if fused:
-        _write_out(inner, width * blocks * per_pixel)
+    _write_out(inner, width * blocks * per_pixel, fused)
 
 
-def _write_out(inner: Stage, sums: int) -> None:
-    """Write steps of the last axis of the terms out, in a tile of so few sums that a loop of its own costs as much."""
-    last = inner.reduce_axes[-1]
-    steps, terms = known(last.extent), prod(map(known, inner.compute.reduce_shape))
-    # Without any loop the weights of all tiles would be kept in registers, of which there are not enough.
-    most = min(_BODY // sums, steps if terms > steps else steps // 2)
-    if sums < _FEW_SUMS and most > 1:
-        _, together = inner.split(last, largest_divisor(steps, most))
-        inner.unroll(together)
+def _write_out(inner: Stage, sums: int, fused: bool) -> None:
+    """Write the last loops over terms out where tiles have so few sums that a loop's own instructions cost as much."""
+    if sums >= _FEW_SUMS:
+        return
+    most = _BODY // sums if fused else _SHORT
+    terms = prod(map(known, inner.compute.reduce_shape))
+    for axis in reversed(inner.reduce_axes):
+        steps = known(axis.extent)
+        # Without any loop the weights of all tiles would be kept in registers, of which there are not enough.
+        some = largest_divisor(steps, min(most, steps if terms > steps else max(1, steps // 2)))
+        if some == steps:
+            inner.unroll(axis)
+        else:
+            if fused and some > 1:
+                inner.unroll(inner.split(axis, some)[1])
+            return
+        most //= steps
+        terms //= steps
 
 
 def _cached_tiles(work: Scheduling, inner: Stage, pixels: int, width: int) -> int:
