@@ -55,7 +55,10 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
 
 
 def _write_out(inner: Stage, sums: int, fused: bool) -> None:
-    """Write the last loops over terms out where tiles have so few sums that a loop's own instructions cost as much."""
+    """Write the last loops over terms out where tiles have so few sums that a loop's own instructions cost as much.
+
+    Of products that are one instruction with their sums, the last loop only: of more LLVM would load values early.
+    """
     if sums >= _FEW_SUMS:
         return
     most = _BODY // sums if fused else _SHORT
@@ -66,9 +69,9 @@ def _write_out(inner: Stage, sums: int, fused: bool) -> None:
         some = largest_divisor(steps, min(most, steps if terms > steps else max(1, steps // 2)))
         if some == steps:
             inner.unroll(axis)
-        else:
-            if fused and some > 1:
-                inner.unroll(inner.split(axis, some)[1])
+        elif fused and some > 1:
+            inner.unroll(inner.split(axis, some)[1])
+        if fused or some < steps:
             return
         most //= steps
         terms //= steps
