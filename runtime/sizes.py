@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -105,10 +106,17 @@ class Sizes:
         for derived, value in zip(self.derived, values[len(self.symbols) :], strict=True):
             if value < 0:
                 where = f" (layer {', '.join(map(repr, derived.layers[:3]))})" if derived.layers else ""
-                raise FrontendError(
-                    f"inputs: expected sizes of at least 0, got {derived.text} = {value} for "
-                    f"{self.spelled(values)}{where}"
-                )
+                read = self._read_for(derived.text, specs, values)
+                raise FrontendError(f"inputs: expected {derived.text} of at least 0 for {read}, got {value}{where}")
+
+    def _read_for(self, text: str, specs: Sequence[SizedSpec], values: Sequence[int]) -> str:
+        """The symbols in a text, their values and where these come from."""
+        words = set(re.findall(r"[^\W\d]\w*", text))
+        return ", ".join(
+            f"{self.symbols[one.symbol]} = {values[one.symbol]} (dimension {one.axis} of {specs[one.input]})"
+            for one in sorted(self.solutions, key=lambda one: one.symbol)
+            if self.symbols[one.symbol] in words
+        )
 
 
 def _sum(terms: Terms, values: Sequence[int]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sizes import SizeExpr, UndecidedSize, same
+from ..sizes import Size, SizeExpr, ceil_div, same, size_max
 from .numerics import AnyArray
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
@@ -47,10 +47,6 @@ class Resizing:
     antialias: bool = False
     roi: tuple[float, float] = (0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        if self.open and (self.antialias or self.exclude or self.mode == "tf_crop_and_resize"):
-            raise UndecidedSize(f"a size to antialias, exclude or crop to: from {self.extent} to {self.size}")
-
     @property
     def open(self) -> bool:
         """Whether only a call knows the extents."""
@@ -66,6 +62,20 @@ class Resizing:
     def rounds(self) -> str:
         """How the nearest element is found."""
         return self.rounding or ("round" if self.mode == "align_corners" else "floor")
+
+    @property
+    def reach(self) -> int:
+        """How far from a coordinate elements count where the axis does not get smaller."""
+        return {"nearest_neighbor": 0, "linear": 1, "cubic": 2}[self.method]
+
+    @property
+    def before(self) -> Size:
+        """How many of the elements that count lie to the left of a coordinate, at most; as many lie to the right."""
+        if not self.antialias or not self.reach:
+            return self.reach
+        if self.scale is not None:
+            return math.ceil(self.reach / min(self.scale, 1.0))
+        return size_max(ceil_div(self.reach * self.extent, size_max(self.size, 1)), self.reach)
 
     def coordinates(self) -> AnyArray:
         """Where each new element lies among the old ones."""
@@ -105,8 +115,7 @@ class Resizing:
             places = (left + self._nearest(ratio))[None]
             return np.clip(places, 0, self.extent - 1).astype(np.int64), np.ones_like(places)
         shrink = min(self.scale or 1.0, 1.0) if self.antialias else 1.0
-        reach = 1 if self.method == "linear" else 2
-        first = math.floor(-reach / shrink) + 1
+        first = math.floor(-self.reach / shrink) + 1
         taps = np.arange(first, 2 - first)[:, None]
         weights = self.kernel(np.abs((taps - ratio) * shrink))
         places = left + taps

@@ -79,7 +79,13 @@ class StftOp(Operator):
         batch, length = sig.rank(0, 2)
         sig.of(FLOATS)
         n_fft, win = sig.int("n_fft"), sig.int("win_length")
-        if not 1 <= win <= n_fft or proves(n_fft, ">", length) or sig.int("hop_length") < 1 or sig.shape(1) != (win,):
+        if (
+            proves(win, "<", 1)
+            or proves(win, ">", n_fft)
+            or proves(n_fft, ">", length)
+            or sig.int("hop_length") < 1
+            or sig.shape(1) != (win,)
+        ):
             sig.fail(f"1 <= win_length <= n_fft <= {length}, and a window of that", f"{win}, {n_fft}, {sig.types[1]}")
         sig.same_element()
         return [tensor_of(sig.types[0].element_type, (batch, cls.frequencies(sig), cls.frames(sig), 2))]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.irdl import irdl_op_definition, traits_def
 
+from ..sizes import size_max
 from .attributes import required_ints
 from .numerics import AnyArray, widened
 from .operator import Signature
@@ -38,7 +40,7 @@ class Col2ImOp(Injective):
         rank = len(image)
         axes = zip(image, sig.ints("block_shape"), pads[:rank], pads[rank:], sig.ints("dilations"), strict=True)
         spans = [n + before + after - d * (b - 1) - 1 for n, b, before, after, d in axes]
-        return [max(0, span // s + 1) for span, s in zip(spans, sig.ints("strides"), strict=True)]
+        return [cast(int, size_max(0, span // s + 1)) for span, s in zip(spans, sig.ints("strides"), strict=True)]
 
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:

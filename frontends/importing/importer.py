@@ -34,6 +34,7 @@ from ...runtime.shape_patterns import places_of_sizes
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from .branches import joined
 from .context import Context
 from .converter import Converter, Narrowed, Result
 from .fold import folded
@@ -400,6 +401,9 @@ class Importer(ABC):
             raise Undecided(message("If", "a condition known at import", found, node.leaf), condition)
         self.converted.append(step)
         self.reads.append((condition, node.leaf))
+        if condition.symbolic:
+            self.choose_at_call(step, region, condition)
+            return False
         branch = step.bodies["then_branch" if condition.array.reshape(()).item() else "else_branch"]
         for inner, outer in zip(branch.inputs, step.inputs[1:], strict=False):
             self.tensors[inner] = self.lookup(outer, region, step)
@@ -409,6 +413,35 @@ class Importer(ABC):
                 self.tensors[name] = self.lookup(inner, branch, step)
                 self.bound.append(name)
         return False
+
+    def choose_at_call(self, step: Step, region: Region, condition: Tensor) -> None:
+        """An If whose condition sizes of the call decide: both branches are computed, and one is taken."""
+        node = node_of(step)
+        assert condition.array is not None
+        found: list[list[Tensor]] = []
+        for name in ("then_branch", "else_branch"):
+            bound, required, branch = len(self.bound), len(self.required), step.bodies[name]
+            for inner, outer in zip(branch.inputs, step.inputs[1:], strict=False):
+                self.tensors[inner] = self.lookup(outer, region, step)
+            try:
+                self.convert_steps(branch)
+            except Undecided as undecided:
+                # What one branch needs is no bound of the whole program.
+                raise Undecided(str(undecided), undecided.tensor) from undecided
+            if len(self.required) > required:
+                what = f"one for {self.required[-1]} of at least 0"
+                raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None)
+            found.append([self.lookup(inner, branch, step) for inner in branch.outputs])
+            for inner in self.bound[bound:]:
+                self.tensors.pop(inner, None)
+            del self.bound[bound:]
+        context = self.context(step, [condition])
+        with self.builder.located(node.leaf if self.spans else UNKNOWN_LOC):
+            for name, then, other in zip(step.outputs, *found, strict=True):
+                if name:
+                    result = joined(context, condition.array.reshape(-1)[0], then, other)
+                    self.bind(name, result, self.builder.location, context.read)
+        self.required += context.required
 
     def bind(self, name: str, result: Result, location: LocationAttr, read: list[Tensor]) -> None:
         """Note what an output is, and where the known values went that it was made with."""

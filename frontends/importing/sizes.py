@@ -37,10 +37,12 @@ def objects(flat: Sequence[Any], shape: Sequence[int]) -> Sizes:
 
 
 def settled(array: Sizes) -> Array:
-    """An array of int64 where no symbols are left."""
-    if any(isinstance(value, SizeExpr) for value in array.reshape(-1)):
+    """An array of int64, or of truth values, where no symbols are left."""
+    flat = array.reshape(-1)
+    if any(isinstance(value, SizeExpr) for value in flat):
         return cast(Array, array)
-    return cast(Array, array.astype(np.int64))
+    truths = array.size > 0 and all(isinstance(value, bool) for value in flat)
+    return cast(Array, array.astype(np.bool_ if truths else np.int64))
 
 
 def numbers(array: Sizes | None) -> list[int] | None:

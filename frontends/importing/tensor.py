@@ -21,6 +21,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from .decisions import Decision
 from .names import value_name
 
 
@@ -62,13 +63,18 @@ class Tensor:
     def dtype(self) -> np.dtype[Any] | None:
         """Of a tensor; None of a sequence, or of nothing."""
         if self.array is not None:
-            return np.dtype(np.int64) if self.symbolic else self.array.dtype
+            return np.dtype(np.bool_ if self.truth else np.int64) if self.symbolic else self.array.dtype
         return None if self.value is None else dtype_of(self.value)
 
     @property
     def symbolic(self) -> bool:
-        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as int64."""
+        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as int64 (bool)."""
         return is_symbolic(self.array)
+
+    @property
+    def truth(self) -> bool:
+        """Whether it is known as truth values, of which some are for the call to decide."""
+        return self.symbolic and self.array is not None and any(isinstance(v, Decision) for v in self.array.reshape(-1))
 
     @property
     def location(self) -> LocationAttr:
@@ -95,6 +101,8 @@ class Tensor:
                 if self.symbolic:
                     flat: list[int] = self.array.reshape(-1).tolist()
                     self.value = builder.add(SizesOp(values=flat, shape=self.array.shape, dtype="int64")).result
+                    if self.truth:
+                        self.value = builder.add(CastOp(self.value, dtype="bool")).result
                 else:
                     self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
             self.value.name_hint = value_name(self.name)

@@ -7,8 +7,9 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
-from ...dialects.sizes import SizeExpr, proves, size_max, size_min
+from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max, size_min
 from ..importing.converter import Converter
+from ..importing.edges import with_edges
 from ..importing.tensor import shape_of
 from .context import Context
 from .shaping import axis_of
@@ -38,6 +39,20 @@ def _value(ctx: Context, data: SSAValue) -> SSAValue:
     return value if shape_of(value) == () else ctx.emit(ReshapeOp, value, newshape=())
 
 
+def _open(ctx: Context, data: SSAValue, widths: list[tuple[int, int]], mode: str) -> SSAValue:
+    """Widths of which the call decides whether they are added or cut off."""
+    for extent, (before, after) in zip(shape_of(data), widths, strict=True):
+        if mode == "wrap":
+            # Round from the other side comes what is not cut there.
+            for one in (before, after):
+                if isinstance(cast(Size, one), SizeExpr):
+                    ctx.require_least(one, 0, f"whether a pad is {one}")
+        if mode != "constant" and not proves(size_max(before, after), "<=", 0):
+            kept = extent - size_max(-before, -after, 0)
+            ctx.require(kept - (size_max(before, after, 0) + 1 if mode == "reflect" else 1))
+    return with_edges(ctx, data, widths, _value(ctx, data), mode)
+
+
 def pad(ctx: Context) -> SSAValue:
     """nn.pad; strided_slice before it where a width is negative."""
     mode = ctx.str("mode", "constant")
@@ -45,10 +60,8 @@ def pad(ctx: Context) -> SSAValue:
         ctx.fail("mode constant, edge, reflect or wrap", repr(mode))
     data, shape = ctx.value(0), ctx.shape(0)
     widths = _widths(ctx, len(shape))
-    for width in widths:
-        for one in width:
-            if isinstance(one, SizeExpr):
-                ctx.require_least(one, 0, f"whether a pad is {one}")
+    if any(decide(0, "<=", one) is None for width in widths for one in width):
+        return _open(ctx, data, widths, mode)
     if any(proves(w, "<", 0) for width in widths for w in width):
         begin = [cast(int, size_max(-before, 0)) for before, _ in widths]
         end = [extent + cast(int, size_min(after, 0)) for extent, (_, after) in zip(shape, widths, strict=True)]

@@ -24,8 +24,10 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, ReshapeOp, SumOp
 from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
+from ...dialects.sizes import proves, same, same_shape
 from ..importing.converter import Converter
 from .context import Context
+from .known import filled_value
 from .window import Sizes, Window, explicit_pads, image_of, positive, window
 
 ByRank = Mapping[int, type[Operator]]
@@ -42,7 +44,7 @@ def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
 
 def _padded(ctx: Context, data: SSAValue, before: Sizes, after: Sizes) -> SSAValue:
     """Zeros around the image."""
-    if not any(before + after):
+    if all(same(width, 0) for width in before + after):
         return data
     width = (0, 0, 0, 0, *(w for pair in zip(before, after, strict=True) for w in pair))
     return ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=width)
@@ -87,7 +89,7 @@ def avg_pool(ctx: Context) -> SSAValue:
     _, found, beyond = _window(ctx)
     data, before, after = ctx.value(0), found.before, found.after
     counts_padding = bool(ctx.int("count_include_pad", 0))
-    if counts_padding and any(beyond):
+    if counts_padding and any(not same(width, 0) for width in beyond):
         data = _padded(ctx, data, before, after)
         before = after = (0,) * len(beyond)
         counts_padding = False
@@ -160,13 +162,15 @@ def max_unpool(ctx: Context) -> SSAValue:
     before, after = explicit_pads(ctx, rank)
     columns = zip(image, kernel, strides, before, after, strict=True)
     whole = (*shape[:2], *((extent - 1) * s + k - a - b for extent, k, s, a, b in columns))
-    zeros = ctx.constant(np.zeros(prod(whole), ctx.dtype(0)), "zeros")
+    zeros = filled_value(ctx, np.zeros((), ctx.dtype(0)), (prod(whole),), "zeros")
     flat = [ctx.emit(ReshapeOp, ctx.value(index), newshape=(prod(shape),)) for index in (0, 1)]
     filled = ctx.emit(ScatterElementsOp, zeros, flat[1], flat[0])
     result = ctx.emit(ReshapeOp, filled, newshape=whole)
-    if not ctx.has(2) or (wanted := ctx.known_ints(2, "an output shape")) == whole:
+    if not ctx.has(2) or same_shape(wanted := ctx.known_ints(2, "an output shape"), whole):
         return result
-    if len(wanted) != len(whole) or any(a < b for a, b in zip(wanted, whole, strict=True)):
+    for a, b in zip(wanted, whole, strict=False):
+        ctx.require_least(a, b, f"whether {a} are {b}")
+    if len(wanted) != len(whole) or any(proves(a, "<", b) for a, b in zip(wanted, whole, strict=True)):
         ctx.fail(f"an output shape of at least {list(whole)}", str(list(wanted)))
     width = [w for a, b in zip(wanted, whole, strict=True) for w in (0, a - b)]
     return ctx.emit(PadOp, result, ctx.scalar(0, result), pad_width=width)

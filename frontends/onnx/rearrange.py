@@ -15,9 +15,10 @@ from ...dialects.relay.elementwise import AddOp, CastOp, MultiplyOp
 from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
 from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import Size, SizeExpr, ceil_div, same, size_max
+from ...dialects.sizes import Size, SizeExpr, ceil_div, decide, same, size_max
 from ...support.dtypes import Array
 from ..importing.converter import Converter
+from ..importing.edges import with_edges
 from ..importing.tensor import Undecided, shape_of, size_in
 from .context import Context
 from .shaping import axis_of
@@ -110,6 +111,8 @@ def center_crop_pad(ctx: Context) -> SSAValue:
     axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if given is None else given)]
     if len(axes) != len(wanted) or len(set(axes)) != len(axes):
         ctx.fail("an extent for each of different axes", f"{list(wanted)} for {axes}")
+    if any(decide(extent, "<=", shape[axis]) is None for axis, extent in zip(axes, wanted, strict=True)):
+        return _open_center(ctx, data, dict(zip(axes, wanted, strict=True)))
     begin, end, width = [0] * len(shape), list(shape), [0] * (2 * len(shape))
     for axis, extent in zip(axes, wanted, strict=True):
         difference = abs(extent - shape[axis])
@@ -121,6 +124,16 @@ def center_crop_pad(ctx: Context) -> SSAValue:
     if any(begin) or tuple(end) != shape:
         data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
     return ctx.emit(PadOp, data, ctx.scalar(0, data), pad_width=width) if any(width) else data
+
+
+def _open_center(ctx: Context, data: SSAValue, wanted: dict[int, int]) -> SSAValue:
+    """Where the call decides what is cut off and what is added."""
+    widths: list[tuple[Size, Size]] = []
+    for axis, extent in enumerate(shape_of(data)):
+        more, less = (size_max(n, 0) for n in (wanted.get(axis, extent) - extent, extent - wanted.get(axis, extent)))
+        before = more // 2 - less // 2
+        widths.append((before, wanted.get(axis, extent) - extent - before))
+    return with_edges(ctx, data, widths, ctx.scalar(0, data))
 
 
 def col2im(ctx: Context) -> SSAValue:

@@ -26,6 +26,7 @@ from ...dialects.relay.transform import (
 )
 from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, proves, size_max, size_min
 from ..importing.converter import Converter
+from ..importing.decisions import compared
 from ..importing.tensor import dtype_of
 from .context import Context
 
@@ -161,7 +162,11 @@ def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tu
     """Forwards, bounds of ONNX are those of relay; backwards is forwards in what is reversed."""
     data, turned = ctx.value(0), [axis for axis, (_, _, step) in asked.items() if step < 0]
     asked = {
-        axis: (_near(ctx, start, shape[axis]), _near(ctx, end, shape[axis]), step)
+        axis: (
+            _counted(_near(ctx, start, shape[axis]), shape[axis], 0, step),
+            _counted(_near(ctx, end, shape[axis]), shape[axis], 0 if step > 0 else -1, step),
+            step,
+        )
         for axis, (start, end, step) in asked.items()
     }
     if turned:
@@ -178,6 +183,13 @@ def _near(ctx: Context, bound: Size, extent: Size) -> int:
     if abs(bound) < ENDLESS:
         ctx.require(_LARGEST - extent)
     return ENDLESS if bound > 0 else -ENDLESS
+
+
+def _counted(bound: Size, extent: Size, least: int, step: int) -> int:
+    """A bound of which the call may decide that it counts from the end, counted from the first element."""
+    if isinstance(bound, int) or proves(bound, ">=", 0) or (step > 0 and proves(bound, "<", 0)):
+        return cast(int, bound)
+    return cast(int, size_max(bound + extent * compared(bound, "<", 0), least))
 
 
 def _turned(extent: int, start: Size, end: Size, step: int) -> tuple[int, int, int]:

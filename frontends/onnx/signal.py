@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import MultiplyOp
+from ...dialects.relay.elementwise import GreaterOp, MultiplyOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.signal import DftOp, StftOp
 from ...dialects.relay.transform import PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.sizes import Size, SizeExpr, decide
 from ..importing.converter import Converter
+from ..importing.edges import with_edges
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term, places, where
 from .context import Context
 from .indexing import emit_all
 from .known import filled_value
@@ -36,6 +41,9 @@ def _zeros(ctx: Context, like: SSAValue) -> SSAValue:
 def _fitted(ctx: Context, part: SSAValue, length: int) -> SSAValue:
     """The first elements along the last axis, or zeros behind."""
     shape = shape_of(part)
+    if decide(shape[-1], "<=", length) is None or decide(length, "<=", shape[-1]) is None:
+        widths = [*[(0, 0)] * (len(shape) - 1), (0, length - shape[-1])]
+        return with_edges(ctx, part, widths, ctx.scalar(0, part))
     if length < shape[-1]:
         return ctx.emit(StridedSliceOp, part, begin=(0,), end=(length,), strides=(1,), axes=(len(shape) - 1,))
     if length == shape[-1]:
@@ -57,7 +65,7 @@ def dft(ctx: Context) -> SSAValue:
     extent = ctx.shape(0)[axis]
     length = 2 * (extent - 1) if inverse and onesided else extent
     if ctx.has(1):
-        length = int(ctx.array(1, "a length").reshape(()))
+        length = ctx.size(1, "a length")
     order = (*(at for at in range(rank - 1) if at != axis), axis)
     back = [order.index(at) for at in range(rank - 1)]
     given = length // 2 + 1 if inverse and onesided else length
@@ -74,6 +82,8 @@ def dft(ctx: Context) -> SSAValue:
 
 def _two_sided(ctx: Context, parts: list[SSAValue], length: int) -> list[SSAValue]:
     """The other half of a spectrum whose signal is real: conjugates, in reverse order."""
+    if isinstance(cast(Size, length), SizeExpr):
+        return _open_two_sided(ctx, parts, length)
     places = np.arange(length)
     mirrored = places > length // 2
     where = ctx.constant(np.where(mirrored, length - places, places), "mirrored")
@@ -84,14 +94,27 @@ def _two_sided(ctx: Context, parts: list[SSAValue], length: int) -> list[SSAValu
     return [whole[0], ctx.emit(MultiplyOp, whole[1], ctx.constant(sign, "sign"))]
 
 
+def _open_two_sided(ctx: Context, parts: list[SSAValue], length: int) -> list[SSAValue]:
+    """The same of a length that the call decides."""
+    at = places(ctx, length)
+    mirrored = Term(ctx, ctx.emit(GreaterOp, at.value, ctx.scalar(length // 2, at.value)))
+    from_end = at * -1 + length
+    source = where(mirrored, from_end, at)
+    whole = [ctx.emit(TakeOp, part, source.value, axis=len(shape_of(part)) - 1) for part in parts]
+    one = Term(ctx, whole[0]).number(1)
+    sign = where(mirrored, one * -1, one)
+    sign = where((at * 2).equal(length), 0, where(at.equal(0), 0, sign))
+    return [whole[0], ctx.emit(MultiplyOp, whole[1], sign.value)]
+
+
 def stft(ctx: Context) -> SSAValue:
     """stft of a real signal; of a complex one, dft of its frames."""
     step = int(ctx.array(1, "a frame step").reshape(()))
     length = ctx.shape(2)[0] if ctx.has(2) else ctx.shape(0)[1]
     if ctx.has(3):
-        length = int(ctx.array(3, "a frame length").reshape(()))
+        length = ctx.size(3, "a frame length")
     data = ctx.value(0)
-    window = ctx.value(2) if ctx.has(2) else ctx.constant(np.ones(length, dtype_of(data)), "window")
+    window = ctx.value(2) if ctx.has(2) else filled_value(ctx, np.ones((), dtype_of(data)), (length,), "window")
     onesided = bool(ctx.int("onesided", 1))
     ctx.require_least(ctx.shape(0)[1], length, f"whether {ctx.shape(0)[1]} samples are {length}")
     parts = _parts(ctx, data) if len(shape_of(data)) == 3 else [data]
@@ -106,9 +129,12 @@ def stft(ctx: Context) -> SSAValue:
             onesided=onesided,
         )
         return ctx.emit(TransposeOp, found, axes=(0, 2, 1, 3))
-    starts = np.arange((shape_of(parts[0])[1] - length) // step + 1) * step
-    where = ctx.constant(starts[:, None] + np.arange(length), "frames")
-    frames = [ctx.emit(MultiplyOp, ctx.emit(TakeOp, part, where, axis=1), window) for part in parts]
+    count = (shape_of(parts[0])[1] - length) // step + 1
+    if isinstance(cast(Size, count), int) and isinstance(cast(Size, length), int):
+        samples = ctx.constant(np.arange(count)[:, None] * step + np.arange(length), "frames")
+    else:
+        samples = (places(ctx, count, 2) * step + places(ctx, length, 2, 1)).value
+    frames = [ctx.emit(MultiplyOp, ctx.emit(TakeOp, part, samples, axis=1), window) for part in parts]
     found = emit_all(ctx, DftOp, *frames)
     return ctx.emit(StackOp, *(_fitted(ctx, p, length // 2 + 1 if onesided else length) for p in found), axis=-1)
 

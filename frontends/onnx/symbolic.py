@@ -14,6 +14,7 @@ import numpy as np
 
 from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max, size_min
 from ...support.dtypes import Array
+from ..importing.decisions import chosen, compared, decided
 from ..importing.sizes import LIMIT, Sizes, elementwise, exact, numbers, objects, settled
 from ..importing.sizes import sizes_array as sizes_array
 from ..importing.tensor import Undecided, is_symbolic
@@ -57,24 +58,30 @@ def _elementwise_of_one(function: Callable[[Any], Any]) -> Rule:
 
 
 def _asked(relation: str) -> Rule:
-    """A comparison, which must come out one way for all values of the symbols."""
+    """A comparison: what is not one way for all values of the symbols, the call decides."""
 
     def rule(ctx: Context, given: list[Sizes | None]) -> Array:
         whole = np.broadcast_arrays(*[array for array in given if array is not None])
         rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
-        found = [_decided(ctx, a, relation, b) for a, b in rows]
-        return np.asarray(found, np.bool_).reshape(whole[0].shape)
+        return settled(objects([compared(a, relation, b) for a, b in rows], whole[0].shape))
 
     return rule
 
 
-def _decided(ctx: Context, a: Size, relation: str, b: Size) -> bool:
-    opposite = {"==": "!=", "<": ">=", ">": "<=", "<=": ">", ">=": "<"}[relation]
-    if proves(a, relation, b):
-        return True
-    if proves(a, opposite, b):
-        return False
-    raise Undecided(f"{ctx.node.op_type}: whether {a} {relation} {b} depends on the values of sizes", None)
+def _logical(function: Callable[..., Size]) -> Rule:
+    """A function of truth values, as numbers."""
+
+    def rule(ctx: Context, given: list[Sizes | None]) -> Array:
+        whole = np.broadcast_arrays(*[array for array in given if array is not None])
+        rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
+        return settled(objects([decided(function(*map(_plain, row))) for row in rows], whole[0].shape))
+
+    return rule
+
+
+def _plain(value: Size) -> Size:
+    """A number or a size, also of a truth value."""
+    return value + 0
 
 
 def _quotient(a: Size, b: Size) -> Size:
@@ -104,8 +111,13 @@ def _absolute(a: Size) -> Size:
 def _where(ctx: Context, given: list[Sizes | None]) -> Array:
     condition, x, y = (cast(Sizes, array) for array in given)
     if any(isinstance(value, SizeExpr) for value in condition.reshape(-1)):
-        raise Undecided("Where: the condition depends on the values of sizes", None)
+        return elementwise(lambda c, pair: chosen(c, *pair), [condition, _pairs(x, y)])
     return settled(cast(Sizes, np.where(condition.astype(np.bool_), x, y)))
+
+
+def _pairs(x: Sizes, y: Sizes) -> Sizes:
+    both = np.broadcast_arrays(x, y)
+    return objects(list(zip(*(array.reshape(-1).tolist() for array in both), strict=True)), both[0].shape)
 
 
 def _gather(ctx: Context, given: list[Sizes | None]) -> Array | None:
@@ -146,8 +158,12 @@ def _reshape(ctx: Context, given: list[Sizes | None]) -> Array | None:
 
 
 def _cast(ctx: Context, given: list[Sizes | None]) -> Array | None:
-    """To integers of at least 32 bits they stay what they are."""
-    return settled(cast(Sizes, given[0])) if ctx.int("to", 0) in (6, 7, 12, 13) else None
+    """To integers of at least 32 bits they stay what they are; a truth value is one of what is not 0."""
+    data, to = cast(Sizes, given[0]), ctx.int("to", 0)
+    flat = [_plain(value) for value in data.reshape(-1).tolist()]
+    if to == 9 and all(proves(value, ">=", 0) for value in flat):
+        return settled(objects([compared(value, ">", 0) for value in flat], data.shape))
+    return settled(objects(flat, data.shape)) if to in (6, 7, 12, 13) else None
 
 
 def _same(ctx: Context, given: list[Sizes | None]) -> Array:
@@ -177,6 +193,7 @@ def _folded_along(function: Callable[[Any, Any], Any], start: int | None) -> Rul
 
 TABLE: dict[str, Rule] = {
     "Abs": _elementwise_of_one(_absolute),
+    "And": _logical(operator.mul),
     "Add": _elementwise(operator.add),
     "Cast": _cast,
     "Concat": _concat,
@@ -198,6 +215,8 @@ TABLE: dict[str, Rule] = {
     "ReduceMin": _folded_along(size_min, None),
     "ReduceProd": _folded_along(operator.mul, 1),
     "ReduceSum": _folded_along(operator.add, 0),
+    "Not": _logical(lambda a: 1 - a),
+    "Or": _logical(lambda a, b: a + b - a * b),
     "Reshape": _reshape,
     "Slice": _slice,
     "Squeeze": _squeeze,

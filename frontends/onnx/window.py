@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from ...dialects.sizes import proves, size_max, symbols_of
+from ...dialects.sizes import proves, size_max, size_min, symbols_of
 from ..importing import window as importing
 from ..importing.window import Sizes, same_padding
 from .context import Context
@@ -27,8 +27,8 @@ class Window(importing.Window):
             before, after = self.before[axis], self.after[axis]
             stride, span = self.strides[axis], self.dilation[axis] * (self.kernel[axis] - 1) + 1
             last = -(-(image[axis] + before + after - span) // stride)
-            if last * stride >= image[axis] + before:
-                last -= 1
+            inside = image[axis] + before - last * stride
+            last -= cast(int, size_max(0, size_min(1, 1 - inside)))
             return cast(int, size_max(last * stride + span - (image[axis] + before + after), 0))
 
         return tuple(reach(axis) for axis in range(len(image)))

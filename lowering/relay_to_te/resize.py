@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from ... import te
 from ...dialects.relay import resize as relay
 from ...dialects.relay.interpolation import Resizing
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import same
+from ...dialects.sizes import Size, SizeExpr, same, size_max
 from ...support.dtypes import is_float
 from ...te import Expr, Tensor
 from .constants import table
@@ -42,7 +44,7 @@ def _as(value: Expr, dtype: str) -> Expr:
 def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: float, name: str) -> Tensor:
     """One axis resized, in numbers of `dtype`."""
     if how.open:
-        return _along_open(data, axis, how, dtype, name)
+        return _along_open(data, axis, how, dtype, extrapolation, name)
     indices, factors = how.table()
     taps = len(indices)
     times = how.size // how.extent
@@ -74,38 +76,69 @@ def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: fl
     return total if beyond is None else compute(extents, lambda *i: inside(total(*i), *i), name)
 
 
-def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, name: str) -> Tensor:
+def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: float, name: str) -> Tensor:
     """One axis of an extent or to one that a call knows: it makes the tables."""
     extent, size = how.extent, how.size
     if dtype == data.dtype and (times := _times(how)):
         return _repeated(data, axis, times, name)
-    taps = 1 if how.method == "nearest_neighbor" else 2 if how.method == "linear" else 4
-    first = 1 - taps // 2 if taps > 1 else 0
+    taps = cast(int, size_max(2 * how.before, 1))
+    last = te.const(extent - 1, "int32")
+
+    def place(tap: Expr, left: Expr, ratio: Expr) -> Expr:
+        return left + (tap.astype("float64") - te.const(how.before - 1, "float64") if how.reach else _right(how, ratio))
 
     def near(tap: Expr, i: Expr) -> Expr:
-        left, ratio = _left(how, i)
-        place = left + (_right(how, ratio) if taps == 1 else (tap + first).astype("float64"))
-        last = te.const(extent - 1, "int32")
-        return te.maximum(te.minimum(place.astype("int32"), last), te.const(0, "int32"))
+        at = place(tap, *_left(how, i)).astype("int32")
+        return te.maximum(te.minimum(at, last), te.const(0, "int32"))
 
-    def weight(tap: Expr, i: Expr) -> Expr:
-        _, ratio = _left(how, i)
-        return _weight(how, te.abs((tap + first).astype("float64") - ratio)).astype(dtype)
-
-    places = compute((taps, size), near, f"{name}_places", keep=True)
-    weights = compute((taps, size), weight, f"{name}_weights", keep=True) if taps > 1 else None
-
-    def term(tap: int, *i: Expr) -> Expr:
+    def term(tap: Expr | int, *i: Expr) -> Expr:
         value = te.if_then_else(te.const(extent, "int32") > 0, data(*i[:axis], places(tap, i[axis]), *i[axis + 1 :]), 0)
         return value.astype(dtype) if weights is None else value.astype(dtype) * weights(tap, i[axis])
+
+    def inside(total: Expr, *i: Expr) -> Expr:
+        if how.mode != "tf_crop_and_resize":
+            return total
+        at = _coordinate(how, i[axis])
+        within = te.all(at >= 0.0, at <= te.const(extent, "float64") - 1.0)
+        return te.select(within, total, te.const(extrapolation, dtype))
 
     def element(*i: Expr) -> Expr:
         total = term(0, *i)
         for tap in range(1, taps):
             total = total + term(tap, *i)
-        return total
+        return inside(total, *i)
 
-    return compute((*shape(data)[:axis], size, *shape(data)[axis + 1 :]), element, name, keep=True)
+    places = compute((taps, size), near, f"{name}_places", keep=True)
+    weights = _weights(how, taps, place, dtype, name) if how.reach else None
+    extents = (*shape(data)[:axis], size, *shape(data)[axis + 1 :])
+    if not isinstance(cast(Size, taps), SizeExpr) and taps <= _UNROLLED:
+        return compute(extents, element, name, keep=True)
+    k = te.reduce_axis((0, taps), name="k")
+    total = compute(extents, lambda *i: te.sum(term(k, *i), axis=k), name, tag="comm_reduce")
+    return compute(extents, lambda *i: inside(total(*i), *i), name) if how.mode == "tf_crop_and_resize" else total
+
+
+def _weights(how: Resizing, taps: int, place: Callable[[Expr, Expr, Expr], Expr], dtype: str, name: str) -> Tensor:
+    """How much each tap counts for each new element, (taps, size)."""
+    extent = te.const(how.extent, "float64")
+
+    def weight(tap: Expr, i: Expr) -> Expr:
+        left, ratio = _left(how, i)
+        at = place(tap, left, ratio)
+        distance = te.abs(at - left - ratio)
+        found = _weight(how, distance * te.minimum(_scale(how), 1.0) if how.antialias else distance)
+        return te.select(te.all(at >= 0.0, at < extent), found, 0.0) if how.exclude else found
+
+    if not (how.antialias or how.exclude):
+        return compute((taps, how.size), lambda *i: weight(*i).astype(dtype), f"{name}_weights", keep=True)
+    found = compute((taps, how.size), weight, f"{name}_shares", keep=True)
+    k = te.reduce_axis((0, taps), name="k")
+    whole = compute((how.size,), lambda i: te.sum(found(k, i), axis=k), f"{name}_whole", tag="comm_reduce")
+
+    def part(tap: Expr, i: Expr) -> Expr:
+        return (found(tap, i) / whole(i)).astype(dtype)
+
+    return compute((taps, how.size), part, f"{name}_weights", keep=True)
 
 
 def _times(how: Resizing) -> int:
@@ -121,25 +154,40 @@ def _times(how: Resizing) -> int:
 
 def _left(how: Resizing, i: Expr) -> tuple[Expr, Expr]:
     """The left one of the pair of elements that a coordinate lies on or between, and how far from it (float64)."""
-    x = i.astype("float64")
+    at = _coordinate(how, i)
+    left = te.ceil(at) - 1.0
+    return left, at - left
+
+
+def _scale(how: Resizing) -> Expr:
+    """What coordinates are computed with (float64)."""
+    if how.scale is None:
+        return te.const(how.size, "float64") / te.const(how.extent, "float64")
+    return te.const(how.scale, "float64")
+
+
+def _coordinate(how: Resizing, i: Expr) -> Expr:
+    """Where a new element lies among the old ones (float64)."""
+    x, scale = i.astype("float64"), _scale(how)
     extent, size = te.const(how.extent, "float64"), te.const(how.size, "float64")
-    scale = size / extent if how.scale is None else te.const(how.scale, "float64")
     length = size if how.scale is None else scale * extent
     match how.mode:
         case "align_corners":
-            at = te.select(length.equal(1.0), 0.0, x * (extent - 1.0) / (length - 1.0))
+            return te.select(length.equal(1.0), 0.0, x * (extent - 1.0) / (length - 1.0))
         case "asymmetric":
-            at = x / scale
+            return x / scale
+        case "tf_crop_and_resize":
+            first, last = ((extent - 1.0) * end for end in how.roi)
+            middle = (first + last) / 2.0
+            return te.select(length.equal(1.0), middle, first + x * (last - first) / (length - 1.0))
         case "tf_half_pixel_for_nn":
-            at = (x + 0.5) / scale
+            return (x + 0.5) / scale
         case "half_pixel_symmetric":
-            at = extent / 2.0 * (1.0 - size / length) + (x + 0.5) / scale - 0.5
+            return extent / 2.0 * (1.0 - size / length) + (x + 0.5) / scale - 0.5
         case "pytorch_half_pixel":
-            at = te.select(length.equal(1.0), 0.0, (x + 0.5) / scale - 0.5)
+            return te.select(length.equal(1.0), 0.0, (x + 0.5) / scale - 0.5)
         case _:
-            at = (x + 0.5) / scale - 0.5
-    left = te.ceil(at) - 1.0
-    return left, at - left
+            return (x + 0.5) / scale - 0.5
 
 
 def _right(how: Resizing, ratio: Expr) -> Expr:

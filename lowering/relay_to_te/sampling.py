@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import cast
 
 from ... import te
 from ...dialects.relay import sampling as relay
-from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.operator import Operator, Signature, shape_of
+from ...dialects.sizes import Size, SizeExpr
 from ...te import Expr, Tensor
 from .stages import compute, dtype_of, label, shape, wide
 
@@ -23,7 +25,7 @@ def grid_sample(op: Operator, data: Tensor, grid: Tensor) -> Tensor:
 
     def coordinate(axis: int) -> Tensor:
         """In pixels; of the first of x, y (and z) for the last axis."""
-        extent = extents[axis]
+        extent = _real(extents[axis], number)
 
         def element(*i: Expr) -> Expr:
             p = grid(i[0], rank - 1 - axis, *i[1:]).astype(number)
@@ -43,7 +45,8 @@ def grid_sample(op: Operator, data: Tensor, grid: Tensor) -> Tensor:
             p = _padded(_tap(i[0], first(at(*i[1:])), offsets), extent, mode, corners)
             # NaN is nowhere; it is not greater than 0.
             inside = te.select(p > 0, p, te.const(0, number))
-            return te.select(inside < extent - 1, inside, te.const(extent - 1, number)).astype("int32")
+            last = te.const(extent - 1, number)
+            return te.select(inside < _real(extent - 1, number), inside, last).astype("int32")
 
         return compute(taps, element, f"place_{axis}", keep=True)
 
@@ -54,7 +57,7 @@ def grid_sample(op: Operator, data: Tensor, grid: Tensor) -> Tensor:
             if mode != "zeros":
                 return own
             there = _tap(i[0], first(p), offsets)
-            return te.select(te.all(there >= 0, there < extents[axis]), own, te.const(0, number))
+            return te.select(te.all(there >= 0, there < _real(extents[axis], number)), own, te.const(0, number))
 
         return compute(taps, element, f"weight_{axis}", keep=True)
 
@@ -74,6 +77,11 @@ def grid_sample(op: Operator, data: Tensor, grid: Tensor) -> Tensor:
         return total.astype(dtype_of(op))
 
     return compute(shape_of(op.results[0]), element, label(op).replace("image.", ""))
+
+
+def _real(extent: Size, number: str) -> Expr | int:
+    """An extent in arithmetic of floats: a number as it is, a size of the call in the dtype `number`."""
+    return te.const(extent, number) if isinstance(extent, SizeExpr) else extent
 
 
 def _tap(number: Expr, start: Expr, offsets: tuple[int, ...]) -> Expr:
@@ -98,9 +106,12 @@ def _padded(p: Expr, extent: int, mode: str, corners: bool) -> Expr:
     """A whole coordinate reflected as often as it takes; other modes clamp it, or give it no weight."""
     if mode != "reflection":
         return p
-    low, high = (0.0, extent - 1.0) if corners else (-0.5, extent - 0.5)
+    size = cast(int, _real(extent, p.dtype))
+    low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
     span = high - low
-    if not span:
+    if isinstance(cast(Size, extent), SizeExpr):
+        span = te.maximum(span, 1.0)  # one element is its own neighbour: nothing is divided by 0
+    elif not span:
         return p * 0.0
     away = te.abs(p - low)
     turn = away - te.floor(away / (2 * span)) * (2 * span)
@@ -115,11 +126,21 @@ def affine_grid(op: Operator, theta: Tensor) -> Tensor:
         n, row, *point = i
         total = theta(n, row, rank).astype(number)
         for axis, (index, extent) in enumerate(zip(point, sizes, strict=True)):
-            start, step = relay.AffineGridOp.steps(sig, extent)
+            start, step = _steps(sig, extent, number)
             total = total + theta(n, row, rank - 1 - axis).astype(number) * (index.astype(number) * step + start)
         return total.astype(dtype_of(op))
 
     return compute(shape_of(op.results[0]), element, label(op).replace("image.", ""))
+
+
+def _steps(sig: Signature, extent: int, number: str) -> tuple[Expr | float, Expr | float]:
+    """The first coordinate along an axis, and the distance to the next."""
+    if not isinstance(cast(Size, extent), SizeExpr):
+        return relay.AffineGridOp.steps(sig, extent)
+    size = te.const(extent, number)
+    if sig.get("align_corners"):
+        return -1.0, te.select(size > 1.0, 2.0 / te.maximum(size - 1.0, 1.0), te.const(0, number))
+    return 1.0 / size - 1.0, 2.0 / size
 
 
 def crop_and_resize(op: Operator, data: Tensor, boxes: Tensor, indices: Tensor) -> Tensor:

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi, prod, sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ... import te
 from ...dialects.relay import signal as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import Size, SizeExpr
 from ...te import Expr, Tensor
 from .constants import table
 from .stages import ROWS_APART, compute, dtype_of, label, shape
@@ -70,6 +72,8 @@ def _factors(length: int) -> list[int]:
 def transform(parts: Tensor, inverse: bool) -> Tensor:
     """The transforms of `parts` (rows, 2, length) of float64; of the inverse, not divided by the length."""
     rows, _, length = shape(parts)
+    if isinstance(cast(Size, length), SizeExpr):
+        return _direct(parts, inverse)
     factors = _factors(length)
     steps = [prod(factors[:stage]) for stage in range(len(factors))]
     rests = [length // step // factor for step, factor in zip(steps, factors, strict=True)]
@@ -77,6 +81,26 @@ def transform(parts: Tensor, inverse: bool) -> Tensor:
     cosines, sines = table(np.cos(angles), "cosines"), table(np.sin(angles), "sines")
     with te.tag_scope(ROWS_APART):
         return _transform(parts, cosines, sines, rows, length, tuple(factors), tuple(steps), tuple(rests))
+
+
+def _direct(parts: Tensor, inverse: bool) -> Tensor:
+    """As `transform`, of a length whose factors no program knows: for each frequency a sum along the signal."""
+    rows, _, length = shape(parts)
+    step = (2 * pi if inverse else -2 * pi) / te.const(length, "float64")
+
+    def wave(function: Callable[[Expr], Expr], name: str) -> Tensor:
+        return compute((length,), lambda i: function(i.astype("float64") * step), name, keep=True)
+
+    cosines, sines = wave(te.cos, "cosines"), wave(te.sin, "sines")
+    k = te.reduce_axis((0, length), name="k")
+
+    def element(row: Expr, part: Expr, frequency: Expr) -> Expr:
+        at = frequency.astype("int64") * k % length
+        own = te.select(part < 1, cosines(at), sines(at))
+        other = te.select(part < 1, sines(at) * -1.0, cosines(at))
+        return te.sum(parts(row, 0, k) * own + parts(row, 1, k) * other, axis=k)
+
+    return compute((rows, 2, length), element, "transforms", tag="comm_reduce")
 
 
 def dft(op: Operator, re: Tensor, im: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,7 +113,9 @@ def dft(op: Operator, re: Tensor, im: Tensor) -> tuple[Tensor, Tensor]:
         return te.select(i[1] < 1, re(*point), im(*point)).astype("float64")
 
     found = transform(compute(whole, part, "parts", keep=True), inverse)
-    scale = 1 / length if inverse else 1.0
+    scale = (
+        (1 / length if isinstance(cast(Size, length), int) else 1.0 / te.const(length, "float64")) if inverse else 1.0
+    )
 
     def result(which: int) -> Tensor:
         def element(*i: Expr) -> Expr:
@@ -104,7 +130,10 @@ def stft(op: Operator, data: Tensor, window: Tensor) -> Tensor:
     sig, dtype = op.signature, dtype_of(op)
     batch, frames = shape(data)[0], relay.StftOp.frames(sig)
     n_fft, hop, left = sig.int("n_fft"), sig.int("hop_length"), (sig.int("n_fft") - sig.int("win_length")) // 2
-    scale = 1 / sqrt(n_fft) if sig.get("normalized") else 1.0
+    scale: Expr | float = 1.0
+    if sig.get("normalized"):
+        known = isinstance(cast(Size, n_fft), int)
+        scale = 1 / sqrt(n_fft) if known else 1.0 / te.sqrt(te.const(n_fft, "float64"))
 
     def part(*i: Expr) -> Expr:
         sample = data(i[0] // frames, i[0] % frames * hop + i[2]).astype("float64")

@@ -140,14 +140,14 @@ def _mirrored(index: Expr, extent: int, width: int, mode: str) -> Expr:
     if same(width, 0):
         return index
     if mode == "wrap":
-        return index % extent
+        return index % cast(int, size_max(extent, 1))
     if mode == "edge" or below(extent, 2):
         return te.minimum(te.maximum(index, 0), extent - 1)
     if below(width, extent):
         distance = te.maximum(index, index * -1)
         return te.minimum(distance, 2 * (extent - 1) - distance)
-    # To and fro as often as it takes.
-    turn = index % (2 * (extent - 1))
+    # To and fro as often as it takes; nothing is divided by a period of 0.
+    turn = index % cast(int, size_max(2 * (extent - 1), 1))
     return te.minimum(turn, 2 * (extent - 1) - turn)
 
 

@@ -123,10 +123,10 @@ def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor
             return te.floor(place(*i)) + float(more)
 
         def index(*i: Expr) -> Expr:
-            return te.minimum(te.maximum(element(*i), 0.0), float(extent - 1)).astype("int32")
+            return te.minimum(te.maximum(element(*i), 0.0), te.const(extent - 1, number)).astype("int32")
 
         def share(*i: Expr) -> Expr:
-            inside = te.all(element(*i) >= 0.0, element(*i) < float(extent))
+            inside = te.all(element(*i) >= 0.0, element(*i) < te.const(extent, number))
             return te.select(inside, te.abs(place(*i) - element(*i)) * -1.0 + 1.0, te.const(0, number))
 
         name = f"corner{side}{more}"

@@ -1,0 +1,60 @@
+"""What an If gives whose condition sizes of the call decide: of what both branches compute, the elements of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.elementwise import CastOp
+from ...dialects.relay.logic import WhereOp
+from ...dialects.sizes import Size, same_shape
+from ...provenance.diagnostics import message
+from .context import Context
+from .converter import Result
+from .decisions import Decision, chosen
+from .edges import with_edges
+from .sizes import LIMIT, exact, objects, settled
+from .tensor import Tensor, Undecided, dtype_of, shape_of
+
+
+def joined(ctx: Context, condition: Decision, then: Tensor, other: Tensor) -> Result:
+    """The output of the branch that is taken: sizes as sizes, else where both values meet.
+
+    Outputs whose extents differ are brought to the extents of the one that is taken. Raises Undecided where their ranks
+    or dtypes differ, or one is no tensor.
+    """
+    if then is other:
+        return then
+    if not (then.plain and other.plain) or then.narrowed or other.narrowed or then.dtype != other.dtype:
+        _differ(ctx, "tensors of one dtype")
+    if then.array is not None and other.array is not None and then.array.shape == other.array.shape:
+        x, y = exact(then.array), exact(other.array)
+        if then.array.size <= LIMIT and x is not None and y is not None and then.dtype != np.bool_:
+            pairs = zip(x.reshape(-1).tolist(), y.reshape(-1).tolist(), strict=True)
+            array = settled(objects([chosen(condition, a, b) for a, b in pairs], x.shape))
+            if then.dtype == np.int64:
+                return Tensor("", array, leaf=ctx.leaf, made_of=(then, other))
+    sides = [tensor.materialise(ctx.builder, ctx.module) for tensor in (then, other)]
+    shapes: list[Sequence[Size]] = [shape_of(side) for side in sides]
+    if len(shapes[0]) != len(shapes[1]):
+        _differ(ctx, "outputs of one rank")
+    if not same_shape(*shapes):
+        wanted = [chosen(condition, a, b) for a, b in zip(*shapes, strict=True)]
+        sides = [_brought(ctx, side, wanted) for side in sides]
+    holds = ctx.emit(SizesOp, values=[condition], shape=(), dtype="int64")
+    return ctx.emit(WhereOp, ctx.emit(CastOp, holds, dtype="bool"), *sides)
+
+
+def _brought(ctx: Context, value: SSAValue, wanted: Sequence[Size]) -> SSAValue:
+    """A value with other extents: what is too much cut off, zeros behind."""
+    widths: list[tuple[Size, Size]] = [(0, new - old) for new, old in zip(wanted, shape_of(value), strict=True)]
+    zero = ctx.constant(np.zeros((), dtype_of(value)), "zero")
+    return with_edges(ctx, value, widths, zero)
+
+
+def _differ(ctx: Context, wanted: str) -> NoReturn:
+    raise Undecided(message(ctx.op_type, f"{wanted} from both branches", "others", ctx.leaf), None)
