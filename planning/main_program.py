@@ -42,6 +42,8 @@ CALLS_PER_FUNCTION = 2000
 """A longer program is cut into parts, since some of LLVM's passes are not linear in the length of a function."""
 
 _PTR = llvm.LLVMPointerType()
+# Callees see nothing of the stack. LLVM finds that out, too, in a pass.
+_TAIL = llvm.TailCallKindAttr(llvm.TailCallKind.TAIL)
 _ARGUMENTS = ("io", "params", "arena", "pool")
 # Constant indices have 32 bits: counted in 64-byte granules they reach 128 GiB.
 _GRANULE = llvm.LLVMArrayType(ALIGNMENT, i8)
@@ -143,7 +145,7 @@ class _Function:
         """Calls of the functions of parts, and the return."""
         for name, location in parts:
             with self.builder.located(location):
-                self.builder.add(llvm.CallOp(name, *self.builder.block.args))
+                self.builder.add(llvm.CallOp(name, *self.builder.block.args)).properties["TailCallKind"] = _TAIL
         self._return()
 
     def _return(self) -> None:
@@ -175,7 +177,7 @@ class _Function:
             arguments.append(self.builder.add(llvm.ZeroOp.create(result_types=[_PTR])).res)
         arguments.append(self.pool)
         if symbol not in self.calls:
-            self.calls[symbol] = dict(llvm.CallOp(symbol, *arguments).properties)
+            self.calls[symbol] = {**llvm.CallOp(symbol, *arguments).properties, "TailCallKind": _TAIL}
         self.builder.add(llvm.CallOp.create(operands=arguments, properties=dict(self.calls[symbol])))
 
     def _copy(self, copy: Copy) -> None:

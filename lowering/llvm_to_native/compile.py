@@ -7,7 +7,7 @@ from typing import Any
 
 from ...support.errors import PipelineError
 from .assembly import compact
-from .kept_lines import lines_of, with_lines
+from .kept_lines import has_lost, lines_of, with_lines
 from .target import Target, binding
 
 
@@ -33,8 +33,12 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
         raise PipelineError(f"llvm: expected a valid module, got {str(error).strip()}") from error
     if level:
         _optimize(llvm, module, machine, level)
-        if lines := lines_of(text):
-            module = _parsed(with_lines(str(module), lines), target)
+        optimized = str(module)
+        if has_lost(optimized):
+            module = _parsed(with_lines(optimized, lines_of(text)), target)
+        elif " = phi " in optimized:
+            # What it does to a loop depends on the order of uses, which is that of the text in all modules so.
+            module = _parsed(optimized, target)
     if not _assembles(target):
         # Generating code changes the module: the object is made of another one.
         twin = _parsed(str(module), target)
@@ -63,12 +67,12 @@ def _family(triple: str) -> tuple[str, str]:
 def assemble(assembly: str, target: Target) -> bytes:
     """The object file of an assembly text: that of a module which holds nothing else."""
     escaped = assembly.replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A")
-    return bytes(target.machine().emit_object(_parsed(f'module asm "{escaped}"', target)))
+    return bytes(target.assembler().emit_object(_parsed(f'module asm "{escaped}"', target)))
 
 
 def _parsed(text: str, target: Target) -> Any:
     module = binding().parse_assembly(text)
-    module.triple, module.data_layout = target.triple, str(target.machine().target_data)
+    module.triple, module.data_layout = target.triple, target.data_layout
     return module
 
 

@@ -215,12 +215,19 @@ def _call(w: Writer, op: Operation) -> None:
     result = w.type(op.results[0]) if op.results else "void"
     if (type_ := op.var_callee_type) is not None:
         result += f" ({parameters_text([type_text(t, w.soft) for t in type_.inputs], type_)})"
-    _put_call(w, op, result, callee, arguments)
+    _put_call(w, op, result, callee, arguments, _tail(op))
 
 
-def _put_call(w: Writer, op: Operation, result: str, callee: str, arguments: Sequence[SSAValue]) -> None:
+def _tail(op: llvm.CallOp) -> str:
+    kind = op.properties.get("TailCallKind")
+    return f"{kind.data} " if isinstance(kind, llvm.TailCallKindAttr) and kind.data != llvm.TailCallKind.NONE else ""
+
+
+def _put_call(
+    w: Writer, op: Operation, result: str, callee: str, arguments: Sequence[SSAValue], tail: str = ""
+) -> None:
     name = f"{w.names[op.results[0]]} = " if op.results else ""
-    w.put(f"{name}call{_flags(op)} {result} {callee}({_typed(w, arguments)})")
+    w.put(f"{name}{tail}call{_flags(op)} {result} {callee}({_typed(w, arguments)})")
 
 
 def _call_intrinsic(w: Writer, op: Operation) -> None:

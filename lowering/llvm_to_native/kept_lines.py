@@ -15,6 +15,7 @@ _LOCATION = re.compile(
     r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+), (?:column: \d+, )?scope: !(\d+)\)$", re.MULTILINE
 )
 _NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
+_WITHOUT = re.compile(r"^  %v\d+(?:\.[\w.]+)? = (?!.*, !dbg !\d)", re.MULTILINE)
 # What was inlined has the names of another function.
 _INLINED = re.compile(r"\.i\d*(?:\.|$)")
 
@@ -30,6 +31,11 @@ def lines_of(text: str) -> dict[tuple[str, str], int]:
         elif (named := _NAMED.match(row)) is not None and (attached := _ATTACHED.search(row)) is not None:
             found[function, named[1]] = lines[attached[1]]
     return found
+
+
+def has_lost(text: str) -> bool:
+    """Whether a module, as LLVM prints it, may have named instructions without a line."""
+    return "!DILocation(line: 0," in text or _WITHOUT.search(text) is not None
 
 
 def with_lines(text: str, lines: dict[tuple[str, str], int]) -> str:

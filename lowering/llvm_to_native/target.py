@@ -111,19 +111,40 @@ class Target:
         """
         return _machine(self)
 
+    def assembler(self) -> Any:
+        """One for modules without code to generate: setting up what optimises code is half the time of an object."""
+        return _assembler(self)
+
+    @property
+    def data_layout(self) -> str:
+        """How LLVM lays out data for it."""
+        return _data_layout(self)
+
 
 @cache
 def _machine(target: Target) -> Any:
     return _made(target)
 
 
-def _made(target: Target) -> Any:
+@cache
+def _assembler(target: Target) -> Any:
+    return _made(target, opt=0)
+
+
+@cache
+def _data_layout(target: Target) -> str:
+    return str(target.machine().target_data)
+
+
+def _made(target: Target, opt: int = 3) -> Any:
     llvm = binding()
     try:
         found = llvm.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise PipelineError(message("target", "a triple that this LLVM knows", f"{target.triple} ({error})")) from error
-    return found.create_target_machine(cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small")
+    return found.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="small"
+    )
 
 
 _lock = threading.Lock()

@@ -16,8 +16,10 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType, UnknownLoc, f32
 from xdsl.ir import Operation, SSAValue
 
+from whence.building import compile_main
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
+from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
@@ -368,6 +370,23 @@ def test_ops_of_the_main_program_have_the_locations_of_their_calls(artifact: Art
         for operand in call.operands:
             if isinstance(owner := operand.owner, Operation):
                 assert owner.location is call.location
+
+
+def test_a_program_of_calls_alone_is_what_llvm_makes_of_it():
+    """It is not optimised, and its machine code is that of calls of which LLVM has to find out that they may be last."""
+    module = relay_module(random(99))
+    main = module.body.block.last_op
+    assert isinstance(main, FuncOp)
+    last = main.block.last_op
+    assert isinstance(last, ReturnOp)
+    last.operands = last.operands[:1]
+    program = main_program(assemble(module, KERNELS, KERNEL_OF))
+    target = Target.native()
+    made = compile_main(program, target, KernelCache(enabled=False)).assembly
+    for op in program.walk():
+        op.properties.pop("TailCallKind", None)
+    wanted = compile_text(emit_module(program, target=target), target).assembly
+    assert [row for row in made.splitlines() if ".loc" not in row] == wanted.splitlines()
 
 
 def test_a_long_program_is_cut_into_parts(monkeypatch: pytest.MonkeyPatch):
