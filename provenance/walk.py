@@ -17,7 +17,11 @@ def walk(root: Operation) -> Iterator[Operation]:
     while stack:
         op = stack.pop()
         yield op
-        if op.regions:
-            inside = [inner for region in op.regions for block in region.blocks for inner in block.ops]
-            inside.reverse()
-            stack += inside
+        for region in reversed(op.regions):
+            block = region.last_block
+            while block is not None:
+                inner = block.last_op
+                while inner is not None:
+                    stack.append(inner)
+                    inner = inner.prev_op
+                block = block.prev_block

@@ -6,6 +6,7 @@
 >>> exe.why("fused_nn_conv2d_nn_relu")
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -115,10 +116,14 @@ def __getattr__(name: str) -> Any:
         return [*_HOMES, *_MODULES]
     if name in _MODULES or name in _HOMES:
         # The runtime, which imports this package as well, needs no more of it than is above.
-        from whence.support.garbage import fewer_collections
+        from whence.support.garbage import fewer_collections, keep_all
 
+        home = f"whence.{name}" if name in _MODULES else _HOMES[name]
+        is_new = home not in sys.modules
         with fewer_collections():
-            module = import_module(f"whence.{name}" if name in _MODULES else _HOMES[name])
+            module = import_module(home)
+            if is_new:
+                keep_all()
         return module if name in _MODULES else getattr(module, name)
     raise AttributeError(f"module 'whence' has no attribute '{name}'")
 

@@ -373,7 +373,7 @@ def test_ops_of_the_main_program_have_the_locations_of_their_calls(artifact: Art
 
 
 def test_a_program_of_calls_alone_is_what_llvm_makes_of_it():
-    """It is not optimised, and its machine code is that of calls of which LLVM has to find out that they may be last."""
+    """It is not optimised; its code is that of calls of which LLVM has to find out that they may be last."""
     module = relay_module(random(99))
     main = module.body.block.last_op
     assert isinstance(main, FuncOp)
