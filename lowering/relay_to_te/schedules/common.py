@@ -166,4 +166,11 @@ class Scheduling:
         same_points = len(host.compute.shape) == len(stage.compute.shape) and all(
             proves(a, "<=", b) for a, b in zip(host.compute.shape, stage.compute.shape, strict=True)
         )
-        return host if usable and same_points else None
+        return host if usable and same_points and not self._gathers(host, stage) else None
+
+    def _gathers(self, host: Stage, stage: Stage) -> bool:
+        """Whether a stage reads another, whose extents only a call knows, at indices that are data: whole axes of it."""
+        if all(isinstance(extent, int) for extent in stage.compute.shape):
+            return False
+        reads = [read for read in host.compute.reads if read.tensor.owner is stage.compute]
+        return any(index not in host.axes for read in reads for index in read.indices)
