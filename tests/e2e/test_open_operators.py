@@ -202,8 +202,8 @@ def test_a_signal_is_at_least_a_window():
         executable.run({"x": floats(1, 7, 1)})
 
 
-EDGES = """graph (float[n, m] x, float[k] y) => (float[n, k] fit, float[n, k] near, float[n, k] back, float[k, k] middle,
-    float[n, p] part) <int64[3] at_begin = {0, 0, 0}, int64[1] zero = {0}, int64[1] last = {1}, int64[1] three = {3}> {
+EDGES = """graph (float[n, m] x, float[k] y)
+    => (float[n, k] fit, float[n, k] near, float[n, k] back, float[k, k] middle, float[n, p] part) <int64[3] at_begin = {0, 0, 0}, int64[1] zero = {0}, int64[1] last = {1}, int64[1] three = {3}> {
     m = Shape <start = 1> (x)
     k = Shape (y)
     more = Sub (k, m)

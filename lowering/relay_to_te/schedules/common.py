@@ -169,7 +169,7 @@ class Scheduling:
         return host if usable and same_points and not self._gathers(host, stage) else None
 
     def _gathers(self, host: Stage, stage: Stage) -> bool:
-        """Whether a stage reads another, whose extents only a call knows, at indices that are data: whole axes of it."""
+        """Whether a stage reads another, of extents that only a call knows, at indices that are data: whole axes."""
         if all(isinstance(extent, int) for extent in stage.compute.shape):
             return False
         reads = [read for read in host.compute.reads if read.tensor.owner is stage.compute]
