@@ -173,4 +173,4 @@ class Scheduling:
         if all(isinstance(extent, int) for extent in stage.compute.shape):
             return False
         reads = [read for read in host.compute.reads if read.tensor.owner is stage.compute]
-        return any(index not in host.axes for read in reads for index in read.indices)
+        return any(index not in host.compute.axes for read in reads for index in read.indices)
