@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -45,7 +45,7 @@ def joined(ctx: Context, condition: Decision, then: Tensor, other: Tensor) -> Re
     if not same_shape(*shapes):
         wanted = [chosen(condition, a, b) for a, b in zip(*shapes, strict=True)]
         sides = [_brought(ctx, side, wanted) for side in sides]
-    holds = ctx.emit(SizesOp, values=[condition], shape=(), dtype="int64")
+    holds = ctx.emit(SizesOp, values=cast("list[int]", [condition]), shape=(), dtype="int64")
     return ctx.emit(WhereOp, ctx.emit(CastOp, holds, dtype="bool"), *sides)
 
 

@@ -68,7 +68,7 @@ class Tensor:
 
     @property
     def symbolic(self) -> bool:
-        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as int64 (bool)."""
+        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as `dtype`."""
         return is_symbolic(self.array)
 
     @property

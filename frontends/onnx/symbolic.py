@@ -84,6 +84,14 @@ def _plain(value: Size) -> Size:
     return value + 0
 
 
+def _negated(a: Size) -> Size:
+    return 1 - a
+
+
+def _either(a: Size, b: Size) -> Size:
+    return a + b - a * b
+
+
 def _quotient(a: Size, b: Size) -> Size:
     """Towards zero."""
     if proves(a, ">=", 0) and proves(b, ">", 0):
@@ -111,13 +119,10 @@ def _absolute(a: Size) -> Size:
 def _where(ctx: Context, given: list[Sizes | None]) -> Array:
     condition, x, y = (cast(Sizes, array) for array in given)
     if any(isinstance(value, SizeExpr) for value in condition.reshape(-1)):
-        return elementwise(lambda c, pair: chosen(c, *pair), [condition, _pairs(x, y)])
+        whole = np.broadcast_arrays(condition, x, y)
+        rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
+        return settled(objects([chosen(c, a, b) for c, a, b in rows], whole[0].shape))
     return settled(cast(Sizes, np.where(condition.astype(np.bool_), x, y)))
-
-
-def _pairs(x: Sizes, y: Sizes) -> Sizes:
-    both = np.broadcast_arrays(x, y)
-    return objects(list(zip(*(array.reshape(-1).tolist() for array in both), strict=True)), both[0].shape)
 
 
 def _gather(ctx: Context, given: list[Sizes | None]) -> Array | None:
@@ -215,8 +220,8 @@ TABLE: dict[str, Rule] = {
     "ReduceMin": _folded_along(size_min, None),
     "ReduceProd": _folded_along(operator.mul, 1),
     "ReduceSum": _folded_along(operator.add, 0),
-    "Not": _logical(lambda a: 1 - a),
-    "Or": _logical(lambda a, b: a + b - a * b),
+    "Not": _logical(_negated),
+    "Or": _logical(_either),
     "Reshape": _reshape,
     "Slice": _slice,
     "Squeeze": _squeeze,

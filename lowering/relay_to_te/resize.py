@@ -133,7 +133,7 @@ def _weights(how: Resizing, taps: int, place: Callable[[Expr, Expr, Expr], Expr]
         return compute((taps, how.size), lambda *i: weight(*i).astype(dtype), f"{name}_weights", keep=True)
     found = compute((taps, how.size), weight, f"{name}_shares", keep=True)
     k = te.reduce_axis((0, taps), name="k")
-    whole = compute((how.size,), lambda i: te.sum(found(k, i), axis=k), f"{name}_whole", tag="comm_reduce")
+    whole = compute((how.size,), lambda *i: te.sum(found(k, *i), axis=k), f"{name}_whole", tag="comm_reduce")
 
     def part(tap: Expr, i: Expr) -> Expr:
         return (found(tap, i) / whole(i)).astype(dtype)

@@ -89,7 +89,7 @@ def _direct(parts: Tensor, inverse: bool) -> Tensor:
     step = (2 * pi if inverse else -2 * pi) / te.const(length, "float64")
 
     def wave(function: Callable[[Expr], Expr], name: str) -> Tensor:
-        return compute((length,), lambda i: function(i.astype("float64") * step), name, keep=True)
+        return compute((length,), lambda *i: function(i[0].astype("float64") * step), name, keep=True)
 
     cosines, sines = wave(te.cos, "cosines"), wave(te.sin, "sines")
     k = te.reduce_axis((0, length), name="k")

@@ -200,3 +200,142 @@ def test_a_signal_is_at_least_a_window():
         agree(executable, model, {"x": floats(n, t, 1)})
     with pytest.raises(FrontendError, match=r"dimension 1 of .* 'x': expected 8 <= t, got t = 7"):
         executable.run({"x": floats(1, 7, 1)})
+
+
+EDGES = """graph (float[n, m] x, float[k] y)
+    => (float[n, k] fit, float[n, k] near, float[n, k] back, float[k, k] middle, float[n, p] part)
+    <int64[3] at_begin = {0, 0, 0}, int64[1] zero = {0}, int64[1] last = {1}, int64[1] three = {3}> {
+    m = Shape <start = 1> (x)
+    k = Shape (y)
+    more = Sub (k, m)
+    pads = Concat <axis = 0> (at_begin, more)
+    [fit] fit = Pad (x, pads)
+    [near] near = Pad <mode = "edge"> (x, pads)
+    [back] back = Pad <mode = "reflect"> (x, pads)
+    both = Concat <axis = 0> (k, k)
+    [middle] middle = CenterCropPad (x, both)
+    end = Sub (k, three)
+    [part] part = Slice (x, zero, end, last)
+}"""
+IMAGES = """graph (float[1, 2, h, w] x, float[1, 2, 3] t, float[a, b] y)
+    => (float[1, 2, p, q] small, float[1, 2, a, b] sized, float[1, 2, a, b] moved, float[1, 2, h, w] kept)
+    <float[4] scales = {1, 1, 0.6, 0.3}> {
+    [small] small = Resize <mode = "linear", antialias = 1> (x, , scales)
+    ab = Shape (y)
+    [sized] sized = Resize <mode = "cubic", antialias = 1, exclude_outside = 1, axes = [2, 3]> (x, , , ab)
+    nc = Shape <end = 2> (x)
+    whole = Concat <axis = 0> (nc, ab)
+    [points] points = AffineGrid <align_corners = 1> (t, whole)
+    [moved] moved = GridSample <mode = "cubic", padding_mode = "reflection"> (x, points)
+    hw = Shape (x)
+    v, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)
+    [kept] kept = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (v, i, hw)
+}"""
+BRANCHES = """graph (float[n, m] x) => (float[n, m] either, float[n, p] few, float[q] ones)
+    <int64[1] zero = {0}, int64[1] eight = {8}, int64[1] axis = {1}, float one = {1}> {
+    m = Shape <start = 1> (x)
+    n = Shape <end = 1> (x)
+    wide = Greater (m, eight)
+    alike = Equal (m, n)
+    no = Not (alike)
+    asked = And (wide, no)
+    [either] either = If (asked) <
+        then_branch = t () => (a) { a = Relu (x) }, else_branch = e () => (b) { r = Neg (x) b = Exp (r) } >
+    [few] few = If (wide) <
+        then_branch = u () => (c) { c = Slice (x, zero, eight, axis) }, else_branch = f () => (d) { d = Tanh (x) } >
+    least = Where (wide, eight, m)
+    [ones] ones = Expand (one, least)
+}"""
+
+
+def _edges(n: int, m: int, k: int) -> dict[str, Array]:
+    return {"x": floats(n, m), "y": floats(k)}
+
+
+def _images(h: int, w: int, a: int, b: int) -> dict[str, Array]:
+    return {"x": floats(1, 2, h, w), "t": floats(1, 2, 3), "y": floats(a, b)}
+
+
+def _branches(n: int, m: int) -> dict[str, Array]:
+    return {"x": floats(n, m)}
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "calls", "level"),
+    [
+        (EDGES, _edges, ((1, 1, 1), (2, 7, 4), (3, 8, 8), (2, 5, 8), (3, 40, 33)), 3),
+        (EDGES, _edges, ((1, 1, 1), (2, 7, 4), (2, 5, 8)), 0),
+        (IMAGES, _images, ((4, 4, 2, 2), (8, 6, 5, 9), (16, 34, 40, 12)), 3),
+        (BRANCHES, _branches, ((1, 1), (2, 7), (2, 8), (9, 9), (3, 9), (2, 129), (0, 9)), 3),
+        (BRANCHES, _branches, ((1, 1), (9, 9), (3, 9), (0, 9)), 0),
+    ],
+    ids=["edges", "edges-0", "images", "branches", "branches-0"],
+)
+def test_what_sizes_decide_is_one_program(
+    text: str, inputs: Callable[..., dict[str, Array]], calls: tuple[tuple[int, ...], ...], level: int
+):
+    """Whether a border is put on or cut off, how far a filter reaches, which branch is taken."""
+    model = parsed(text)
+    executable = whence.compile(model, tier="symbolic", audit=True, opt_level=level)
+    for sizes in calls:
+        agree(executable, model, inputs(*sizes))
+
+
+def test_layers_that_sizes_decide_on_are_told():
+    executable = whence.compile(parsed(BRANCHES), tier="symbolic", opt_level=0)
+    named = {location for kernel in executable.kernels for location in str(executable.why(kernel)).split()}
+    assert {"either", "few", "ones"} <= named
+
+
+def test_nothing_is_padded_or_cut_of_empty_axes():
+    model = parsed("""graph (float[n, m] x, float[k] y) => (float[n, k] fit) <int64[3] at_begin = {0, 0, 0}> {
+        m = Shape <start = 1> (x)
+        k = Shape (y)
+        more = Sub (k, m)
+        pads = Concat <axis = 0> (at_begin, more)
+        fit = Pad (x, pads)
+    }""")
+    executable = whence.compile(model, tier="symbolic")
+    for n, m, k in ((2, 0, 3), (2, 3, 0), (0, 3, 4), (0, 0, 0)):
+        agree(executable, model, _edges(n, m, k))
+
+
+def test_transforms_of_any_length():
+    model = parsed("""graph (float[n, t, 1] x) => (float[n, t, 2] whole, float[n, f, 2] half, float[n, l, 1] again) {
+        whole = DFT (x)
+        half = DFT <onesided = 1> (x)
+        again = DFT <inverse = 1, onesided = 1> (half)
+    }""")
+    executable = whence.compile(model, tier="symbolic", audit=True)
+    for n, t in ((1, 2), (2, 8), (1, 30), (3, 128)):
+        x = floats(n, t, 1)
+        found = executable.run({"x": x})
+        for name, wanted in (("whole", np.fft.fft(x[..., 0])), ("half", np.fft.rfft(x[..., 0]))):
+            np.testing.assert_allclose(found[name], np.stack([wanted.real, wanted.imag], -1), atol=1e-4)
+        np.testing.assert_allclose(found["again"], x, atol=1e-5)
+
+
+def test_branches_of_other_ranks_are_parts():
+    model = parsed("""graph (float[n, m] x) => (z) <int64[1] one = {1}> {
+        m = Shape <start = 1> (x)
+        c = Equal (m, one)
+        z = If (c) <
+            then_branch = t () => (a) { a = Squeeze (x, one) }, else_branch = e () => (b) { b = Neg (x) } >
+    }""")
+    with pytest.raises(FrontendError, match="If: expected outputs of one rank from both branches"):
+        whence.compile(model, tier="symbolic")
+    executable = whence.compile(model)
+    for n, m in ((2, 3), (4, 1)):
+        agree(executable, model, {"x": floats(n, m)})
+
+
+def test_what_is_too_small_names_inputs():
+    model = parsed("""graph (float[n, a] x, float[n, b] y) => (float[n, 5] z, int64[n, 5] i) <int64[1] five = {5}> {
+        both = Concat <axis = 1> (x, y)
+        z, i = TopK (both, five)
+    }""")
+    executable = whence.compile(model, tier="symbolic", opt_level=0)
+    place = r"dimension 1 of float32\[n, {0}\] '{1}'"
+    wanted = rf"a \+ b - 5 .* a = 2 \({place.format('a', 'x')}\), b = 1 \({place.format('b', 'y')}\), got -2"
+    with pytest.raises(FrontendError, match=wanted):
+        executable.run({"x": floats(1, 2), "y": floats(1, 1)})

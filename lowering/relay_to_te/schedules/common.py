@@ -163,7 +163,15 @@ class Scheduling:
             return None
         host = readers.pop()
         usable = host.compute.reducer is None and not host.relations and self.schedule.is_output(host)
-        return host if usable and _same_points(stage.compute.shape, host.compute.shape) else None
+        fits = usable and _same_points(stage.compute.shape, host.compute.shape)
+        return host if fits and not self._gathers(host, stage) else None
+
+    def _gathers(self, host: Stage, stage: Stage) -> bool:
+        """Whether a stage reads another, of extents that only a call knows, at indices that are data: whole axes."""
+        if all(isinstance(extent, int) for extent in stage.compute.shape):
+            return False
+        reads = [read for read in host.compute.reads if read.tensor.owner is stage.compute]
+        return any(index not in host.compute.axes for read in reads for index in read.indices)
 
 
 def _same_points(made: Sequence[Size], read: Sequence[Size]) -> bool:
