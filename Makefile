@@ -70,8 +70,11 @@ clean:
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is older than pyproject.toml when the dependencies may have changed. Python compiles what it imports, which
-# is a small part of what is installed.
+# is a small part of what is installed. The pip at hand installs, if it can for another Python: one of the environment's
+# own would take seconds to set up.
 $(INSTALLED): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check -e '.[dev]'
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
+	@pip="$(PYTHON) -m pip --python $(BIN)/python"; \
+	$$pip --version >/dev/null 2>&1 || { pip="$(BIN)/python -m pip"; $(BIN)/python -m ensurepip >/dev/null; }; \
+	$$pip install -qq --no-compile --disable-pip-version-check -e '.[dev]'
 	touch $@

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -30,6 +31,26 @@ def scopes(root: Operation) -> list[Block]:
         elif isinstance(op, FuncOp | FnOp | IfOp | MatchOp):
             found += [region.block for region in op.regions]
     return found
+
+
+def bind_in_scopes(root: ModuleOp, ends: Callable[[Block], Callable[[Operation], bool]]) -> list[Block]:
+    """Bind, scope by scope, the runs of ops between those that `ends` of the scope names, each in a let-block.
+
+    What only one scope reads is sunk into it before. Gives the scopes.
+    """
+    impure = impure_ops(root)
+    blocks = scopes(root)
+    sink(blocks, impure)
+
+    def flavour(one: Operation) -> Flavour:
+        return Flavour.IMPURE if one in impure else Flavour.PURE
+
+    for block in blocks:
+        around = block.parent_op()
+        assert around is not None
+        for run in runs(block, ends(block), flavour):
+            bind(run, flavour(run[0]), around.location)
+    return blocks
 
 
 @dataclass(frozen=True)
@@ -66,15 +87,4 @@ class ToANormalFormPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         mark_calls(op)
         dissolve_all(op)
-        impure = impure_ops(op)
-        blocks = scopes(op)
-        sink(blocks, impure)
-
-        def flavour(one: Operation) -> Flavour:
-            return Flavour.IMPURE if one in impure else Flavour.PURE
-
-        for block in blocks:
-            around = block.parent_op()
-            assert around is not None
-            for run in runs(block, lambda one: isinstance(one, LetOp), flavour):
-                bind(run, flavour(run[0]), around.location)
+        bind_in_scopes(op, lambda block: lambda one: isinstance(one, LetOp))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -9,14 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from ...dialects.relay.binding import Flavour, LetOp
+from ...dialects.relay.binding import LetOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.functions import GlobalOp
-from ...dialects.relay.grouping import NAME, bind, runs
-from .analysis.purity import impure_ops, mark_calls
+from ...dialects.relay.grouping import NAME
+from .analysis.purity import mark_calls
 from .analysis.well_formed import check_scopes
-from .let_blocks import regions_to, sink
-from .to_a_normal_form import scopes
+from .let_blocks import regions_to
+from .to_a_normal_form import bind_in_scopes
 
 
 def is_shared(op: Operation, block: Block) -> bool:
@@ -73,20 +74,14 @@ class ToBasicBlockNormalFormPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_scopes(op)
         mark_calls(op)
-        impure = impure_ops(op)
-        blocks = scopes(op)
-        sink(blocks, impure)
-
-        def flavour(one: Operation) -> Flavour:
-            return Flavour.IMPURE if one in impure else Flavour.PURE
-
-        for block in blocks:
-            around = block.parent_op()
-            assert around is not None
-            shared = {one for one in block.ops if not isinstance(one, ConstantOp | GlobalOp) and is_shared(one, block)}
-            for run in runs(block, lambda one, shared=shared: isinstance(one, LetOp) or one not in shared, flavour):
-                bind(run, flavour(run[0]), around.location)
+        for block in bind_in_scopes(op, _not_shared):
             _name_bindings(block)
+
+
+def _not_shared(block: Block) -> Callable[[Operation], bool]:
+    """Whether an op of the block stays unbound."""
+    shared = {one for one in block.ops if not isinstance(one, ConstantOp | GlobalOp) and is_shared(one, block)}
+    return lambda one: isinstance(one, LetOp) or one not in shared
 
 
 def _name_bindings(block: Block) -> None:

@@ -81,7 +81,8 @@ def _artifact(function: Exported) -> Artifact:
     what = f"export of function '{function.name}'"
     if function.sizes:
         expected = "known sizes (`specialized` of a function that a schedule was built to)"
-        raise PipelineError(expectation(what, expected, f"sizes {', '.join(function.sizes)} that a call decides"))
+        found = f"sizes that a call decides ({', '.join(function.sizes)})"
+        raise PipelineError(expectation(what, expected, found))
     native, calls = function.native, function.imports
     undefined = {one.name for one in Elf.of(native.object, what).symbols if one.section == UNDEFINED}
     if found := sorted(undefined.intersection(calls)):

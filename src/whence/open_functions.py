@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +12,7 @@ from whence.functions import Function, spelled
 from whence.provenance.diagnostics import message
 from whence.runtime.tensors import Tensor
 from whence.support.dtypes import Array, is_float, python_number
-from whence.support.errors import FrontendError, PipelineError, expectation
+from whence.support.errors import FrontendError
 from whence.te.language.expr import Expr, Extent, Var, walk
 from whence.te.language.scalars import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
@@ -23,6 +22,7 @@ SPECIALIZATIONS = 16
 
 
 _FAR = 1 << 20
+"""Where a size is tried to see how others follow from it: so far from 0 that what is subtracted leaves it positive."""
 
 
 class OpenFunction(Function):
@@ -45,6 +45,7 @@ class OpenFunction(Function):
         symbolic: the function for all sizes.
         """
         self.name = name
+        self.sizes = _names(parameters)
         self._parameters = list(parameters)
         self._written = set(outputs)
         self._make = make
@@ -140,18 +141,6 @@ class OpenFunction(Function):
         expected = f"argument {position} '{parameter.name}' of {expected}"
         raise FrontendError(message(f"function '{self.name}'", expected, found, location))
 
-    def export_library(
-        self,
-        file_name: str | PathLike[str],
-        fcompile: Callable[..., object] | None = None,
-        addons: Sequence[str | PathLike[str]] | None = None,
-        *,
-        options: Sequence[str] = (),
-    ) -> str:
-        """Raises PipelineError: what `specialized` gives for sizes can be exported."""
-        expected = "known sizes, as `specialized` gives them"
-        raise PipelineError(expectation(f"export of function '{self.name}'", expected, "sizes that a call decides"))
-
     @property
     def _last(self) -> Function:
         if self.symbolic is not None:
@@ -175,6 +164,13 @@ class OpenFunction(Function):
         return self._last.assembly
 
 
+def _names(parameters: Sequence[TeTensor | Var]) -> tuple[str, ...]:
+    """The sizes that arrays say, and the numbers that are arguments."""
+    extents = [extent for one in parameters for extent in ([one] if isinstance(one, Var) else one.shape)]
+    found = walk([extent for extent in extents if isinstance(extent, Expr)])
+    return tuple(dict.fromkeys(node.name for node in found if isinstance(node, Var)))
+
+
 def _solved(extent: Extent, size: int, sizes: Mapping[str, float]) -> dict[str, int]:
     """The one variable without a value in a size such as `4 * n + 2`, if it is linear in it: what makes it `size`."""
     nodes = walk([extent]) if isinstance(extent, Expr) else []
@@ -182,7 +178,6 @@ def _solved(extent: Extent, size: int, sizes: Mapping[str, float]) -> dict[str, 
     if len(names) != 1:
         return {}
     (name,) = names
-    # Far from 0, so that none of them is negative.
     first, second, third = (extent_number(extent, {**sizes, name: _FAR + i}) for i in range(3))
     step = second - first
     if step != third - second or step == 0 or (size - first) % step:
