@@ -89,7 +89,6 @@ def _binary(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: Size) -> AffineExpr:
     return AffineBinaryOpExpr(kind, lhs, lifted(rhs))
 
 
-@lru_cache(maxsize=1 << 14)
 def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
     """The simplified linear form of `expr`, where dim i lies in `ranges[i]`.
 
@@ -98,12 +97,21 @@ def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
 
     Raises ValueError when `expr` is `malformed`.
     """
+    # Of leaves, which are most of what is asked, a cache would cost more than they do.
+    kind = expr.__class__
+    if kind is AffineConstantExpr:
+        return Linear((), cast(AffineConstantExpr, expr).value)
+    if kind is AffineDimExpr:
+        low, high = ranges[cast(AffineDimExpr, expr).position]
+        return Linear((), low) if same(low, high) else Linear(((expr, 1),), 0)
+    if kind is AffineSymExpr:
+        return Linear((), kernel_size(cast(AffineSymExpr, expr).position))
+    return _linear(expr, ranges)
+
+
+@lru_cache(maxsize=1 << 14)
+def _linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
     match expr:
-        case AffineConstantExpr():
-            return Linear((), expr.value)
-        case AffineDimExpr():
-            low, high = ranges[expr.position]
-            return Linear((), low) if same(low, high) else Linear(((expr, 1),), 0)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
             return _recombine(linear(expr.lhs, ranges).plus(linear(expr.rhs, ranges)), ranges)
         case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=factor)):
@@ -121,8 +129,6 @@ def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
                     return _floordiv(inner.plus(Linear((), factor - 1)), factor, ranges)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=AffineConstantExpr(value=factor)):
             return linear(expr.rhs, ranges).times(factor)
-        case AffineSymExpr():
-            return Linear((), kernel_size(expr.position))
         case AffineBinaryOpExpr():
             return _semi_affine(expr, ranges)
         case _:

@@ -28,6 +28,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..support.identity import by_identity
 from .size_terms import Atom, Polynomial
 from .size_terms import number_of as number_in
 from .sizes import Size, SizeExpr, UndecidedSize, evaluate, proves, same, substitute, symbol, symbols_of
@@ -139,6 +140,7 @@ def size_in(attribute: Attribute) -> Size:
     return _size_in(attribute)
 
 
+@by_identity(1 << 12)
 @lru_cache(maxsize=1 << 12)
 def _size_in(attribute: AffineMapAttr) -> Size:
     return size_of(attribute.data.results[0])
@@ -161,6 +163,7 @@ def shape_map(shape: Sequence[Size]) -> AffineMapAttr | None:
     return AffineMapAttr(affine_map(0, tuple(map(lifted, shape))))
 
 
+@by_identity(1 << 12)
 @lru_cache(maxsize=1 << 12)
 def sizes_in(map: AffineMapAttr) -> tuple[Size, ...]:
     """The shape that `shape_map` made a map of."""

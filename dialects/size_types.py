@@ -16,6 +16,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..support.identity import by_identity
 from .size_text import parse_size
 from .sizes import Size, SizeExpr
 
@@ -89,6 +90,7 @@ def extents_of(type_: TensorType[Attribute]) -> tuple[Size, ...]:
     return type_.get_shape() if isinstance(type_.encoding, NoneAttr) else _extents(type_)
 
 
+@by_identity(1 << 13)
 @lru_cache(maxsize=1 << 13)
 def _extents(type_: TensorType[Attribute]) -> tuple[Size, ...]:
     shape = type_.get_shape()

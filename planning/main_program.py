@@ -128,6 +128,8 @@ class _Function:
         self.values = block.args[-1] if sized else None
         self.bases: dict[str, SSAValue] = {"io": io, "param": params, "arena": arena}
         self.gep = {kind: dict(llvm.GEPOp(io, [0], unit).properties) for kind, (unit, _) in _UNITS.items()}
+        somewhere = llvm.ConstantOp(IntegerAttr(0, i64), i64).result
+        self.at_value = dict(llvm.GEPOp(io, [llvm.GEP_USE_SSA_VAL], i8, ssa_indices=[somewhere]).properties)
         self.load = dict(llvm.LoadOp(io, _PTR).properties)
         self.calls: dict[str, dict[str, Attribute]] = {}
 
@@ -155,7 +157,9 @@ class _Function:
     def _pointer(self, slot: Slot) -> SSAValue:
         if self.values is not None and slot.kind == "arena":
             offset = value_at(self.builder, self.values, slot.at)
-            gep = llvm.GEPOp(self.bases["arena"], [llvm.GEP_USE_SSA_VAL], i8, ssa_indices=[offset])
+            gep = llvm.GEPOp.create(
+                operands=[self.bases["arena"], offset], result_types=[_PTR], properties=dict(self.at_value)
+            )
             return self.builder.add(gep).result
         properties = dict(self.gep[slot.kind])
         properties["rawConstantIndices"] = _index(slot.at // _UNITS[slot.kind][1])

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..dialects.size_terms import Atom, Polynomial
 from ..dialects.sizes import SizeExpr
@@ -26,8 +27,17 @@ _PTR = llvm.LLVMPointerType()
 
 def value_at(builder: LocatedBuilder, values: SSAValue, number: int) -> SSAValue:
     """Value `number` of those that `values` points to."""
-    place = builder.add(llvm.GEPOp(values, [number], i64)).result
-    return builder.add(llvm.LoadOp(place, i64)).dereferenced_value
+    address, load = _reading(number)
+    place = builder.add(llvm.GEPOp.create(operands=[values], result_types=[_PTR], properties=dict(address))).result
+    read = llvm.LoadOp.create(operands=[place], result_types=[i64], properties=dict(load))
+    return builder.add(read).dereferenced_value
+
+
+@lru_cache(maxsize=1 << 10)
+def _reading(number: int) -> tuple[Mapping[str, Attribute], Mapping[str, Attribute]]:
+    """The properties of the ops that read a value: constructors convert and check theirs, at many calls."""
+    address = llvm.GEPOp(Block(arg_types=[_PTR]).args[0], [number], i64)
+    return address.properties, llvm.LoadOp(address.result, i64).properties
 
 
 def add_sizes_function(top: LocatedBuilder, symbols: Sequence[str], formulas: Sequence[Formula]) -> None:

@@ -76,8 +76,7 @@ class SizeValues:
     def located(self) -> list[Formula]:
         """The formulas, each at all that asked for it."""
         return [
-            Formula(formula.what, fuse(dict.fromkeys(askers)))
-            for formula, askers in zip(self.formulas, self._askers, strict=True)
+            Formula(formula.what, fuse(askers)) for formula, askers in zip(self.formulas, self._askers, strict=True)
         ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, f32, i64
+from xdsl.dialects.builtin import Builtin, TensorType, f32, i64
 from xdsl.ir import Block
 from xdsl.parser import Parser
 
@@ -16,6 +16,7 @@ from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.dialects.size_types import extents_of, tensor_of
 from whence.dialects.sizes import Size, evaluate, same, symbol
+from whence.support.identity import by_identity
 
 BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
 
@@ -130,3 +131,17 @@ relay.func @main(%x: {flat}) -> ({parted}) {{
 def test_what_symbols_leave_undecided_is_open():
     block = Block(arg_types=[tensor_of(f32, [symbol("a"), 4]), tensor_of(f32, [symbol("b"), 4])])
     assert str(BY_NAME["add"](*block.args).results[0].type) == "tensor<?x4xf32>"
+
+
+def test_what_is_kept_of_a_type_is_not_told_of_one_that_takes_its_place_in_memory():
+    known = by_identity(8)(extents_of)
+    assert [known(TensorType(f32, [n])) for n in range(64)] == [(n,) for n in range(64)]
+
+
+def test_what_is_kept_of_a_type_is_found_again():
+    asked: list[object] = []
+    known = by_identity(8)(asked.append)
+    type_ = TensorType(f32, [3])
+    known(type_)
+    known(type_)
+    assert asked == [type_]

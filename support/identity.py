@@ -1,0 +1,34 @@
+"""Results kept by what an argument is, not by what it equals: hashing a nested attribute costs more than most uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+ArgumentT = TypeVar("ArgumentT")
+ResultT = TypeVar("ResultT")
+
+
+def by_identity(limit: int) -> Callable[[Callable[[ArgumentT], ResultT]], Callable[[ArgumentT], ResultT]]:
+    """Keep up to `limit` results of a function of one immutable argument.
+
+    Each entry holds its argument, so that an identity is not reused; when there are too many, all go.
+    """
+
+    def decorate(function: Callable[[ArgumentT], ResultT]) -> Callable[[ArgumentT], ResultT]:
+        known: dict[int, tuple[ArgumentT, ResultT]] = {}
+
+        @wraps(function)
+        def found(argument: ArgumentT) -> ResultT:
+            if (hit := known.get(id(argument))) is not None:
+                return hit[1]
+            result = function(argument)
+            if len(known) >= limit:
+                known.clear()
+            known[id(argument)] = argument, result
+            return result
+
+        return found
+
+    return decorate
