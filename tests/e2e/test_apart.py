@@ -50,7 +50,7 @@ def test_programs_of_another_process_run_and_answer_as_those_of_this_one(tmp_pat
         try:
             while not executable.specializations:
                 check(executable, n)
-                time.sleep(0.005)
+                time.sleep(0.05)
         except Exception as error:  # told below
             failures.append(error)
 

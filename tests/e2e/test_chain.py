@@ -19,10 +19,10 @@ import whence
 from whence.dialects.relay import Relay
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
-from whence.passes.pipelines import relay_pipeline
 from whence.provenance.audit import check_located, surviving_leaves
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
+from whence.support.instrument import PassInfo, PassInstrument
 
 LENGTH = 1_020
 STEP = np.float32(0.001)
@@ -62,18 +62,22 @@ def test_print_and_parse(chain: ModuleOp):
     assert surviving_leaves(again) == surviving_leaves(chain)
 
 
-def test_every_pass(chain: ModuleOp):
-    layers = surviving_leaves(chain)
-    for one in relay_pipeline(3):
-        one.apply(Context(), chain)
-        chain.verify()
-        check_located(chain, one.name)
-    assert surviving_leaves(chain) == layers
+class Verified(PassInstrument):
+    """What every pass of the graph leaves is valid, with all layers where ops are."""
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        if isinstance(mod, ModuleOp):
+            mod.verify()
+            check_located(mod, info.name)
 
 
 @pytest.mark.parametrize("level", [0, 3])
 def test_compile_and_run(chain: ModuleOp, level: int):
-    exe = whence.compile(chain, opt_level=level, threads=1)
+    layers = surviving_leaves(chain)
+    with whence.PassContext(opt_level=level, instruments=[Verified()] if level else []):
+        exe = whence.compile(chain, threads=1)
+    (fused,) = (snapshot.module for snapshot in exe.artifact.snapshots if snapshot.stage == "fused")
+    assert surviving_leaves(fused) == layers
     x = np.linspace(-1, 1, 16, dtype=np.float32).reshape(1, 16)
     want = x.copy()
     for index in range(LENGTH):

@@ -30,8 +30,20 @@ SIZES = ({"default": 2, "seq": 7}, {"default": 1, "seq": 4})
 TWICE = ("unet.trace",)
 """Networks that meet two sizes."""
 EVALUATED = {
-    *("bert", "bert.trace", "efficientnet", "gpt2", "gpt2.trace", "rnn", "swin", "unet", "wav2vec2", "whisper"),
-    *("mobilenet_v3.qdq", "mobilenet_v3.qop", "unet.qdq", "unet.qop", "vit.half", "vit.qdq", "vit.qop"),
+    *(
+        "bert",
+        "bert.trace",
+        "convnext",
+        "efficientnet",
+        "gpt2",
+        "gpt2.trace",
+        "rnn",
+        "swin",
+        "unet",
+        "wav2vec2",
+        "whisper",
+    ),
+    *("llama.half", "mobilenet_v3.qdq", "mobilenet_v3.qop", "unet.qdq", "unet.qop", "vit.half", "vit.qdq", "vit.qop"),
     *(f"{name}.trace" for name in ("convnext", "deeplab", "efficientnet", "gru", "llama", "lstm")),
     *(f"{name}.trace" for name in ("mobilenet_v3", "rnn", "shufflenet_v2", "swin", "t5", "vit", "wav2vec2", "whisper")),
 }
@@ -118,7 +130,7 @@ def test_further_forms(path: Path, request: pytest.FixtureRequest):
 def test_every_network_is_compiled():
     compiled = {path.stem.partition(".")[0] for path in FILES if path.stem not in EVALUATED}
     # Made of blocks that others have, or compiled for all sizes (test_open_exports.py).
-    others = {"efficientnet", "rnn", "swin", "wav2vec2", "whisper", "vit", "bert", "gpt2"}
+    others = {"convnext", "efficientnet", "rnn", "swin", "wav2vec2", "whisper", "vit", "bert", "gpt2"}
     assert compiled | others == {path.stem.partition(".")[0] for path in FILES}
     assert {path.stem for path in FILES} >= EVALUATED
 

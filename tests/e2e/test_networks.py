@@ -89,7 +89,9 @@ def test_layers_survive_every_lowering(zoo: Any):
     module = from_onnx(zoo.path("squeezenet"))
     run_passes(module, relay_pipeline(3), audit=True)
     machine = Target.native().hardware
-    for func in [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None]:
+    funcs = [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None]
+    # Of the functions with the same operators, one.
+    for func in {tuple(op.name for op in func.block.ops): func for func in funcs}.values():
         layers = leaves_of(op.location for op in func.block.ops if not isinstance(op, ReturnOp | ConstantOp))
         te_func = lower_function(func)
         check_located(te_func, "convert-relay-to-te")
@@ -123,7 +125,7 @@ def check_numbers(exe: whence.Executable, x: Array, wanted: Array) -> None:
 def test_network(name: str, zoo: Any, onnxruntime: Callable[..., list[Array]]):
     """Compiled and audited at level 3, a network with random weights gives onnxruntime's numbers, all of it located.
 
-    At level 0, of which a third network says nothing more, two of them do so, too.
+    At level 0, of which another network says nothing more, one of them does so, too.
     """
     model = zoo.random(name)
     key, x = zoo.input(name)
@@ -133,7 +135,7 @@ def test_network(name: str, zoo: Any, onnxruntime: Callable[..., list[Array]]):
     assert exe.memory.workspace_bytes == exe.memory.peak_bytes
     check_located_everywhere(exe)
     check_explained(exe, model)
-    if name in ("bvlc_alexnet", "squeezenet"):
+    if name == "bvlc_alexnet":
         check_numbers(whence.compile(model, opt_level=0, threads=1), x, wanted)
     del exe
     gc.collect()

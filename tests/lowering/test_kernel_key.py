@@ -21,7 +21,11 @@ ROOT = Path(__file__).parents[2]
 
 def imports(path: Path) -> Iterator[Path]:
     """The files of ours that a file imports, wherever in it, and those of the packages around them."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    left: list[ast.AST] = [ast.parse(path.read_text())]
+    while left:
+        node = left.pop()
+        # Statements alone: no expression holds an import.
+        left += (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
         if isinstance(node, ast.ImportFrom) and node.level:
             base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
             for place in (base, *(base / alias.name for alias in node.names)):

@@ -45,13 +45,14 @@ REDUCTIONS = [
                           ((3, 33), [1]), ((3, 5), [1]), ((2, 3, 4, 16), [2, 3]), ((4, 6, 7, 7), [2, 3]),
                           ((6, 128, 64), [1]), ((4, 9, 33), [1]), ((50, 70), [0]), ((3, 8, 16), [0, 2]),
                           ((64,), [0]), ((17,), [0]), ((5, 16, 48), [0, 1])))
-      for kind in (("Sum", "Max"), ("Mean", "Min"), ("Max", "Mean"), ("Min", "Sum"))[k % 4]),
+      # Shapes in turn: what is reduced shares a schedule, and sums and extremes what stands for the end of odd rows.
+      for kind in (("Sum", "Max"), ("Mean",), ("Max",), ("Sum", "Min"), ("Max",))[k % 5]),
     *(reduction(kind, (6, 96), [1], dtype) for kind in ("Sum", "Max") for dtype in ("float64", "int32", "int64")),
     *(reduction("Sum", (200, 512), [1], dtype) for dtype in ("float32", "float64")),
 ]  # fmt: skip
 NORMALISATIONS = [
     *(Case("Y = Softmax(X0)", [shape], (), dtype) for shape, dtype in (
-        ((4, 16, 128), "float32"), ((1, 1000), "float32"), ((3, 4096), "float32"), ((6, 33), "float32"),
+        ((1, 1000), "float32"), ((3, 4096), "float32"), ((6, 33), "float32"),
         ((5, 7), "float32"), ((4, 1), "float32"), ((70, 300), "float32"), ((2, 20000), "float32"),
         ((6, 64), "float64"), ((5, 33), "float64"), ((40,), "float32"))),
     Case("Y = LogSoftmax(X0)", [(6, 1000)]),
@@ -60,7 +61,7 @@ NORMALISATIONS = [
     Case("Y = LogSoftmax<axis=2>(X0)", [(3, 1, 40, 1)]),
     Case("S = Softmax(X0); Y = Mul(S, X1)", [(3, 5, 48), (3, 5, 48)]),
     *(Case("Y = LayerNormalization(X0, W0, W1)", [shape], [shape[-1:], shape[-1:]])
-      for shape in ((12, 768), (5, 192), (3, 33), (2, 5, 100), (100, 300))),
+      for shape in ((12, 768), (3, 33), (2, 5, 100), (100, 300))),
     Case("N = LayerNormalization(X0, W0, W1); Y = Relu(N)", [(7, 64)], [(64,), (64,)]),
     Case("Y = LayerNormalization<axis=1>(X0, W0, W1)", [(4, 3, 16)], [(3, 16), (3, 16)]),
     Case("Y = LayerNormalization(X0, W0)", [(7, 64)], [(64,)]),
@@ -70,7 +71,7 @@ POOLINGS = [
       for kind in ("Max", "Average")
       for k, window in enumerate((WINDOW, "kernel_shape=[2,2], strides=[2,2]", "kernel_shape=[3,3], pads=[1,1,1,1]",
                                   "kernel_shape=[3,2], strides=[1,3], pads=[0,1,2,0]"))
-      for shape in (((1, 4, 28, 28), (2, 3, 13, 19)), ((1, 2, 7, 7), (1, 64, 12, 40)))[(k + (kind == "Max")) % 2]),
+      for shape in (((1, 4, 28, 28), (2, 3, 13, 19)), ((1, 2, 7, 7), (1, 64, 12, 40)))[k % 2][kind == "Max" :][:1]),
     *(Case(f"Y = Global{kind}Pool(X0)", [shape]) for kind in ("Max", "Average")
       for shape in ((1, 64, 7, 7), (2, 5, 14, 14), (1, 3, 5, 9))),
     *(Case(f"A = Conv<kernel_shape=[1,1]>(X0, W0); B = {kind}Pool<{WINDOW}>(A); Y = Conv<kernel_shape=[1,1]>(B, W1)",

@@ -141,7 +141,7 @@ class Grower:
 
 
 @settings(
-    max_examples=12,
+    max_examples=9,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],

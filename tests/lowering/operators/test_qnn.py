@@ -70,11 +70,14 @@ CONVOLUTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("1x8x5x5 int8", "6x4x3x3 uint8", {"groups": 2, "dilation": (2, 1), "padding": (2, 1)}),
     ("1x4x5x5 uint8", "4x1x3x3 int8", {"groups": 4, "padding": (1, 1)}),
 )
-for data, weight, attributes in CONVOLUTIONS:
+for k, (data, weight, attributes) in enumerate(CONVOLUTIONS):
     outputs = int(weight.split("x")[0])
     points = np.arange(outputs, dtype=Z) - 2
-    for point, constants in ((points, 5), (Z(3), 4)):
-        CASES.add(qnn_products.Conv2DOp, data, weight, Z(9), point, ONE, ONE, constants=constants, **attributes)
+    point, constants = (Z(3), 4) if k % 2 else (points, 5)
+    CASES.add(qnn_products.Conv2DOp, data, weight, Z(9), point, ONE, ONE, constants=constants, **attributes)
+CASES.add(
+    qnn_products.Conv2DOp, "1x4x3x3 uint8", "4x1x2x2 int8", Z(9), zeros(0, 1, -2, 3), ONE, ONE, constants=5, groups=4
+)
 CASES.add(
     *(qnn_products.Conv2DTransposeOp, "1x4x5x4 uint8", "4x3x3x2 int8", Z(9), Z(3), ONE, ONE),
     constants=4,
