@@ -6,7 +6,6 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from reference_runtime import onnxruntime_outputs
 
@@ -63,9 +62,8 @@ def model() -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_agrees_with_onnxruntime(threads: int):
-    exe, draw = whence.compile(model(), threads=threads), np.random.default_rng(1)
+def test_agrees_with_onnxruntime():
+    exe, draw = whence.compile(model(), threads=2), np.random.default_rng(1)
     feeds = {spec.name: draw.standard_normal(spec.shape).astype(np.float32) for spec in exe.inputs}
     for result, expected in zip(exe.run(feeds).values(), onnxruntime_outputs(model(), feeds), strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
