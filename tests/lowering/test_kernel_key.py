@@ -19,6 +19,10 @@ from whence.lowering.llvm_to_native.thread_pool import pool_object
 ROOT = Path(__file__).parents[2]
 
 
+def _is_ours(path: Path) -> bool:
+    return path.is_file() and path.is_relative_to(ROOT)
+
+
 def imports(path: Path) -> Iterator[Path]:
     """The files of ours that a file imports, wherever in it, and those of the packages around them."""
     left: list[ast.AST] = [ast.parse(path.read_text())]
@@ -29,7 +33,7 @@ def imports(path: Path) -> Iterator[Path]:
         if isinstance(node, ast.ImportFrom) and node.level:
             base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
             for place in (base, *(base / alias.name for alias in node.names)):
-                yield from (p for p in (place.with_suffix(".py"), place / "__init__.py") if p.is_file())
+                yield from (p for p in (place.with_suffix(".py"), place / "__init__.py") if _is_ours(p))
 
 
 def reached(start: Path) -> set[Path]:
