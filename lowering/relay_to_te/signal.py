@@ -17,7 +17,7 @@ from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.sizes import Size, SizeExpr
 from ...te import Expr, Tensor
 from .constants import table
-from .stages import ROWS_APART, compute, dtype_of, label, shape
+from .stages import ROWS_APART, compute, dtype_of, label, shape, share_of
 from .transform import flat_index, unflatten
 
 
@@ -113,9 +113,7 @@ def dft(op: Operator, re: Tensor, im: Tensor) -> tuple[Tensor, Tensor]:
         return te.select(i[1] < 1, re(*point), im(*point)).astype("float64")
 
     found = transform(compute(whole, part, "parts", keep=True), inverse)
-    scale = (
-        (1 / length if isinstance(cast(Size, length), int) else 1.0 / te.const(length, "float64")) if inverse else 1.0
-    )
+    scale = share_of(length, "float64") if inverse else 1.0
 
     def result(which: int) -> Tensor:
         def element(*i: Expr) -> Expr:
