@@ -61,14 +61,16 @@ class _Blocking:
 
     def correction(self, weight: SSAValue, data: SSAValue, zero_point: SSAValue, block: int) -> SSAValue | None:
         """What sums of whole bytes of data have too much, as blocks of output channels; None where there is nothing."""
-        if self.parts == 2:
+        least = -128 if dtype_name(element_of(data)) == "int8" else 0
+        known = constant_value(zero_point, self.module)
+        if self.parts == 2 or (known is not None and not (known - least).any()):
             return None
         wide = self.add(CastOp, weight, dtype="int32")
         sums = self.add(SumOp, wide, axis=range(1, len(shape_of(weight))))
-        if dtype_name(element_of(data)) == "int8":
-            self.made.append(least := ConstantOp.of(np.array(128, np.int32), self.module, "least"))
-            least.location = self.op.location
-            zero_point = self.add(AddOp, zero_point, least.result)
+        if least:
+            self.made.append(above := ConstantOp.of(np.array(-least, np.int32), self.module, "least"))
+            above.location = self.op.location
+            zero_point = self.add(AddOp, zero_point, above.result)
         total = self.add(MultiplyOp, sums, zero_point)
         return self.add(ReshapeOp, total, newshape=(shape_of(weight)[0] // block, block))
 
