@@ -59,14 +59,15 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
         return [loop]
     begin: Size = 0
     end = extent
-    for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: loop.bounds}):
+    loads = asked or loop.is_known
+    for first, last in _doubtless(loop.block, loop.var, {**ranges, loop.var: loop.bounds}, loads):
         # A guard that would leave nothing free of it, or of which only a call knows that, stays where it is.
         start, stop = _common((begin, end), (first, last))
         if start is not None and stop is not None and _leaves(start, stop) and _keeps(loop, start, stop):
             begin, end = start, stop
     if same(begin, 0) and same(end, extent):
         return [loop]
-    last = pieces(loop, ranges) if same(begin, 0) and not loop.is_known else None
+    last = pieces(loop, ranges, asked) if same(begin, 0) and not loop.is_known else None
     if parallel:
         if same(begin, 0):
             _branch(loop, end, None if last is None else last[1])
@@ -131,13 +132,16 @@ def _common(a: Range, b: Range) -> tuple[Size | None, Size | None]:
     return start, stop
 
 
-def _doubtless(block: Block, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
-    """For each guard expression that a range of `var` decides: the iterations, from and to, where it always holds."""
+def _doubtless(block: Block, var: SSAValue, ranges: Ranges, loads: bool) -> Iterator[Range]:
+    """For each guard expression that a range of `var` decides: the iterations, from and to, where it always holds.
+
+    loads: also of guarded loads.
+    """
     for op in block.ops:
-        if (isinstance(op, IfOp) and op.likely is not None) or (isinstance(op, LoadOp) and op.guard is not None):
+        if (isinstance(op, IfOp) and op.likely is not None) or (loads and isinstance(op, LoadOp) and op.guard):
             yield from _holds(op, var, ranges)
         for inner, known in blocks_of(op, ranges):
-            yield from _doubtless(inner, var, known)
+            yield from _doubtless(inner, var, known, loads)
 
 
 def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:

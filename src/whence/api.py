@@ -157,15 +157,20 @@ def compile(
                 kept = StatefulExecutable(made(found, ledger), threads)
                 kept.keep(states)
                 return kept
+            of_relay = model is None
+            if of_relay and found is original:
+                original = found.clone()
+            # The module has the weights: those of the model make room for what becomes of them.
+            model = None
             try:
-                if model is None and found is original:
-                    original = found.clone()
                 return SizedExecutable(made(found, ledger), made, threads, tier=tier, specialize=specialize)
             except (VerifyException, ScheduleError) as error:
                 if tier == "symbolic":
                     raise refused(error) from error
-                if model is None:
+                if of_relay:
                     return VirtualExecutable(_bare(original), made, threads, tier=tier)
+                assert not isinstance(source, ModuleOp | HoldsModule)
+                model = _model(source, signature)
         assert model is not None
         return _dynamic(model, given, made, threads, tier)
 
@@ -237,14 +242,7 @@ def _open(
     from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
 
-    if _is_tflite(path):
-        from whence.frontends.tflite.graph import open_model as open_tflite
-
-        model = open_tflite(path, signature, keep=True)
-    else:
-        from whence.frontends.onnx.graph import open_model
-
-        model = open_model(path)
+    model = _model(path, signature)
     given = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
     numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
@@ -267,6 +265,19 @@ def _open(
         if tier == "symbolic":
             raise refused(undecided) from undecided
         return None, model
+
+
+def _model(source: str | PathLike[str] | bytes | ModelProto, signature: str | None) -> Model:
+    """A TFLite or ONNX model, read and checked."""
+    if isinstance(source, str | PathLike):
+        source = model_path(fspath(source))
+    if _is_tflite(source):
+        from whence.frontends.tflite.graph import open_model as open_tflite
+
+        return open_tflite(source, signature, keep=True)
+    from whence.frontends.onnx.graph import open_model
+
+    return open_model(source)
 
 
 def _is_tflite(source: object) -> bool:

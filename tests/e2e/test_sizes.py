@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +19,7 @@ from onnx.reference import ReferenceEvaluator
 import whence
 from whence.building import compile_kernels
 from whence.dynamic import DynamicExecutable
+from whence.frontends.onnx import graph
 from whence.input_shapes import given_shapes
 from whence.runtime import load_module
 from whence.sized import SizedExecutable
@@ -108,6 +110,22 @@ def test_one_compilation_serves_every_batch(monkeypatch: pytest.MonkeyPatch):
     for batch in LANES:
         agree(executable, MLP, {"x": floats(batch, 6), **weights})
     assert len(made) == 1
+
+
+def test_a_model_makes_room_for_what_its_module_becomes(monkeypatch: pytest.MonkeyPatch):
+    there: list[bool] = []
+    models: list[weakref.ref[object]] = []
+    read = graph.open_model
+
+    def opened(source: Any) -> graph.Model:
+        model = read(source)
+        models.append(weakref.ref(model))
+        return model
+
+    monkeypatch.setattr(graph, "open_model", opened)
+    compiled(MLP, progress=lambda *_: there.append(models[0]() is not None))
+    assert there
+    assert not any(there)
 
 
 def test_arithmetic_of_shapes_leaves_no_operator_but_what_is_data():

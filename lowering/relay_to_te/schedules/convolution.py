@@ -40,7 +40,7 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
         columns = host.fuse(*rows, columns)
     per_pixel = work.vectors(host, lanes.extent)
     fused = isinstance(inner.compute.result.type.element_type, AnyFloat)
-    width, blocks = pixel_tile(counted(columns.extent), known(channels.extent), per_pixel, work.machine, fused=fused)
+    width, blocks = pixel_tile(columns.extent, known(channels.extent), per_pixel, work.machine, fused=fused)
     c_outer, c_inner = host.split(channels, blocks)
     x_outer, x_inner = host.split(columns, width)
     outside = [n, c_outer, *rows]
@@ -52,8 +52,10 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
     if isinstance(columns.extent, int):
-        # Where only a call knows how many there are, LLVM has several such tiles to compile.
         _write_out(inner, width * blocks * per_pixel, fused)
+    else:
+        # LLVM has several tiles to compile, so that only the last ones are to be more than products.
+        host.pragma(x_outer, PARTITION_HINT, 1)
 
 
 def _write_out(inner: Stage, sums: int, fused: bool) -> None:

@@ -8,6 +8,8 @@ from ....support.machine import Machine
 
 _PIXELS = 14
 """Pixels of a row that a tile takes at most."""
+_OPEN_PIXELS = 8
+"""Where only a call knows how many there are: as fast as larger ones, and LLVM has less code to compile."""
 _FEWEST = 4
 """Fewer do not pay for the weights that are loaded for them."""
 _BLOCKS = (1, 2, 4)
@@ -34,7 +36,9 @@ def counted(extent: Size) -> int:
     return extent if isinstance(extent, int) else MANY
 
 
-def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine, *, fused: bool = True) -> tuple[int, int]:
+def pixel_tile(
+    columns: Size, channels: int, per_block: int, machine: Machine, *, fused: bool = True
+) -> tuple[int, int]:
     """The pixels of a row of `columns`, and the blocks of `channels`, that a convolution's tile takes.
 
     per_block: vectors of a block; fused: whether a product and its sum are one instruction. A tile that divides the
@@ -42,20 +46,21 @@ def pixel_tile(columns: int, channels: int, per_block: int, machine: Machine, *,
     then the largest.
     """
     enough = _HIDDEN if fused else _HIDDEN + 1
+    many, widest = (columns, _PIXELS) if isinstance(columns, int) else (MANY, _OPEN_PIXELS)
 
     def cost(tile: tuple[int, int]) -> tuple[bool, float, int]:
         width, vectors = tile[0], tile[1] * per_block
-        whole, rest = divmod(columns, width)
+        whole, rest = divmod(many, width)
         cycles = whole * _cycles(width, vectors) + (_cycles(rest, vectors) if rest else 0)
         return rest > 0 or width * vectors < enough, cycles / vectors, -width * vectors
 
     fits = [
         (width, blocks)
         for blocks in _BLOCKS
-        for width in range(1, min(columns, _PIXELS) + 1)
+        for width in range(1, min(many, widest) + 1)
         if channels % blocks == 0 and (width * blocks + blocks) * per_block < machine.vector_registers
     ]
-    wide = [tile for tile in fits if tile[0] >= min(columns, _FEWEST)]
+    wide = [tile for tile in fits if tile[0] >= min(many, _FEWEST)]
     return min(wide or fits, key=cost, default=(1, 1))
 
 

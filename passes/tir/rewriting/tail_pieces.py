@@ -38,10 +38,10 @@ class _Tile(NamedTuple):
     """Those over the rows of a tile."""
 
 
-def pieces(loop: ForOp, ranges: Ranges) -> tuple[Size, list[ForOp]] | None:
+def pieces(loop: ForOp, ranges: Ranges, asked: bool) -> tuple[Size, list[ForOp]] | None:
     """How many passes of `loop` are to be done as they are, and new loops that do the rest of what it does.
 
-    None where the loop is not one over tiles that are unrolled.
+    None where the loop is not one over tiles that are unrolled. asked: as many as possible are to be done as they are.
     """
     inside: Ranges = {**ranges, loop.var: loop.bounds}
     inside.update((op.var, op.bounds) for op in walk(loop) if isinstance(op, ForOp) and op is not loop)
@@ -51,7 +51,7 @@ def pieces(loop: ForOp, ranges: Ranges) -> tuple[Size, list[ForOp]] | None:
     height, rows = tile.height, tile.rows
     half = (height + 1) // 2
     whole = rows // height
-    if height > _POINTERS or loop.kind.data == "parallel":
+    if asked or height > _POINTERS or loop.kind.data == "parallel":
         plan = [(half, whole * height, ceil_div(rows - whole * height, half))]
     else:
         # A last tile that is more than half full is done as the whole ones are.
