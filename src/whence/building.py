@@ -307,4 +307,4 @@ def compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native
 
 def _straight(module: ModuleOp) -> bool:
     """Whether a main program has no branch: it loads, computes sizes and calls, which LLVM's passes leave as it is."""
-    return all(len(op.body.blocks) < 2 for op in module.ops if isinstance(op, llvm.FuncOp))  # noqa: PLR2004
+    return all(len(op.body.blocks) < 2 for op in module.ops if isinstance(op, llvm.FuncOp))

@@ -122,8 +122,11 @@ def test_a_model_makes_room_for_what_its_module_becomes(monkeypatch: pytest.Monk
         models.append(weakref.ref(model))
         return model
 
+    def step(*_: object) -> None:
+        there.append(models[0]() is not None)
+
     monkeypatch.setattr(graph, "open_model", opened)
-    compiled(MLP, progress=lambda *_: there.append(models[0]() is not None))
+    compiled(MLP, progress=step)
     assert there
     assert not any(there)
 

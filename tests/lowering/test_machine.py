@@ -60,7 +60,7 @@ def test_the_host_knows_its_caches_and_cores():
 def test_tiles_fit_the_registers(bits: int, columns: int, channels: int):
     machine = Machine.x86(bits)
     per_block = CHANNEL_BLOCK // machine.lanes()
-    width, blocks = pixel_tile(columns, channels, per_block, machine)
+    width, blocks = pixel_tile(columns, channels, per_block, machine, fused=True)
     # Sums, the weights of a step, one broadcast pixel.
     assert (width * blocks + blocks) * per_block + 1 <= machine.vector_registers
     assert channels % blocks == 0

@@ -36,9 +36,7 @@ def counted(extent: Size) -> int:
     return extent if isinstance(extent, int) else MANY
 
 
-def pixel_tile(
-    columns: Size, channels: int, per_block: int, machine: Machine, *, fused: bool = True
-) -> tuple[int, int]:
+def pixel_tile(columns: Size, channels: int, per_block: int, machine: Machine, *, fused: bool) -> tuple[int, int]:
     """The pixels of a row of `columns`, and the blocks of `channels`, that a convolution's tile takes.
 
     per_block: vectors of a block; fused: whether a product and its sum are one instruction. A tile that divides the
