@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import VectorType, i8, i16
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, VectorType, i8, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.tir import CallExternOp, Dot2Op, Dot4Op, PrimFuncOp
-from ...dialects.tir.lanes import lanes
+from ...dialects.tir import CallExternOp, CastOp, Dot2Op, Dot4Op, PrimFuncOp
+from ...dialects.tir.lanes import lanes, scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
+from .analysis.identities import number_of
+from .rewriting.constants import constant
 
 _BITS = {4: 128, 8: 256, 16: 512}
 """Lanes of int32 -> bits of the vectors that the instruction takes."""
+_DROPPED = 31
+"""Bits that a product of numbers between -1 and 1 has too many."""
 _PMADDWD = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}
 
 
@@ -56,9 +62,72 @@ class DotOfPairs(RewritePattern):
         rewriter.replace(op, [*words, call], [call.outputs[0]])
 
 
+class HighProduct(RewritePattern):
+    """`(a * b + c) >> 31` of words, computed in 64 bits, has the products of every other lane, which lie in place.
+
+    LLVM has those of one half and of the other, whose lanes it widens, and narrows again.
+    """
+
+    reason = DotOntoSum.reason
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
+        chain: list[Operation] = [op]
+        for kind in (arith.ShRSIOp, arith.AddiOp, arith.MuliOp):
+            inner = chain[-1].operands[0]
+            if not isinstance(inner.owner, kind) or not inner.has_one_use():
+                return
+            chain.append(inner.owner)
+        _, shifted, total, product = chain
+        casts = [value.owner for value in product.operands if isinstance(value.owner, CastOp)]
+        words = [cast.source for cast in casts if cast.kind.data == "extsi"]
+        narrow = op.result.type
+        count = (lanes(narrow) or (0,))[0]
+        added = number_of(total.operands[1])
+        if count not in _BITS or number_of(shifted.operands[1]) != _DROPPED or added is None:
+            return
+        if [word.type for word in words] != [narrow, narrow] or scalar_type(narrow) != i32:
+            return
+        wide = VectorType(i64, [count // 2])
+        made: list[Operation] = []
+
+        def add(kind: Callable[..., Operation], *operands: Any) -> SSAValue:
+            made.append(kind(*operands))
+            return made[-1].results[0]
+
+        def number(value: int) -> SSAValue:
+            made.append(constant(IntegerAttr(value, i64), wide, op.location))
+            return made[-1].results[0]
+
+        word = number(i32.bitwidth)
+        pairs = [add(vector.BitcastOp, each, wide) for each in words]
+        low = [add(arith.ShRSIOp, add(arith.ShLIOp, pair, word), word) for pair in pairs]
+        high = [add(arith.ShRSIOp, pair, word) for pair in pairs]
+        half = number(int(added))
+        low_sum, high_sum = (add(arith.AddiOp, add(arith.MuliOp, *side), half) for side in (low, high))
+        parts = [
+            add(vector.BitcastOp, add(kind, side, number(by)), narrow)
+            for kind, side, by in (
+                (arith.ShRUIOp, low_sum, _DROPPED),
+                (arith.ShLIOp, high_sum, i32.bitwidth - _DROPPED),
+            )
+        ]
+        places = [lane + count * (lane % 2) for lane in range(count)]
+        made.append(
+            vector.ShuffleOp.create(
+                operands=parts, properties={"mask": DenseArrayBase.from_list(i64, places)}, result_types=[narrow]
+            )
+        )
+        rewriter.replace(op, made, made[-1].results)
+        for old in chain[1:]:
+            rewriter.erase(old)
+
+
 def run(func: PrimFuncOp, vnni: bool, pmaddwd: int) -> None:
     """Let one kernel use the instructions, in place. pmaddwd: the most lanes of that."""
     kinds = {type(op) for op in walk(func)}
+    if pmaddwd and arith.MuliOp in kinds:
+        rewrite(func.body, [HighProduct()], recursive=False)
     if vnni and Dot4Op in kinds:
         rewrite(func.body, [DotOntoSum()], recursive=False)
     if pmaddwd and Dot2Op in kinds:

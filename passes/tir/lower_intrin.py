@@ -57,7 +57,7 @@ class TirLowerIntrinPass(ModulePass):
     arithmetic, comparisons and roots, which have vector forms everywhere. Half precision is computed in f32. Ops of f64
     stay; LLVM calls the C library for them.
     With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
-    as `pmaddwd` says is one of that name.
+    as `pmaddwd` says is one of that name, and high halves of products of words come of every other lane (`pmuldq`).
     Locations: all ops of a function are located at it.
 
     ```mlir

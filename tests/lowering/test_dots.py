@@ -61,3 +61,21 @@ def test_words_are_int32():
     x = te.placeholder((4,), "int16")
     with pytest.raises(whence.support.errors.ScheduleError, match=r"te.dot2: expected words of int32, got int16"):
         te.compute((4,), lambda i: te.dot2(x[i], x[i]), name="wrong")
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+def test_high_halves_of_products(lanes: int):
+    a, b = _words((64,), 0), _words((64,), 1)
+    a[:4], b[:4] = [-(2**31), -(2**31), 2**31 - 1, 1], [2**31 - 1, 1 << 30, 2**31 - 1, -(1 << 30)]
+    x, y = te.placeholder((64,), "int32"), te.placeholder((64,), "int32")
+
+    def element(i: te.Expr) -> te.Expr:
+        total = x[i].astype("int64") * y[i].astype("int64") + (1 << 30)
+        return te.shift_right(total, te.const(31, "int64")).astype("int32")
+
+    high = te.compute((64,), element, name="high")
+    schedule = te.create_schedule(high)
+    if lanes > 1:
+        schedule[high].vectorize(schedule[high].split(high.op.axis[0], lanes)[1])
+    found = whence.build_schedule(schedule, threads=1)(a, b)
+    np.testing.assert_array_equal(found, ((a.astype(np.int64) * b + (1 << 30)) >> 31).astype(np.int32))

@@ -26,7 +26,7 @@ def unchanged(op: Operation) -> SSAValue | None:
     return None if found is None else found(op.operands[0], op.operands[1])
 
 
-def _number(value: SSAValue) -> float | None:
+def number_of(value: SSAValue) -> float | None:
     """The number that a value is, in all lanes; None for others. True is -1, as all bits of it are set."""
     if not isinstance(value.owner, arith.ConstantOp):
         return None
@@ -43,16 +43,16 @@ def _number(value: SSAValue) -> float | None:
 
 def _neutral(wanted: float, *, both: bool = False) -> Identity:
     def find(a: SSAValue, b: SSAValue) -> SSAValue | None:
-        if _number(b) == wanted:
+        if number_of(b) == wanted:
             return a
-        return b if both and _number(a) == wanted else None
+        return b if both and number_of(a) == wanted else None
 
     return find
 
 
 def _multiply(a: SSAValue, b: SSAValue) -> SSAValue | None:
     for factor, other in ((b, a), (a, b)):
-        if (number := _number(factor)) in (0, 1):
+        if (number := number_of(factor)) in (0, 1):
             return other if number else factor
     return None
 
@@ -63,24 +63,24 @@ def _same(a: SSAValue, b: SSAValue) -> SSAValue | None:
 
 def _and(a: SSAValue, b: SSAValue) -> SSAValue | None:
     for bits, other in ((b, a), (a, b)):
-        if (number := _number(bits)) in (0, -1):
+        if (number := number_of(bits)) in (0, -1):
             return other if number else bits
     return _same(a, b)
 
 
 def _or(a: SSAValue, b: SSAValue) -> SSAValue | None:
     for bits, other in ((b, a), (a, b)):
-        if (number := _number(bits)) in (0, -1):
+        if (number := number_of(bits)) in (0, -1):
             return bits if number else other
     return _same(a, b)
 
 
 def _xor(a: SSAValue, b: SSAValue) -> SSAValue | None:
-    if _number(b) == 0:
+    if number_of(b) == 0:
         return a
     # Twice the same number, as in `not (not x)`.
     inner = a.owner
-    if isinstance(inner, arith.XOrIOp) and (number := _number(b)) is not None and _number(inner.rhs) == number:
+    if isinstance(inner, arith.XOrIOp) and (number := number_of(b)) is not None and number_of(inner.rhs) == number:
         return inner.lhs
     return None
 

@@ -31,3 +31,22 @@ tir.prim_func @pairs(%a: !tir.buffer<16xi32>, %b: !tir.buffer<16xi32>) outputs 1
   %4 = tir.dot2 %3, %3 : vector<16xi32> loc("dot")
   tir.store %4, %b[0] : vector<16xi32>, !tir.buffer<16xi32> loc("s")
 } loc("f")
+
+// PAIRS-LABEL: tir.prim_func @high_product
+// PAIRS-COUNT-2: arith.muli {{.*}} : vector<4xi64> loc(fused["narrow", "drop", "sum", "product", "bits", "half", "wide"])
+// PAIRS-NOT:  arith.muli
+// PAIRS:      vector.shuffle {{.*}} [0, 9, 2, 11, 4, 13, 6, 15] : vector<8xi32>, vector<8xi32> loc(fused["narrow", "drop"
+// PLAIN:      arith.muli {{.*}} : vector<8xi64>
+tir.prim_func @high_product(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>) outputs 1 {
+  %half = arith.constant dense<1073741824> : vector<8xi64> loc("half")
+  %bits = arith.constant dense<31> : vector<8xi64> loc("bits")
+  %0 = tir.load %a[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("a")
+  %1 = tir.load %b[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("b")
+  %2 = tir.cast extsi %0 : vector<8xi32> to vector<8xi64> loc("wide")
+  %3 = tir.cast extsi %1 : vector<8xi32> to vector<8xi64> loc("wide")
+  %4 = arith.muli %2, %3 : vector<8xi64> loc("product")
+  %5 = arith.addi %4, %half : vector<8xi64> loc("sum")
+  %6 = arith.shrsi %5, %bits : vector<8xi64> loc("drop")
+  %7 = tir.cast trunci %6 : vector<8xi64> to vector<8xi32> loc("narrow")
+  tir.store %7, %b[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
+} loc("f")
