@@ -54,7 +54,8 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
     even = same(rows.extent % height, 0)
-    if ragged and (passes(batch) >= _PANELS or not work.machine.mask_registers):
+    masked = ragged and work.machine.mask_registers and passes(batch) < _PANELS
+    if ragged and not masked:
         # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
         tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if even else [])]
         host.pragma(n_outer, PARTITION_HINT, 1)
@@ -81,6 +82,9 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
             v_outer, v_inner = part.split(axis, lanes)
             part.unroll(v_outer)
             part.vectorize(v_inner)
+            if part is inner and masked and height > 1:
+                # A vector behind a mask is loaded once for all rows only where their loop is inside.
+                part.reorder(v_outer, data[-2], v_inner)
         else:
             part.vectorize(axis)
 
