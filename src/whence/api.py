@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +30,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.sized import SizedExecutable, Specialize, Tier, check_tier, is_sized, refused
 from whence.support.context import PassContext
-from whence.support.errors import PipelineError, ScheduleError
+from whence.support.errors import FrontendWarning, PipelineError, ScheduleError
 from whence.textio import MODULES, read_module
 
 if TYPE_CHECKING:
@@ -149,7 +151,7 @@ def compile(
                     return VirtualExecutable(_bare(found), made, threads, tier=tier)
                 found = opened
             if not is_sized(found):
-                states = _states(model)
+                states = () if model is None else _states(model())
                 if not states:
                     return Executable(made(found, ledger), threads)
                 from whence.stateful import StatefulExecutable
@@ -167,7 +169,7 @@ def compile(
                 if model is None:
                     return VirtualExecutable(_bare(original), made, threads, tier=tier)
         assert model is not None
-        return _dynamic(model, given, made, threads, tier)
+        return _dynamic(model(), given, made, threads, tier)
 
 
 def _opened(module: ModuleOp, tier: Tier) -> ModuleOp | None:
@@ -211,7 +213,7 @@ def _dynamic(
     return DynamicExecutable(model, fixed, made, threads, tier=tier)
 
 
-def _states(model: Model | None) -> tuple[State, ...]:
+def _states(model: Model) -> tuple[State, ...]:
     """What a model keeps from call to call."""
     return tuple(getattr(model, "states", ()))
 
@@ -226,8 +228,11 @@ def _open(
     shapes: InputShapes | None,
     tier: Tier,
     signature: str | None,
-) -> tuple[ModuleOp | None, Model | None]:
-    """The relay module of a model, and the model itself when it leaves open, or keeps, what only a call decides."""
+) -> tuple[ModuleOp | None, Callable[[], Model] | None]:
+    """The relay module of a model, and what gives the model itself when it leaves open, or keeps, what a call decides.
+
+    A model that became one program for all sizes is read again, if ever, not kept: it holds all weights twice.
+    """
     path = model_path(fspath(source)) if isinstance(source, str | PathLike) else source
     _check_signature(path, signature)
     if isinstance(path, HoldsModule):
@@ -237,36 +242,46 @@ def _open(
     from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
 
-    if _is_tflite(path):
-        from whence.frontends.tflite.graph import open_model as open_tflite
-
-        model = open_tflite(path, signature, keep=True)
-    else:
-        from whence.frontends.onnx.graph import open_model
-
-        model = open_model(path)
+    model = _read(path, signature)
+    again = partial(_read_again, path, signature)
     given = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
     numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
-            return import_symbolic(model, {}, given.ranges), model
+            return import_symbolic(model, {}, given.ranges), again
         except Undecided as undecided:
             if tier == "symbolic":
                 raise refused(undecided) from undecided
     if numbers is not None:
         try:
-            return import_model(model, numbers), model if _states(model) else None
+            return import_model(model, numbers), (lambda: model) if _states(model) else None
         except Undecided:
             pass
     if tier == "static":
-        return None, model
+        return None, lambda: model
     try:
-        return import_symbolic(model, given.shapes, given.ranges), model
+        return import_symbolic(model, given.shapes, given.ranges), again
     except Undecided as undecided:
         if tier == "symbolic":
             raise refused(undecided) from undecided
-        return None, model
+        return None, lambda: model
+
+
+def _read(source: Path | bytes | ModelProto, signature: str | None) -> Model:
+    if _is_tflite(source):
+        from whence.frontends.tflite.graph import open_model as open_tflite
+
+        return open_tflite(source, signature, keep=True)
+    from whence.frontends.onnx.graph import open_model
+
+    return open_model(source)
+
+
+def _read_again(source: Path | bytes | ModelProto, signature: str | None) -> Model:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrontendWarning)
+        return _read(source, signature)
 
 
 def _is_tflite(source: object) -> bool:
