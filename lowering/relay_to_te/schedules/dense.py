@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....dialects.affine import below
 from ....dialects.kernel_sizes import known
+from ....dialects.relay.matmul import FEW_ROWS
 from ....dialects.sizes import same
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
@@ -22,8 +23,6 @@ _LOADS = 1.5
 """What as many loads as products cost, in products."""
 _OPEN = 2
 """Vectors of a row of a tile where the number of columns is open."""
-_FEW = 4
-"""Rows of a result whose sums are each in lanes of their own, where the second operand lies by rows."""
 _VECTORS = 4
 """Vectors of a row of a tile, where no packed weight says how many."""
 
@@ -99,7 +98,7 @@ def _of_rows(stage: Stage) -> bool:
     Panels would gather a column from as many rows as it has numbers, which pays once more rows multiply it.
     """
     rows, columns = stage.compute.shape[-2:]
-    few = below(columns, 2) or (isinstance(rows, int) and rows <= _FEW)
+    few = below(columns, 2) or (isinstance(rows, int) and rows <= FEW_ROWS)
     return few and along_all(stage)
 
 
