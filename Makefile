@@ -44,7 +44,7 @@ check: $(INSTALLED)
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 bench: $(INSTALLED)
-	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; PYTHONPATH=tests/support $(BIN)/python "$$script"; done
 
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/support/random_schedules.py --cases 2000 --seed $(SEED)

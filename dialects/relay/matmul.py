@@ -16,6 +16,9 @@ from .numerics import AnyArray, along, factor
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
 
+FEW_ROWS = 4
+"""Rows of a result for which a second operand `(n, k)` is best read as it is; for more, it is transposed first."""
+
 
 @irdl_op_definition
 class DenseOp(Operator):

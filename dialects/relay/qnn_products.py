@@ -337,7 +337,8 @@ class ContribDepthwiseConv2DNCHWcOp(Blocked):
 class ContribDensePackOp(Operator):
     """`data (m, k)` times a weight packed as `(n / b, k / parts, b)` words; zero points as of `Blocked`.
 
-    The words may be half words of int16, of two int8 each.
+    The words may be half words of int16, of two int8 each. The correction is (n / b, b), or (m, n / b, b) where rows of
+    data have a zero point each.
     """
 
     name = "relay.qnn.contrib_dense_pack"

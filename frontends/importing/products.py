@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import MultiplyOp
-from ...dialects.relay.nn import BatchMatmulOp, DenseOp, MatmulOp
+from ...dialects.relay.matmul import FEW_ROWS, BatchMatmulOp, DenseOp, MatmulOp
 from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from ...dialects.sizes import broadcast_sizes, holds_zero, proves, same, same_shape
 from .context import Context
@@ -17,8 +17,6 @@ from .tensor import shape_of
 
 _NEAR = 16
 """How many operators may stand between a weight and the constants that it is computed from."""
-_FEW = 4
-"""Rows for which a weight `(n, k)` is multiplied as it is; for more, it is transposed first."""
 
 
 def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
@@ -60,7 +58,7 @@ def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -
     """
     if is_constant(weight):
         return ctx.emit(DenseOp, data, weight if outputs_first else transposed(ctx, weight))
-    if outputs_first and proves(shape_of(data)[0], "<=", _FEW):
+    if outputs_first and proves(shape_of(data)[0], "<=", FEW_ROWS):
         return ctx.emit(DenseOp, data, weight)
     return ctx.emit(MatmulOp, data, transposed(ctx, weight) if outputs_first else weight)
 

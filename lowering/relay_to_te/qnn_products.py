@@ -150,7 +150,12 @@ def dense_pack(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, c
     total = te.compute(shape_of(op.results[0]), element, name="dense_pack", tag="dense_pack")
     if correction is None:
         return total
-    return compute(shape(total), lambda *i: total(*i) - correction(i[1] // block, i[1] % block), "corrected")
+    rows = len(shape(correction)) - 2
+
+    def corrected(*i: Expr) -> Expr:
+        return total(*i) - correction(*i[:rows], i[1] // block, i[1] % block)
+
+    return compute(shape(total), corrected, "corrected")
 
 
 def batch_matmul(op: Operator, x: Tensor, y: Tensor, x_zero: Tensor, y_zero: Tensor, *_: Tensor) -> Tensor:

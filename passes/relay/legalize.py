@@ -24,6 +24,7 @@ from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, Transp
 from ...dialects.sizes import Size, SizeExpr, same_shape
 from ...frontends.relay.op_attrs import LEGALIZE, operators_with
 from ...provenance.rewrite import rewrite
+from .transposed_operands import ReadTransposed
 
 _OWN = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"}
 
@@ -170,8 +171,9 @@ class LegalizePass(ModulePass):
     Before: any relay module.
     After: no transposed convolution. Each became a convolution of the same data, whose channels are the phases of the
     strides. What interleaves these stands behind it; what rearranges constants is left for `relay-fold-constant`.
+    No matrix product of few rows has its second operand transposed for it alone: it reads rows in place of columns.
     An operator for which a function is registered (`FTVMLegalize`, `frontends/relay/op_attrs.py`) is what that gives.
-    Locations: all of it gets that of the transposed convolution.
+    Locations: all of it gets that of the transposed convolution; a product gets its own and the transpose's.
 
     ```mlir
     %0 = relay.nn.conv1d_transpose %x, %w {strides = [2]}
@@ -185,6 +187,15 @@ class LegalizePass(ModulePass):
     %4 = relay.reshape %3 {newshape = [1, 1, 2, 3, 8]} : (tensor<1x6x8xf32>) -> tensor<1x1x2x3x8xf32> loc("up")
     %5 = relay.transpose %4 {axes = [0, 1, 3, 4, 2]} : (tensor<1x1x2x3x8xf32>) -> tensor<1x1x3x8x2xf32> loc("up")
     %6 = relay.reshape %5 {newshape = [1, 3, 16]} : (tensor<1x1x3x8x2xf32>) -> tensor<1x3x16xf32> loc("up")
+    ```
+
+    ```mlir
+    %0 = relay.transpose %k {axes = [0, 2, 1]} : (tensor<2x9x4xf32>) -> tensor<2x4x9xf32> loc("turn")
+    %1 = relay.nn.batch_matmul %q, %0 {transpose_b = false}
+          : (tensor<2x1x4xf32>, tensor<2x4x9xf32>) -> tensor<2x1x9xf32> loc("scores")
+    // becomes
+    %0 = relay.nn.batch_matmul %q, %k
+          : (tensor<2x1x4xf32>, tensor<2x9x4xf32>) -> tensor<2x1x9xf32> loc(fused["scores", "turn"])
     ```
     """
 
@@ -203,3 +214,4 @@ class LegalizePass(ModulePass):
             rewrite(op, [ApplyHooks({name: hooked(given) for name, given in chosen.items()}, op)], recursive=False)
         if not chosen.keys() & _OWN:
             rewrite(op, [TransposedToConvolution(op)], recursive=False)
+        rewrite(op, [ReadTransposed()], recursive=False)

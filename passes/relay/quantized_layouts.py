@@ -24,7 +24,7 @@ from ...dialects.relay.qnn_products import (
 )
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
-from ...dialects.sizes import proves
+from ...dialects.sizes import proves, same
 from .blocking import PLAIN, blocked_source, in_blocks, largest_divisor, panel_width, product_block, vector_block
 from .constant_operands import constant_value
 from .sink_transforms import SMALLEST_BLOCK
@@ -60,10 +60,13 @@ class _Blocking:
         return self.add(PackWordsOp, weight, zero_point, axis=axis, parts=self.parts, dtype=dtype)
 
     def correction(self, weight: SSAValue, data: SSAValue, zero_point: SSAValue, block: int) -> SSAValue | None:
-        """What sums of whole bytes of data have too much, as blocks of output channels; None where there is nothing."""
+        """What sums of whole bytes of data have too much, as blocks of output channels; None where there is nothing.
+
+        Where rows of data have a zero point each, those of each row.
+        """
         least = -128 if dtype_name(element_of(data)) == "int8" else 0
         known = constant_value(zero_point, self.module)
-        if self.parts == 2 or (known is not None and not (known - least).any()):
+        if self.parts == 2 or (known is not None and bool(np.all(known == least))):
             return None
         wide = self.add(CastOp, weight, dtype="int32")
         sums = self.add(SumOp, wide, axis=range(1, len(shape_of(weight))))
@@ -71,8 +74,13 @@ class _Blocking:
             self.made.append(above := ConstantOp.of(np.array(-least, np.int32), self.module, "least"))
             above.location = self.op.location
             zero_point = self.add(AddOp, zero_point, above.result)
+        rows = shape_of(zero_point)[:1]
+        if rows and not same(rows[0], 1):
+            zero_point = self.add(ReshapeOp, zero_point, newshape=(*rows, 1))
+        else:
+            rows = ()
         total = self.add(MultiplyOp, sums, zero_point)
-        return self.add(ReshapeOp, total, newshape=(shape_of(weight)[0] // block, block))
+        return self.add(ReshapeOp, total, newshape=(*rows, shape_of(weight)[0] // block, block))
 
     def instead(self, value: SSAValue, rewriter: PatternRewriter) -> None:
         rewriter.replace(self.op, self.made, [value])

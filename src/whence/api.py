@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -28,7 +29,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.sized import SizedExecutable, Specialize, Tier, check_tier, is_sized, refused
 from whence.support.context import PassContext
-from whence.support.errors import PipelineError, ScheduleError
+from whence.support.errors import FrontendWarning, PipelineError, ScheduleError
 from whence.textio import MODULES, read_module
 
 if TYPE_CHECKING:
@@ -170,7 +171,9 @@ def compile(
                 if of_relay:
                     return VirtualExecutable(_bare(original), made, threads, tier=tier)
                 assert not isinstance(source, ModuleOp | HoldsModule)
-                model = _model(source, signature)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FrontendWarning)  # once is enough
+                    model = _model(source, signature)
         assert model is not None
         return _dynamic(model, given, made, threads, tier)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import weakref
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +18,6 @@ from onnx.reference import ReferenceEvaluator
 import whence
 from whence.building import compile_kernels
 from whence.dynamic import DynamicExecutable
-from whence.frontends.onnx import graph
 from whence.input_shapes import given_shapes
 from whence.runtime import load_module
 from whence.sized import SizedExecutable
@@ -110,25 +108,6 @@ def test_one_compilation_serves_every_batch(monkeypatch: pytest.MonkeyPatch):
     for batch in LANES:
         agree(executable, MLP, {"x": floats(batch, 6), **weights})
     assert len(made) == 1
-
-
-def test_a_model_makes_room_for_what_its_module_becomes(monkeypatch: pytest.MonkeyPatch):
-    there: list[bool] = []
-    models: list[weakref.ref[object]] = []
-    read = graph.open_model
-
-    def opened(source: Any) -> graph.Model:
-        model = read(source)
-        models.append(weakref.ref(model))
-        return model
-
-    def step(*_: object) -> None:
-        there.append(models[0]() is not None)
-
-    monkeypatch.setattr(graph, "open_model", opened)
-    compiled(MLP, progress=step)
-    assert there
-    assert not any(there)
 
 
 def test_arithmetic_of_shapes_leaves_no_operator_but_what_is_data():

@@ -147,12 +147,28 @@ def test_products(dtype: str):
         check("MatMulInteger", (a, b, zero, zero), (0, 1) if len(shape) == 3 else (0,), out="int32")
         quantised = (a, s(0.02), zero, b, s(0.01), zero, s(0.7), z(3, dtype))
         check("QLinearMatMul", quantised, (0, 3) if len(shape) == 3 else (0,), steps=1)
+    check("MatMulInteger", (a[:, None], integers((2, 13, 9), dtype, 1), zero, zero), (0, 1), out="int32")
     # Sums of two of its products stay below 2^15.
     weight, bias = integers((21, 13), "int8") // 2, integers((21,), "int8").astype(np.int32) * 50
     own = (weight, s(0.01), z(0, "int8"), bias)
     if dtype == "uint8":
         check("QGemm", (a[0], s(0.02), zero, *own, s(0.4), z(3, dtype)), steps=1, domain=MICROSOFT, transB=1)
         check("QGemm", (a[0], s(0.02), zero, *own), domain=MICROSOFT, transB=1, alpha=1.5, out="float32")
+
+
+def test_blocks_of_which_the_last_is_cut_off():
+    x, scales = integers((3, 7), "int8"), np.array([[0.5, 0.25, 2], [1, 0.75, 3], [0.1, 0.2, 0.3]], np.float32)
+    every = np.repeat(scales, 3, axis=1)[:, :7]
+    node = helper.make_node("DequantizeLinear", ["x", "s"], ["y"], axis=1, block_size=3)
+    graph = helper.make_graph(
+        [node],
+        "blocks",
+        [helper.make_tensor_value_info("x", TensorProto.INT8, x.shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(scales, "s")],
+    )
+    exe = whence.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
+    np.testing.assert_allclose(cast(Any, exe(x)), x * every, rtol=1e-6)
 
 
 def test_choice():

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 from reference_runtime import onnxruntime_outputs
 
 import whence
@@ -57,3 +57,28 @@ def test_no_guard_stands_in_the_tiles(rows: int):
     assert "tir.if" not in text
     # The tail of uneven rows is a second reduction loop, four steps at a time.
     assert len(re.findall(r"tir\.for %k\.outer\w* in 16 {", text)) == (1 if rows == 128 else 2)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "(float[1,70] a, float[300,70] b, float[300] c) => (float[m,n] y) { y = Gemm <transB = 1> (a, b, c) }",
+        "(float[3,37] a, float[7,37] b, float[7] c) => (float[m,n] y) { y = Gemm <transB = 1> (a, b, c) }",
+        "(float[40,513] a, float[513,1] b, float[1] c) => (float[m,n] y) { p = MatMul (a, b) y = Add (p, c) }",
+    ],
+    ids=["one row", "few rows", "one column"],
+)
+def test_sums_along_rows_of_both_operands(graph: str):
+    """Vectors are parts of rows, which lie in memory as they are, and no columns, which do not."""
+    model = parser.parse_model(f'<ir_version: 9, opset_import: ["": 17]> product {graph}')
+    draw = np.random.default_rng(0)
+    given = {
+        value.name: draw.standard_normal([dim.dim_value for dim in value.type.tensor_type.shape.dim], dtype=np.float32)
+        for value in model.graph.input
+    }
+    exe = whence.compile(model, threads=1)
+    (expected,) = onnxruntime_outputs(model, given)
+    np.testing.assert_allclose(cast(Array, exe(*given.values())), expected, rtol=1e-4, atol=1e-5)
+    (kernel,) = cast("tuple[Kernel]", exe.artifact.kernels)
+    assert "vector.reduction <add>" in kernel.tir
+    assert not re.search(r"load .* stride [1-9]", kernel.tir)

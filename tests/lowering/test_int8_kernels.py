@@ -22,14 +22,14 @@ def kernels(exe: whence.Executable) -> list[Kernel]:
     return [kernel for kernel in exe.artifact.kernels if isinstance(kernel, Kernel)]
 
 
-def model(op: str, data: tuple[int, ...], weight: Array, **attributes: Any) -> ModelProto:
-    """An integer product of uint8 data, whose zero point is 3, and a constant weight of int8."""
+def model(op: str, data: tuple[int, ...], weight: Array, zero: Any = 3, **attributes: Any) -> ModelProto:
+    """An integer product of uint8 data, with its zero point or points, and a constant weight of int8."""
     graph = helper.make_graph(
         [helper.make_node(op, ["x", "w", "z"], ["y"], **attributes)],
         "product",
         [helper.make_tensor_value_info("x", TensorProto.UINT8, data)],
         [helper.make_tensor_value_info("y", TensorProto.INT32, None)],
-        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.array(3, np.uint8), "z")],
+        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.array(zero, np.uint8), "z")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
@@ -71,6 +71,18 @@ def test_matrix_products(rows: int, depth: int, columns: int):
     exe = whence.compile(model("MatMulInteger", (rows, depth), weight), threads=1)
     for x in (np.full((rows, depth), 255, np.uint8), rng.integers(0, 256, (rows, depth)).astype(np.uint8)):
         np.testing.assert_array_equal(exe(x), (x.astype(np.int64) - 3) @ weight.astype(np.int64))
+
+
+@pytest.mark.parametrize("rows", [16, 5])
+def test_rows_have_zero_points_of_their_own(rows: int):
+    """As many as there are columns, too, whose sums they multiply where bytes are multiplied as they are."""
+    rng = np.random.default_rng(rows)
+    x, weight = rng.integers(0, 256, (rows, 37)).astype(np.uint8), rng.integers(-128, 128, (37, 16)).astype(np.int8)
+    zero = rng.integers(0, 256, rows)
+    given = model("MatMulInteger", x.shape, weight, zero)
+    assert any("vpdpbusd" in one.assembly for one in kernels(whence.compile(given, target="llvm -mcpu=cascadelake")))
+    expected = (x.astype(np.int64) - zero[:, None]) @ weight.astype(np.int64)
+    np.testing.assert_array_equal(whence.compile(given, threads=1)(x), expected)
 
 
 def test_pairs_are_multiplied_by_their_instruction_in_odd_blocks():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, cast
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 
 import whence
 from whence import te
+from whence.dynamic import DynamicExecutable
+from whence.frontends.onnx import graph
 from whence.runtime.sized_executor import SizedRunner
 from whence.sized import SizedExecutable
-from whence.support.errors import MemoryRefused, WhenceError
+from whence.support.errors import FrontendWarning, MemoryRefused, WhenceError
 
 FEW = 5
 MANY = 6_000_000
@@ -26,6 +29,10 @@ graph (float[batch, seq] x) => (float[batch, seq] y) {
 }""")
 PAIRS = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
 graph (float[n] x) => (float[n, n] y) <int64[1] last = {1}> { c = Unsqueeze (x, last)  y = Mul (c, x) }""")
+
+WINDOWS = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
+graph (float[n, c, w] x, float[o, c, k] f) => (float[n, o, v] y) { y = Relu (z)  z = Conv (x, f) }""")
+"""Of windows of any size, for which there is no program for all sizes; nodes are out of order."""
 
 
 def arenas(executable: whence.Executable) -> list[int]:
@@ -82,3 +89,30 @@ def test_a_kernel_that_gets_no_memory_says_so():
     assert isinstance(raised.value, WhenceError)
     given = np.arange(FEW, dtype=np.float32)
     np.testing.assert_array_equal(cast(Any, function(given)), given * given.sum())
+
+
+def test_weights_are_not_kept_as_the_file_has_them(monkeypatch: pytest.MonkeyPatch):
+    """They would lie beside those that kernels read: a program for all sizes is made once the model is gone."""
+    opened: list[weakref.ref[graph.Model]] = []
+    read = graph.open_model
+
+    def watched(source: Any) -> graph.Model:
+        model = read(source)
+        opened.append(weakref.ref(model))
+        return model
+
+    def progress(stage: str, done: int, steps: int) -> None:
+        alive.append(opened[0]() is not None)
+
+    alive: list[bool] = []
+    monkeypatch.setattr(graph, "open_model", watched)
+    whence.compile(TWO, progress=progress)
+    assert len(opened) == 1
+    assert alive
+    assert not any(alive)
+
+    # What turns out to have none is read again; what is said of the file is said once.
+    with pytest.warns(FrontendWarning, match="topological order") as said:
+        found = whence.compile(WINDOWS)
+    assert isinstance(found, DynamicExecutable)
+    assert (len(opened), len(said)) == (3, 1)

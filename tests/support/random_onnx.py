@@ -64,6 +64,12 @@ class Value:
         return self.array.dtype
 
 
+def largest(array: Array) -> float:
+    """The largest finite magnitude of floats, to which their errors are relative."""
+    wide = array.astype(np.float64)
+    return float(np.abs(wide, where=np.isfinite(wide), out=np.ones(wide.shape)).max(initial=1e-3))
+
+
 def is_float(dtype: np.dtype[Any]) -> bool:
     return dtype in _EPSILON
 
@@ -271,13 +277,17 @@ class Program:
         """Nodes that belong together, which read these values; as `emit`."""
         arrays = run(nodes, {value.name: value.array for value in reads}, outputs, self.opset, evaluator)
         inexact = max((value.error for value in reads), default=0.0)
+        noise = max((value.error * largest(value.array) for value in reads if value.error), default=0.0)
         values: list[Value] = []
         for name, array in zip(outputs, arrays, strict=True):
             if finite and is_float(array.dtype) and not _within(array, -LARGEST, LARGEST):
                 raise Redraw
             error = 0.0
             if is_float(array.dtype):
-                error = inexact if exact else gain * inexact + steps * _EPSILON[array.dtype]
+                # What is left of a tensor has its roundings, however large the elements were that they come from.
+                error = (
+                    max(inexact, noise / largest(array)) if exact else gain * inexact + steps * _EPSILON[array.dtype]
+                )
             values.append(Value(name, array, error))
         self.nodes += nodes
         self.made += values

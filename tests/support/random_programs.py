@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import onnx.printer
-from random_onnx import Program, Redraw, Value, is_float
+from random_onnx import Program, Redraw, Value, is_float, largest
 from random_onnx_elementwise import RECIPES as ELEMENTWISE
 from random_onnx_layout import RECIPES as LAYOUT
 from random_onnx_nets import RECIPES as NETS
@@ -74,7 +74,7 @@ def difference(wanted: Value, got: Any) -> str:
         return f"{got.dtype}{list(got.shape)}, wanted {array.dtype}{list(array.shape)}"
     if is_float(array.dtype):
         found, expected = got.astype(np.float64), array.astype(np.float64)
-        near = wanted.error * np.abs(expected, where=np.isfinite(expected), out=np.ones(array.shape)).max(initial=1e-3)
+        near = wanted.error * largest(array)
         same = np.isclose(found, expected, rtol=0, atol=near, equal_nan=True)
     else:
         found, expected, near, same = got, array, 0, got == array

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ....dialects.affine import below
 from ....dialects.kernel_sizes import known
+from ....dialects.relay.matmul import FEW_ROWS
 from ....dialects.sizes import same
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
+from .reduction import along_all, schedule_reduction
 from .tiles import counted, product_tile
 
 _STEPS = 4
@@ -33,7 +35,12 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     A weight packed as (n / block, k, block) sets the width of a panel. A panel that is no whole number of vectors ends
     with one that is cut off; the rows of its tile lie whole vectors apart, so that each has registers of its own. Where
     panels do not divide the columns, the last is computed whole, of zeros past the end, and stored in part.
+
+    Where few rows, or one column, are sums along rows of both operands, these are reduced as any rows are.
     """
+    if _of_rows(stage):
+        schedule_reduction(work, stage)
+        return
     size = points(stage)
     host, inner = work.hosted(stage)
     *batch, rows, columns = host.leaf
@@ -87,6 +94,16 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
                 part.reorder(v_outer, data[-2], v_inner)
         else:
             part.vectorize(axis)
+
+
+def _of_rows(stage: Stage) -> bool:
+    """Whether elements are sums along rows of both operands, which few others share: vectors are parts of rows then.
+
+    Panels would gather a column from as many rows as it has numbers, which pays once more rows multiply it.
+    """
+    rows, columns = stage.compute.shape[-2:]
+    few = below(columns, 2) or (isinstance(rows, int) and rows <= FEW_ROWS)
+    return few and along_all(stage)
 
 
 def _along_columns(stage: Stage) -> bool:

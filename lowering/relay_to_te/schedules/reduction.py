@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir.affine import AffineDimExpr
 
+from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.sizes import Size, product, same
 from ....passes.relay.blocking import largest_divisor
@@ -37,19 +38,22 @@ def schedule_reduction(work: Scheduling, stage: Stage) -> None:
 
 def along(stage: Stage) -> int:
     """How many of the last reduce axes are the last dimensions of a tensor that is read, those of 1 left out."""
-    reduce = list(stage.compute.reduce_axes)
-    best = 0
-    for read in stage.compute.reads:
-        count = 0
-        places = [
-            expr for expr, extent in zip(read.map.data.results, shape_of(read), strict=True) if not below(extent, 2)
-        ]
-        for expr, axis in zip(reversed(places), reversed(reduce), strict=False):
-            if not isinstance(expr, AffineDimExpr) or read.indices[expr.position] is not axis:
-                break
-            count += 1
-        best = max(best, count)
-    return best
+    return max((_along_read(stage, read) for read in stage.compute.reads), default=0)
+
+
+def along_all(stage: Stage) -> bool:
+    """Whether the last reduce axis is the last dimension, those of 1 left out, of every tensor that is read."""
+    return bool(stage.compute.reads) and all(_along_read(stage, read) for read in stage.compute.reads)
+
+
+def _along_read(stage: Stage, read: te.ReadOp) -> int:
+    count = 0
+    places = [expr for expr, extent in zip(read.map.data.results, shape_of(read), strict=True) if not below(extent, 2)]
+    for expr, axis in zip(reversed(places), reversed(stage.compute.reduce_axes), strict=False):
+        if not isinstance(expr, AffineDimExpr) or read.indices[expr.position] is not axis:
+            break
+        count += 1
+    return count
 
 
 def factor(work: Scheduling, stage: Stage, *, one: bool = False) -> Stage | None:
