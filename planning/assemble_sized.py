@@ -106,8 +106,8 @@ def assemble_sized(
         known.append(Call(run, layers[name], op.location))
     copies = [Copy(slots[value], target, values.number(_bytes(value), end)) for value, target in copied]
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
-    for size in required_of(main):
-        values.number(size, main.location)
+    for size, location in required_of(main):
+        values.require(size, location)
     sizes = values.done([shape_of(value) for value in arguments], [spec.name for spec in inputs], arena)
     most = _most(groups, values.ranges)
     done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, most, sizes)

@@ -48,7 +48,7 @@ class Derived:
 
     text: str
     layers: tuple[str, ...]
-    """Of those that asked for it."""
+    """Of those that must not have it negative, else of those that asked for it."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
-from ...dialects.relay.size_ranges import REQUIRED, main_of, set_ranges
-from ...dialects.size_types import sizes_attr, tensor_of
+from ...dialects.relay.size_ranges import Required, main_of, set_ranges, set_required
+from ...dialects.size_types import tensor_of
 from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, common_range, known_ranges, range_for
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
@@ -171,7 +171,7 @@ class Importer(ABC):
         self.bound: list[str] = []
         """Names of values that steps made."""
         self.converted: list[Step] = []
-        self.required: list[Size] = []
+        self.required: list[Required] = []
         """What sizes must not make negative."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
@@ -382,7 +382,7 @@ class Importer(ABC):
         except (ValueError, IndexError, ArithmeticError, struct.error) as error:
             raise FrontendError(message(node.op_type, "inputs that can be evaluated", str(error), node.leaf)) from error
         self.converted.append(step)
-        self.required += context.required
+        self.required += [(size, location) for size in context.required]
         # A node may name fewer outputs than there are, or more than exist at inference.
         found = results if isinstance(results, tuple) else (results,)
         for name, result in zip(step.outputs, found, strict=False):
@@ -429,7 +429,7 @@ class Importer(ABC):
                 # What one branch needs is no bound of the whole program.
                 raise Undecided(str(undecided), undecided.tensor) from undecided
             if len(self.required) > required:
-                what = f"one for {self.required[-1]} of at least 0"
+                what = f"one for {self.required[-1][0]} of at least 0"
                 raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None)
             found.append([self.lookup(inner, branch, step) for inner in branch.outputs])
             for inner in self.bound[bound:]:
@@ -441,7 +441,7 @@ class Importer(ABC):
                 if name:
                     result = joined(context, condition.array.reshape(-1)[0], then, other)
                     self.bind(name, result, self.builder.location, context.read)
-        self.required += context.required
+            self.required += [(size, self.builder.location) for size in context.required]
 
     def bind(self, name: str, result: Result, location: LocationAttr, read: list[Tensor]) -> None:
         """Note what an output is, and where the known values went that it was made with."""
@@ -471,8 +471,7 @@ class Importer(ABC):
         """The module that returns values."""
         with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
-        if self.required:
-            self.main.attributes[REQUIRED] = sizes_attr(self.required)
+        set_required(self.main, self.required)
         self.main.update_type()
         if self.spans:
             self.account()

@@ -331,11 +331,49 @@ def test_branches_of_other_ranks_are_parts():
 
 def test_what_is_too_small_names_inputs():
     model = parsed("""graph (float[n, a] x, float[n, b] y) => (float[n, 5] z, int64[n, 5] i) <int64[1] five = {5}> {
-        both = Concat <axis = 1> (x, y)
-        z, i = TopK (both, five)
+        [both] both = Concat <axis = 1> (x, y)
+        [top] z, i = TopK (both, five)
     }""")
     executable = whence.compile(model, tier="symbolic", opt_level=0)
     place = r"dimension 1 of float32\[n, {0}\] '{1}'"
-    wanted = rf"a \+ b - 5 .* a = 2 \({place.format('a', 'x')}\), b = 1 \({place.format('b', 'y')}\), got -2"
-    with pytest.raises(FrontendError, match=wanted):
+    found = rf"a = 2 \({place.format('a', 'x')}\), b = 1 \({place.format('b', 'y')}\), got -2 \(layer 'top'\)"
+    with pytest.raises(FrontendError, match=rf"a \+ b - 5 .* {found}"):
         executable.run({"x": floats(1, 2), "y": floats(1, 1)})
+
+
+CONTRADICTIONS = [
+    (
+        """graph (float[1, 2, h, w] x) => (float[1, 2, p, q] z) {
+            [before] a = Relu (x)
+            [pool] b = MaxPool <kernel_shape = [3, 3]> (a)
+            [after] z = Relu (b)
+        }""",
+        {"x": (1, 2, 1, 8)},
+        r"h - 2 of at least 0 for h = 1 \(dimension 2 of float32\[1, 2, h, w\] 'x'\), got -1 \(layer 'pool'\)",
+    ),
+    (
+        """graph (float[n] x, float[m] y) => (float[p] z) {
+            n = Shape (x)
+            m = Shape (y)
+            [less] less = Sub (n, m)
+            [made] made = ConstantOfShape (less)
+            [after] z = Neg (made)
+        }""",
+        {"x": (8,), "y": (9,)},
+        r"m \+ n of at least 0 for n = 8 \(.* 'x'\), m = 9 \(.* 'y'\), got -1 \(layer 'made'\)",
+    ),
+    (
+        "graph (float[n, m] x, float[n, k] y) => (z) { [before] a = Relu (x) [sum] z = Add (a, y) }",
+        {"x": (2, 3), "y": (2, 4)},
+        r"\[2, 3\] and \[2, 4\] \(layer 'sum', .*\[n, m\] 'x' of shape \[2, 3\]; .*\[n, k\] 'y' of shape \[2, 4\]",
+    ),
+]
+
+
+@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize(("text", "shapes", "wanted"), CONTRADICTIONS, ids=["window", "made", "sum"])
+def test_contradictions_name_their_layer(text: str, shapes: dict[str, tuple[int, ...]], wanted: str, level: int):
+    """The one that has no such sizes, not those that what it gives goes to."""
+    executable = whence.compile(parsed(text), opt_level=level)
+    with pytest.raises(FrontendError, match=wanted):
+        executable.run({name: floats(*shape) for name, shape in shapes.items()})
