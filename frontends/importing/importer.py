@@ -19,7 +19,7 @@ from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.size_ranges import Required, main_of, set_ranges, set_required
 from ...dialects.size_types import tensor_of
-from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, common_range, known_ranges, range_for
+from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, known_ranges
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
@@ -39,6 +39,7 @@ from .context import Context
 from .converter import Converter, Narrowed, Result
 from .fold import folded
 from .names import value_name
+from .narrowed_sizes import Types, narrowed
 from .tensor import Tensor, Undecided
 
 
@@ -105,21 +106,20 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
     """As `import_model`, with symbolic sizes where inputs are open; `ranges` are those of symbols.
 
     `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
-    does with a table of positions that ends, adds that to them. Raises Undecided when not all sizes follow from the
-    inputs', or operators do not take them; FrontendError for `shapes` that contradict the model.
+    does with a table of positions that ends, adds that to them; of two that have to be equal, one is left. Raises
+    Undecided when not all sizes follow from the inputs', or operators do not take them; FrontendError for `shapes` that
+    contradict the model.
     """
-    types, known = source.symbolic_types(shapes), dict(ranges)
+    types: Types
+    types, known = source.symbolic_types(shapes), ranges
     while True:
         try:
             with known_ranges(known):
                 module = _imported(source, types)
         except Undecided as undecided:
-            needed = range_for(*undecided.equal) if undecided.equal is not None else None
-            if needed is None or (common := common_range(known.get(needed[0], (0, None)), needed[1])) is None:
+            if (fewer := narrowed(types, known, undecided)) is None:
                 raise
-            if known.get(needed[0]) == common:
-                raise
-            known[needed[0]] = common
+            types, known = fewer
         except FrontendError as error:
             # For the sizes of some calls it may be a model nevertheless.
             raise Undecided(str(error), None) from error
@@ -376,7 +376,7 @@ class Importer(ABC):
             with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
                 results = self.folded(context, converter.convert) or converter.convert(context)
         except UndecidedSize as error:
-            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal) from error
+            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal, needed=error.needed) from error
         except VerifyException as error:
             raise FrontendError(f"{error} ({describe(node.leaf)})") from error
         except (ValueError, IndexError, ArithmeticError, struct.error) as error:

@@ -28,10 +28,14 @@ from .names import value_name
 class Undecided(FrontendError):
     """Only values that are computed at run time decide what a step does."""
 
-    def __init__(self, text: str, tensor: Tensor | None, equal: tuple[Size, Size] | None = None):
+    def __init__(
+        self, text: str, tensor: Tensor | None, equal: tuple[Size, Size] | None = None, *, needed: bool = False
+    ):
         super().__init__(text)
         self.equal = equal
         """Sizes of which nobody knows whether they are equal, where that is the question."""
+        self.needed = needed
+        """Whether no other answer makes sense than that they are."""
         self.tensor = tensor
         """The one whose value is needed."""
 

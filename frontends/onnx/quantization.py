@@ -64,7 +64,11 @@ class _Blocks:
         self.ctx, self.axis, self.size = ctx, axis, ctx.int("block_size", 0)
         self.shape, own = ctx.shape(0), ctx.shape(1)
         count = -(-self.shape[axis] // self.size) if self.size > 0 else 0
-        if own != (*self.shape[:axis], count, *self.shape[axis + 1 :]):
+        wanted = (*self.shape[:axis], count, *self.shape[axis + 1 :])
+        if len(own) == len(wanted):
+            for mine, other in zip(own, wanted, strict=True):
+                ctx.require_equal(mine, other)
+        if not same_shape(own, wanted):
             ctx.fail(f"scales for blocks of {self.size} along axis {axis} of {list(self.shape)}", f"shape {list(own)}")
         self.whole = same(self.shape[axis] % self.size, 0)
 
@@ -83,7 +87,7 @@ class _Blocks:
         # The last block is cut off: every element gets its own.
         own = list(shape_of(wide))
         own[self.axis + 1] = self.size
-        repeated = self.ctx.emit(BroadcastToOp, wide, shape=own)
+        repeated = self.ctx.emit(BroadcastToOp, wide, new_shape=own)
         own[self.axis : self.axis + 2] = [own[self.axis] * self.size]
         return cut(self.ctx, self.ctx.emit(ReshapeOp, repeated, newshape=own), self.axis, self.shape[self.axis])
 

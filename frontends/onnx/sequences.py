@@ -74,7 +74,6 @@ def split_to_sequence(ctx: Context) -> Tensor:
     shape, data = ctx.shape(0), ctx.value(0)
     axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
     squeezed = not ctx.has(1) and not ctx.int("keepdims", 1)
-    sizes = (1,) * shape[axis]
     if ctx.has(1):
         given = ctx.array(1, "sizes of parts")
         if given.ndim:
@@ -82,6 +81,9 @@ def split_to_sequence(ctx: Context) -> Tensor:
         else:
             (size,) = ctx.known_ints(1, "a size of parts")
             sizes = tuple(min(size, shape[axis] - start) for start in range(0, shape[axis], max(size, 1)))
+    else:
+        sizes = (1,) * shape[axis]
+    ctx.require_equal(sum(sizes), shape[axis])
     if sum(sizes) != shape[axis] or min(sizes, default=0) < 0:
         ctx.fail(f"sizes that make up {shape[axis]}", str(list(sizes)))
     parts: list[Tensor] = []
