@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, LocationAttr, ModuleOp, UnknownLoc, i64
@@ -24,6 +24,9 @@ REQUIRED_BY = "required_by"
 """The attribute of `@main` with the location of what asked for each of them, if that is known."""
 Required = tuple[Size, LocationAttr]
 """A size that no call may make negative, and the location of what asked for that."""
+
+NARROWED_BY = "narrowed_by"
+"""The attribute of `@main` with triples: number of an input, dimension, and the location of what made it another's."""
 
 
 def set_ranges(func: FuncOp, ranges: Ranges) -> None:
@@ -100,6 +103,19 @@ def required_of(func: FuncOp) -> tuple[Required, ...]:
     if len(locations) != len(sizes):
         raise VerifyException(f"{REQUIRED_BY}: expected {len(sizes)} locations, got {len(locations)}")
     return tuple(zip(sizes, locations, strict=True))
+
+
+def set_narrowed(func: FuncOp, layers: Mapping[tuple[int, int], LocationAttr]) -> None:
+    """Note by what extents of inputs, `(input, dimension)`, are other sizes than the model says."""
+    if layers:
+        entries = [ArrayAttr([IntegerAttr(i, i64), IntegerAttr(axis, i64), by]) for (i, axis), by in layers.items()]
+        func.attributes[NARROWED_BY] = ArrayAttr[Attribute](entries)
+
+
+def narrowed_of(func: FuncOp) -> dict[tuple[int, int], LocationAttr]:
+    """What `set_narrowed` noted."""
+    found = cast("ArrayAttr[ArrayAttr[Any]]", func.attributes.get(NARROWED_BY, ArrayAttr([])))
+    return {(entry.data[0].value.data, entry.data[1].value.data): entry.data[2] for entry in found}
 
 
 def symbols_in(func: FuncOp) -> tuple[str, ...]:

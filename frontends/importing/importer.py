@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
-from ...dialects.relay.size_ranges import Required, main_of, set_ranges, set_required
+from ...dialects.relay.size_ranges import Required, main_of, set_required
 from ...dialects.size_types import tensor_of
 from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, known_ranges
 from ...provenance.audit import surviving_leaves
@@ -39,7 +39,7 @@ from .context import Context
 from .converter import Converter, Narrowed, Result
 from .fold import folded
 from .names import value_name
-from .narrowed_sizes import Types, narrowed
+from .narrowed_sizes import Taken
 from .tensor import Tensor, Undecided
 
 
@@ -110,21 +110,20 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
     Undecided when not all sizes follow from the inputs', or operators do not take them; FrontendError for `shapes` that
     contradict the model.
     """
-    types: Types
-    types, known = source.symbolic_types(shapes), ranges
+    taken = Taken(source.symbolic_types(shapes), ranges)
     while True:
         try:
-            with known_ranges(known):
-                module = _imported(source, types)
+            with known_ranges(taken.ranges):
+                module = _imported(source, taken.types)
         except Undecided as undecided:
-            if (fewer := narrowed(types, known, undecided)) is None:
+            if (fewer := taken.narrowed(undecided)) is None:
                 raise
-            types, known = fewer
+            taken = fewer
         except FrontendError as error:
             # For the sizes of some calls it may be a model nevertheless.
             raise Undecided(str(error), None) from error
         else:
-            set_ranges(main_of(module), known)
+            taken.note(main_of(module))
             return module
 
 
@@ -376,7 +375,8 @@ class Importer(ABC):
             with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
                 results = self.folded(context, converter.convert) or converter.convert(context)
         except UndecidedSize as error:
-            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal, needed=error.needed) from error
+            layer = location if error.needed else None
+            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal, layer) from error
         except VerifyException as error:
             raise FrontendError(f"{error} ({describe(node.leaf)})") from error
         except (ValueError, IndexError, ArithmeticError, struct.error) as error:
