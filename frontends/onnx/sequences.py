@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, SqueezeOp, StridedSliceOp
-from ...dialects.sizes import Size, ceil_div, proves, size_min, symbols_of
+from ...dialects.sizes import ENDLESS, Size, ceil_div, proves, symbols_of
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
@@ -43,10 +43,13 @@ class _Parts(Sequence[Tensor]):
 
     def part(self, ctx: Context, position: int) -> SSAValue:
         """The part at a position, from the end if that is negative, as a value of the node that asks for it."""
-        least = position * self.size + 1 if position >= 0 else (-position - 1) * self.size + 1
-        ctx.require_least(self.extent, least, f"whether there is a part {position}")
-        begin = cast("int", (position if position >= 0 else self.number + position) * self.size)
-        end = cast("int", size_min(begin + self.size, self.extent))
+        before = (position if position >= 0 else -position - 1) * self.size
+        ctx.require_least(self.extent, before + 1, f"whether there is a part {position}")
+        begin, end = before, before + self.size
+        if position < 0:
+            # Counted from the end, which needs no bound of the extent to be known where it is lowered.
+            begin = -before - 1 - (self.extent - 1) % self.size
+            end = begin + self.size if before else ENDLESS
         ctx.read.append(ctx.tensor(0))
         data = self.ctx.value(0)
         part = ctx.emit(StridedSliceOp, data, begin=(begin,), end=(end,), strides=(1,), axes=(self.axis,))

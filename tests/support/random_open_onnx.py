@@ -21,7 +21,7 @@ from whence.dialects.sizes import Size, evaluate, product, symbol
 
 Array = NDArray[Any]
 Shape = tuple[Size, ...]
-OPSET = 18
+OPSET = 21
 MOST = 7
 """Operators of a program."""
 LENGTHS = (0, 1, 7, 8, 13, 200)
@@ -83,6 +83,8 @@ class Program:
         self.constants: dict[str, Array] = {}
         self.values: list[Value] = []
         self.operators: list[str] = []
+        self.named: dict[tuple[str, int], str] = {}
+        """Dimensions of inputs that have a name of their own instead of their size."""
         self._some: list[Size] = []
         for _ in range(self.dice.choice((1, 1, 2, 3))):
             self.input()
@@ -183,10 +185,13 @@ class Program:
         ]
         initializers = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         graph = helper.make_graph(self.nodes, "open", inputs, [declared(v, None) for v in outputs], initializers)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
 
     def input_shapes(self) -> dict[str, list[int | str]]:
-        return {v.name: [s if isinstance(s, int) else str(s) for s in v.shape] for v in self.inputs}
+        return {
+            v.name: [s if isinstance(s, int) else self.named.get((v.name, k), str(s)) for k, s in enumerate(v.shape)]
+            for v in self.inputs
+        }
 
     def arrays(self, sizes: Mapping[str, int]) -> dict[str, Array]:
         """Inputs of some sizes."""
