@@ -119,6 +119,8 @@ class Program:
         if shape is not None and "max" in "".join(map(str, shape)):
             # There are several ways to write it.
             raise Redraw
+        if shape is not None and self._too_large(shape):
+            raise Redraw
         if shape is None:
             extents = [self.extent() for _ in range(self.dice.randint(1, 3))]
             if not self.inputs:
@@ -149,6 +151,9 @@ class Program:
             raise Redraw
         return self.dice.choice([*fitting, *fitting[-2:]])
 
+    def _too_large(self, shape: Shape) -> bool:
+        return any(evaluate(product(shape), sizes) > MOST_ELEMENTS for sizes in self.sizes())
+
     def axis(self, value: Value, fits: Callable[[Size], bool] = lambda size: True) -> int:
         axes = [axis for axis, size in enumerate(value.shape) if fits(size)]
         if not axes:
@@ -158,7 +163,7 @@ class Program:
     def emit(
         self, op: str, inputs: Sequence[str], shape: Shape, kind: str = "f", exact: bool = False, **attributes: Any
     ) -> Value:
-        if any(evaluate(product(shape), sizes) > MOST_ELEMENTS for sizes in self.sizes()):
+        if self._too_large(shape):
             raise Redraw
         name = self.name("y")
         self.nodes.append(helper.make_node(op, inputs, [name], op.lower() + name, **attributes))
