@@ -94,8 +94,8 @@ def kept_aspect(p: Program) -> Value:
 
 
 def one_part(p: Program) -> Value:
-    x = p.pick(lambda x: x.rank > 0)
-    axis, size, at = p.axis(x), p.dice.choice((1, 2, 5)), p.dice.choice((0, 1, -1))
+    x = p.pick(lambda x: not all(map(is_static, x.shape)))
+    axis, size, at = p.axis(x, lambda n: not is_static(n)), p.dice.choice((1, 2, 5)), p.dice.choice((0, 1, -1))
     extent = x.shape[axis]
     begin = at * size if at >= 0 else (ceil_div(extent, size) + at) * size
     p.some(size_max(extent - begin, 0) * size_max(begin + 1, 0))
