@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, ModuleOp
@@ -13,7 +13,7 @@ from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
-from ..dialects.relay.size_ranges import ranges_of, required_of, symbols_in
+from ..dialects.relay.size_ranges import narrowed_of, ranges_of, required_of, symbols_in
 from ..dialects.sizes import Ranges, Size, SizeExpr, bounds, product
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
@@ -68,9 +68,14 @@ def assemble_sized(
 
     values = SizeValues(symbols_in(main), ranges_of(main))
     arguments, returned = tuple(main.block.args), tuple(main.return_op.values)
-    inputs = tuple(
+    given = tuple(
         _spec(values, value, name_at(input_names, k) or value.name_hint or f"input{k}", value.location)
         for k, value in enumerate(arguments)
+    )
+    by = {place: layer_names(location) for place, location in narrowed_of(main).items()}
+    inputs = tuple(
+        replace(spec, layers=tuple(by.get((k, axis), ()) for axis in range(len(spec.shape)))) if by else spec
+        for k, spec in enumerate(given)
     )
     end = main.return_op.location
     outputs = tuple(_spec(values, v, name_at(output_names, k) or f"output{k}", end) for k, v in enumerate(returned))
@@ -106,8 +111,8 @@ def assemble_sized(
         known.append(Call(run, layers[name], op.location))
     copies = [Copy(slots[value], target, values.number(_bytes(value), end)) for value, target in copied]
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
-    for size in required_of(main):
-        values.number(size, main.location)
+    for size, location in required_of(main):
+        values.require(size, location)
     sizes = values.done([shape_of(value) for value in arguments], [spec.name for spec in inputs], arena)
     most = _most(groups, values.ranges)
     done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, most, sizes)

@@ -43,6 +43,7 @@ class SizeValues:
         self.formulas: list[Formula] = []
         self._asked: dict[str, int] = {name: number for number, name in enumerate(symbols)}
         self._askers: list[list[LocationAttr]] = []
+        self._required: dict[int, LocationAttr] = {}
 
     def number(self, size: Size, location: LocationAttr) -> int:
         """The number of the value that is a size."""
@@ -53,6 +54,12 @@ class SizeValues:
         if at >= 0:
             self._askers[at].append(location)
         return self._asked[key]
+
+    def require(self, size: Size, location: LocationAttr) -> None:
+        """Have a size computed and, as all are, checked for what asked for that; the error names nothing else."""
+        at = self.number(size, location) - len(self.symbols)
+        if at >= 0:
+            self._required[at] = location
 
     def end_of(self, group: Group, location: LocationAttr) -> int:
         """The number of the value at which a group ends."""
@@ -68,7 +75,10 @@ class SizeValues:
 
         shapes, names: of the inputs.
         """
-        derived = [Derived(_text(formula.what), layer_names(formula.location)) for formula in self.located()]
+        derived = [
+            Derived(_text(formula.what), layer_names(self._required.get(at, formula.location)))
+            for at, formula in enumerate(self.located())
+        ]
         spans = [self.ranges.get(name, (0, None)) for name in self.symbols]
         ranges = tuple((low or 0, high) for low, high in spans)
         return Sizes(self.symbols, ranges, _solutions(self.symbols, shapes, names), tuple(derived), arena)

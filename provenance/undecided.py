@@ -13,7 +13,9 @@ class UndecidedSize(VerifyException):
     A pattern that asks one before it has changed anything does not match (`rewrite.py`).
     """
 
-    def __init__(self, text: str, equal: tuple[Any, Any] | None = None):
+    def __init__(self, text: str, equal: tuple[Any, Any] | None = None, *, needed: bool = False):
         super().__init__(text)
         self.equal = equal
         """The sizes of which nobody knows whether they are equal, where that is the question."""
+        self.needed = needed
+        """Whether no other answer makes sense than that they are."""

@@ -72,7 +72,12 @@ def restored(data: Mapping[str, Any]) -> Program:
 def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
     """Names, shapes and dtypes, and what extents are sizes."""
     return [
-        [spec.name, spec.shape, spec.dtype.name, *([spec.places, spec.texts] if isinstance(spec, SizedSpec) else [])]
+        [
+            spec.name,
+            spec.shape,
+            spec.dtype.name,
+            *([spec.places, spec.texts, spec.layers] if isinstance(spec, SizedSpec) else []),
+        ]
         for spec in specs
     ]
 
@@ -80,7 +85,7 @@ def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
 def restored_specs(data: Sequence[Sequence[Any]]) -> tuple[TensorSpec, ...]:
     """What `saved_specs` gave the data of."""
     return tuple(
-        SizedSpec(name, tuple(shape), numpy_of(dtype), *map(tuple, sizes))
+        SizedSpec(name, tuple(shape), numpy_of(dtype), tuple(sizes[0]), tuple(sizes[1]), tuple(map(tuple, sizes[2])))
         if sizes
         else TensorSpec(name, tuple(shape), numpy_of(dtype))
         for name, shape, dtype, *sizes in data

@@ -37,7 +37,7 @@ class Resizing:
     size: int
     """The new extent."""
     scale: float | None
-    """What coordinates are computed with; None for the new extent by the old one, which only a call knows."""
+    """What coordinates are computed with; None for the ratio, which only a call knows."""
     method: str = "linear"
     mode: str = "half_pixel"
     rounding: str = ""
@@ -46,6 +46,8 @@ class Resizing:
     """Whether neighbours outside have no weight, instead of that of the edge."""
     antialias: bool = False
     roi: tuple[float, float] = (0.0, 1.0)
+    ratio: tuple[int, int] | None = None
+    """Of two sizes; None for that of the new extent to the old one."""
 
     @property
     def open(self) -> bool:
@@ -56,7 +58,7 @@ class Resizing:
     def identical(self) -> bool:
         """Whether the axis stays as it is."""
         plain = self.mode != "tf_crop_and_resize" or self.roi == (0.0, 1.0)
-        return same(self.size, self.extent) and self.scale in (None, 1) and plain
+        return same(self.size, self.extent) and self.scale in (None, 1) and self.ratio is None and plain
 
     @property
     def rounds(self) -> str:
@@ -75,7 +77,8 @@ class Resizing:
             return self.reach
         if self.scale is not None:
             return math.ceil(self.reach / min(self.scale, 1.0))
-        return size_max(ceil_div(self.reach * self.extent, size_max(self.size, 1)), self.reach)
+        more, less = self.ratio or (self.size, self.extent)
+        return size_max(ceil_div(self.reach * less, size_max(more, 1)), self.reach)
 
     def coordinates(self) -> AnyArray:
         """Where each new element lies among the old ones."""

@@ -15,6 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ...support.dtypes import GREATEST, SMALL, is_float, limits
 from ..element_types import DTYPES, dtype_name
 from ..size_types import tensor_of
+from ..sizes import same, same_shape
 from .attributes import integer, string
 from .numerics import AnyArray, along
 from .operator import Operator, Signature, Tensor
@@ -25,11 +26,12 @@ from .traits import ELEMWISE, INTEGERS, NonComputational, Pointwise
 def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> None:
     """Complain unless operand `index` has one number, one per index of `axis`, or broadcasts to `shape`."""
     own, rank = sig.shape(index), len(shape)
-    if own in ((), (1,)):
+    if not own or same_shape(own, (1,)):
         return
     if len(own) == 1 and rank and own[0] == shape[sig.axis(axis, rank)]:
         return
-    if len(own) == rank and all(extent in (1, whole) for extent, whole in zip(own, shape, strict=True)):
+    pairs = zip(own, shape, strict=False)
+    if len(own) == rank and all(same(extent, whole) or extent == 1 or extent == whole for extent, whole in pairs):
         return
     sig.fail(f"operand {index} of one number, or one per index of axis {axis} of {list(shape)}", str(sig.types[index]))
 

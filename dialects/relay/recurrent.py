@@ -100,11 +100,12 @@ def parse_activations(text: str) -> list[tuple[str, tuple[float, ...]]]:
 class Recurrent(Operator):
     """Shared by the recurrent layers of `hidden` units and G gates.
 
-    `data` (time, batch, G * hidden) are the products of the input and the biases; `weight` (hidden / block, hidden, G,
-    block) those of the state before, in panels of some units with all their gates. `initial_h` (batch, hidden) is the
-    first state. `lengths` (batch), if there, says how long each sequence is: beyond, results are 0 and states stay.
-    Results are the states (time, batch, hidden) and the last of them. `reverse` begins with the last element of each
-    sequence. `activations` are names, with alpha and beta in brackets; `clip`, if not 0, bounds what they are given.
+    `data` (time, batch, G * units) are the products of the input and the biases; `weight` (units / block, hidden, G,
+    block) those of the state before, in panels of some units with all their gates. Units beyond `hidden` fill the last
+    panel: they are computed, whatever they are, but no product reads them. `initial_h` (batch, units) is the first
+    state. `lengths` (batch), if there, says how long each sequence is: beyond, results are 0 and states stay. Results
+    are the states (time, batch, units) and the last of them. `reverse` begins with the last element of each sequence.
+    `activations` are names, with alpha and beta in brackets; `clip`, if not 0, bounds what they are given.
     """
 
     GATES: ClassVar[int]
@@ -117,13 +118,14 @@ class Recurrent(Operator):
         sig.of(FLOATS)
         time, batch, columns = sig.rank(0, 3)
         panels, hidden, gates, block = sig.rank(1, 4)
-        if gates != cls.GATES or columns != gates * hidden or panels * block != hidden:
+        units = panels * block
+        if gates != cls.GATES or columns != gates * units or hidden > units:
             sig.fail(f"{cls.GATES} gates, data of as many columns, panels of all units", f"{sig.types[:2]}")
         element = sig.types[0].element_type
         states = [*sig.operand("initial_h"), *(sig.operand("initial_c") if cls.STATES > 1 else ())]
         for state in states:
-            if state.element_type != element or extents_of(state) != (batch, hidden):
-                sig.fail(f"states of shape [{batch}, {hidden}]", str(state))
+            if state.element_type != element or extents_of(state) != (batch, units):
+                sig.fail(f"states of shape [{batch}, {units}]", str(state))
         for lengths in sig.operand("lengths"):
             if not INTEGERS.holds(lengths.element_type) or extents_of(lengths) != (batch,):
                 sig.fail(f"integers as lengths, of shape [{batch}]", str(lengths))
@@ -133,7 +135,7 @@ class Recurrent(Operator):
             sig.fail(*str(error).split(", got "))
         if len(found) != cls.FUNCTIONS:
             sig.fail(f"{cls.FUNCTIONS} activations", sig.str("activations"))
-        return [tensor_of(element, (time, batch, hidden)), *[tensor_of(element, (batch, hidden))] * cls.STATES]
+        return [tensor_of(element, (time, batch, units)), *[tensor_of(element, (batch, units))] * cls.STATES]
 
     @classmethod
     def functions(cls, sig: Signature) -> list[Callable[[AnyArray], AnyArray]]:
@@ -168,15 +170,26 @@ class Recurrent(Operator):
         return (out, *now)
 
 
+def units_of(sig: Signature) -> int:
+    """The units that the packed weight has panels for."""
+    panels, _, _, block = sig.rank(1, 4)
+    return panels * block
+
+
 def rows_of(weight: AnyArray) -> AnyArray:
     """A packed weight as (gates, hidden, units)."""
     panels, hidden, gates, block = weight.shape
     return widened(weight).transpose(2, 1, 0, 3).reshape(gates, hidden, panels * block)
 
 
+def product(state: AnyArray, rows: AnyArray) -> AnyArray:
+    """That of a state (batch, units) with rows (.., hidden, columns): of its units that are no filling."""
+    return state[:, : rows.shape[-2]] @ rows
+
+
 @irdl_op_definition
 class LSTMOp(Recurrent):
-    """Gates in the order of ONNX: input, output, forget, cell; `peephole` (3, hidden) has the first three."""
+    """Gates in the order of ONNX: input, output, forget, cell; `peephole` (3, units) has the first three."""
 
     name = "relay.nn.lstm"
     GATES: ClassVar[int] = 4
@@ -200,11 +213,12 @@ class LSTMOp(Recurrent):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        hidden = sig.shape(1)[1] if len(sig.shape(1)) == 4 else 0
+        results = super().infer(sig)
+        units = units_of(sig)
         for peephole in sig.operand("peephole"):
-            if peephole != tensor_of(sig.types[0].element_type, (3, hidden)):
-                sig.fail(f"a peephole of shape [3, {hidden}]", str(peephole))
-        return super().infer(sig)
+            if peephole != tensor_of(sig.types[0].element_type, (3, units)):
+                sig.fail(f"a peephole of shape [3, {units}]", str(peephole))
+        return results
 
     @classmethod
     def evaluate(
@@ -222,7 +236,7 @@ class LSTMOp(Recurrent):
         pi, po, pf = widened(peephole) if peephole is not None else np.zeros((3, 1), rows.dtype)
 
         def step(gates: AnyArray, state: AnyArray, cell: AnyArray) -> tuple[AnyArray, ...]:
-            i, o, forget, c = np.split(gates, 4, axis=1) + state @ rows
+            i, o, forget, c = np.split(gates, 4, axis=1) + product(state, rows)
             into = f(i + pi * cell)
             kept = 1 - into if sig.get("input_forget") else f(forget + pf * cell)
             cell = kept * cell + into * g(c)
@@ -235,7 +249,7 @@ class LSTMOp(Recurrent):
 class GRUOp(Recurrent):
     """Gates in the order of ONNX: update, reset, hidden.
 
-    `hidden_bias` (hidden) is added to the hidden gate's product with the state. The reset gate scales that sum if it is
+    `hidden_bias` (units) is added to the hidden gate's product with the state. The reset gate scales that sum if it is
     applied `linear_before_reset`, else the state.
     """
 
@@ -259,8 +273,8 @@ class GRUOp(Recurrent):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         results = super().infer(sig)
         (bias,) = sig.operand("hidden_bias")
-        if bias != tensor_of(sig.types[0].element_type, (sig.shape(1)[1],)):
-            sig.fail(f"a bias of {sig.shape(1)[1]} elements", str(bias))
+        if bias != tensor_of(sig.types[0].element_type, (units_of(sig),)):
+            sig.fail(f"a bias of {units_of(sig)} elements", str(bias))
         return results
 
     @classmethod
@@ -279,11 +293,11 @@ class GRUOp(Recurrent):
 
         def step(gates: AnyArray, state: AnyArray) -> tuple[AnyArray, ...]:
             z, r, h = np.split(gates, 3, axis=1)
-            update, reset = f(z + state @ of_update), f(r + state @ of_reset)
+            update, reset = f(z + product(state, of_update)), f(r + product(state, of_reset))
             if sig.get("linear_before_reset"):
-                new = g(h + reset * (state @ of_hidden + bias))
+                new = g(h + reset * (product(state, of_hidden) + bias))
             else:
-                new = g(h + (reset * state) @ of_hidden + bias)
+                new = g(h + product(reset * state, of_hidden) + bias)
             return ((1 - update) * new + update * state,)
 
         return cls.run(sig, widened(data), (widened(initial_h),), lengths, step)
@@ -315,6 +329,6 @@ class RNNOp(Recurrent):
         (f,) = cls.functions(sig)
 
         def step(gates: AnyArray, state: AnyArray) -> tuple[AnyArray, ...]:
-            return (f(gates + state @ rows),)
+            return (f(gates + product(state, rows)),)
 
         return cls.run(sig, widened(data), (widened(initial_h),), lengths, step)

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
-from .attributes import boolean, integer, optional_reals, real, required_ints, string
+from .attributes import boolean, integer, optional_ints, optional_reals, real, required_ints, string
 from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, quotient, resized
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
@@ -71,6 +71,8 @@ def spatial(sig: Signature, letters: str) -> tuple[int, ...]:
 class Resize(Resized):
     """To `size`; `scales` are those of ONNX, which coordinates are computed with (sizes by extents without them).
 
+    ratio: two sizes, where a call decides the one scale of all axes.
+
     roi: starts, then ends, of the part that mode tf_crop_and_resize takes, in fractions of the image. antialias: when
     it gets smaller, the filter gets as much wider. Integers are rounded towards zero.
     """
@@ -88,6 +90,7 @@ class Resize(Resized):
     extrapolation_value = real(0.0)
     out_dtype = string("")
     scales = optional_reals()
+    ratio = optional_ints()
     antialias = boolean(False)
 
     @classmethod
@@ -109,7 +112,9 @@ class Resize(Resized):
         ):
             if sig.str(name) not in allowed:
                 sig.fail(f"{name} among {', '.join(filter(None, allowed))}", repr(sig.str(name)))
-        scales = sig.get("scales") or tuple(map(quotient, sizes, extents))
+        ratio = sig.get("ratio")
+        own = map(quotient, sizes, extents) if ratio is None else [quotient(*ratio)] * count
+        scales = sig.get("scales") or tuple(own)
         roi = sig.get("roi") or (0.0,) * count + (1.0,) * count
         if (
             len(sizes) != count
@@ -130,6 +135,7 @@ class Resize(Resized):
                 bool(sig.int("cubic_exclude")),
                 bool(sig.get("antialias")),
                 (roi[i], roi[count + i]),
+                ratio if scales[i] is None else None,
             )
             for i in range(count)
         ]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, LocationAttr, ModuleOp, UnknownLoc, i64
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ..size_bounds import Range
-from ..size_types import SizesAttr, extents_of
+from ..size_types import SizesAttr, extents_of, sizes_attr
 from ..sizes import Ranges, Size, symbols_of
 from .core import FuncOp
 from .signature import Tensor
@@ -19,6 +20,13 @@ SIZES = "sizes"
 """The attribute of a function."""
 REQUIRED = "required_sizes"
 """The attribute of `@main` with sizes that no call may make negative."""
+REQUIRED_BY = "required_by"
+"""The attribute of `@main` with the location of what asked for each of them, if that is known."""
+Required = tuple[Size, LocationAttr]
+"""A size that no call may make negative, and the location of what asked for that."""
+
+NARROWED_BY = "narrowed_by"
+"""The attribute of `@main` with triples: number of an input, dimension, and the location of what made it another's."""
 
 
 def set_ranges(func: FuncOp, ranges: Ranges) -> None:
@@ -77,10 +85,37 @@ def parse_ranges(text: str) -> Ranges:
     return ranges
 
 
-def required_of(func: FuncOp) -> tuple[Size, ...]:
-    """What no call may make negative."""
-    found = func.attributes.get(REQUIRED)
-    return found.sizes if isinstance(found, SizesAttr) else ()
+def set_required(func: FuncOp, required: Sequence[Required]) -> None:
+    """Note what no call may make negative; of equal sizes, the first one's location."""
+    func.attributes.pop(REQUIRED, None)
+    func.attributes.pop(REQUIRED_BY, None)
+    if found := list({str(size): (size, location) for size, location in reversed(required)}.values())[::-1]:
+        func.attributes[REQUIRED] = sizes_attr([size for size, _ in found])
+        if not all(isinstance(location, UnknownLoc) for _, location in found):
+            func.attributes[REQUIRED_BY] = ArrayAttr([location for _, location in found])
+
+
+def required_of(func: FuncOp) -> tuple[Required, ...]:
+    """What no call may make negative; where nobody says who asked for it, the function did."""
+    found, by = func.attributes.get(REQUIRED), func.attributes.get(REQUIRED_BY)
+    sizes = found.sizes if isinstance(found, SizesAttr) else ()
+    locations = cast("Sequence[LocationAttr]", by.data if isinstance(by, ArrayAttr) else [func.location] * len(sizes))
+    if len(locations) != len(sizes):
+        raise VerifyException(f"{REQUIRED_BY}: expected {len(sizes)} locations, got {len(locations)}")
+    return tuple(zip(sizes, locations, strict=True))
+
+
+def set_narrowed(func: FuncOp, layers: Mapping[tuple[int, int], LocationAttr]) -> None:
+    """Note by what extents of inputs, `(input, dimension)`, are other sizes than the model says."""
+    if layers:
+        entries = [ArrayAttr([IntegerAttr(i, i64), IntegerAttr(axis, i64), by]) for (i, axis), by in layers.items()]
+        func.attributes[NARROWED_BY] = ArrayAttr[Attribute](entries)
+
+
+def narrowed_of(func: FuncOp) -> dict[tuple[int, int], LocationAttr]:
+    """What `set_narrowed` noted."""
+    found = cast("ArrayAttr[ArrayAttr[Any]]", func.attributes.get(NARROWED_BY, ArrayAttr([])))
+    return {(entry.data[0].value.data, entry.data[1].value.data): entry.data[2] for entry in found}
 
 
 def symbols_in(func: FuncOp) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from .operator import Signature
 from .traits import COMM_REDUCE
 from .transform import Injective
 
+Extents = Sequence[int]
+
 
 @irdl_op_definition
 class Col2ImOp(Injective):
@@ -36,11 +38,15 @@ class Col2ImOp(Injective):
     @classmethod
     def windows(cls, sig: Signature) -> list[int]:
         """The number of windows along each axis."""
-        image, pads = sig.ints("image_shape"), sig.ints("pads")
+        return cls.counts(*map(sig.ints, ("image_shape", "block_shape", "pads", "strides", "dilations")))
+
+    @staticmethod
+    def counts(image: Extents, block: Extents, pads: Extents, strides: Extents, dilations: Extents) -> list[int]:
+        """As `windows`."""
         rank = len(image)
-        axes = zip(image, sig.ints("block_shape"), pads[:rank], pads[rank:], sig.ints("dilations"), strict=True)
+        axes = zip(image, block, pads[:rank], pads[rank:], dilations, strict=True)
         spans = [n + before + after - d * (b - 1) - 1 for n, b, before, after, d in axes]
-        return [cast(int, size_max(0, span // s + 1)) for span, s in zip(spans, sig.ints("strides"), strict=True)]
+        return [cast(int, size_max(0, span // s + 1)) for span, s in zip(spans, strides, strict=True)]
 
     @classmethod
     def shape(cls, sig: Signature) -> Sequence[int]:

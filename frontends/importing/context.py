@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
@@ -66,6 +66,11 @@ class Context:
             if range_for(*sides) is not None:
                 raise UndecidedSize(f"{self.op_type}: {what}", sides)
             self.require(size - least)
+
+    def require_equal(self, a: Size, b: Size) -> None:
+        """Raise UndecidedSize where it depends on the call whether two sizes are equal, as they have to be."""
+        if decide(a, "==", b) is None:
+            raise UndecidedSize(f"whether {a} == {b} depends on the values of sizes", (a, b), needed=True)
 
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""
@@ -183,8 +188,8 @@ class Context:
         """Add a constant."""
         return self.builder.add(ConstantOp.of(array, self.module, hint)).result
 
-    def scalar(self, value: float, like: SSAValue) -> SSAValue:
+    def scalar(self, value: float | Size, like: SSAValue) -> SSAValue:
         """Add a scalar of the element type of `like`: a constant, or a size."""
         if isinstance(value, SizeExpr):
-            return self.emit(SizesOp, values=[value], shape=(), dtype=dtype_of(like).name)
+            return self.emit(SizesOp, values=[cast("int", value)], shape=(), dtype=dtype_of(like).name)
         return self.constant(np.asarray(value).astype(dtype_of(like)), "scalar")

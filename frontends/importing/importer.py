@@ -17,9 +17,9 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
-from ...dialects.relay.size_ranges import REQUIRED, main_of, set_ranges
-from ...dialects.size_types import sizes_attr, tensor_of
-from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, common_range, known_ranges, range_for
+from ...dialects.relay.size_ranges import Required, main_of, set_required
+from ...dialects.size_types import tensor_of
+from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, known_ranges
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
@@ -39,6 +39,7 @@ from .context import Context
 from .converter import Converter, Narrowed, Result
 from .fold import folded
 from .names import value_name
+from .narrowed_sizes import Taken
 from .tensor import Tensor, Undecided
 
 
@@ -105,26 +106,24 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
     """As `import_model`, with symbolic sizes where inputs are open; `ranges` are those of symbols.
 
     `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
-    does with a table of positions that ends, adds that to them. Raises Undecided when not all sizes follow from the
-    inputs', or operators do not take them; FrontendError for `shapes` that contradict the model.
+    does with a table of positions that ends, adds that to them; of two that have to be equal, one is left. Raises
+    Undecided when not all sizes follow from the inputs', or operators do not take them; FrontendError for `shapes` that
+    contradict the model.
     """
-    types, known = source.symbolic_types(shapes), dict(ranges)
+    taken = Taken(source.symbolic_types(shapes), ranges)
     while True:
         try:
-            with known_ranges(known):
-                module = _imported(source, types)
+            with known_ranges(taken.ranges):
+                module = _imported(source, taken.types)
         except Undecided as undecided:
-            needed = range_for(*undecided.equal) if undecided.equal is not None else None
-            if needed is None or (common := common_range(known.get(needed[0], (0, None)), needed[1])) is None:
+            if (fewer := taken.narrowed(undecided)) is None:
                 raise
-            if known.get(needed[0]) == common:
-                raise
-            known[needed[0]] = common
+            taken = fewer
         except FrontendError as error:
             # For the sizes of some calls it may be a model nevertheless.
             raise Undecided(str(error), None) from error
         else:
-            set_ranges(main_of(module), known)
+            taken.note(main_of(module))
             return module
 
 
@@ -171,7 +170,7 @@ class Importer(ABC):
         self.bound: list[str] = []
         """Names of values that steps made."""
         self.converted: list[Step] = []
-        self.required: list[Size] = []
+        self.required: list[Required] = []
         """What sizes must not make negative."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
@@ -376,13 +375,14 @@ class Importer(ABC):
             with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
                 results = self.folded(context, converter.convert) or converter.convert(context)
         except UndecidedSize as error:
-            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal) from error
+            layer = location if error.needed else None
+            raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal, layer) from error
         except VerifyException as error:
             raise FrontendError(f"{error} ({describe(node.leaf)})") from error
         except (ValueError, IndexError, ArithmeticError, struct.error) as error:
             raise FrontendError(message(node.op_type, "inputs that can be evaluated", str(error), node.leaf)) from error
         self.converted.append(step)
-        self.required += context.required
+        self.required += [(size, location) for size in context.required]
         # A node may name fewer outputs than there are, or more than exist at inference.
         found = results if isinstance(results, tuple) else (results,)
         for name, result in zip(step.outputs, found, strict=False):
@@ -429,7 +429,7 @@ class Importer(ABC):
                 # What one branch needs is no bound of the whole program.
                 raise Undecided(str(undecided), undecided.tensor) from undecided
             if len(self.required) > required:
-                what = f"one for {self.required[-1]} of at least 0"
+                what = f"one for {self.required[-1][0]} of at least 0"
                 raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None)
             found.append([self.lookup(inner, branch, step) for inner in branch.outputs])
             for inner in self.bound[bound:]:
@@ -441,7 +441,7 @@ class Importer(ABC):
                 if name:
                     result = joined(context, condition.array.reshape(-1)[0], then, other)
                     self.bind(name, result, self.builder.location, context.read)
-        self.required += context.required
+            self.required += [(size, self.builder.location) for size in context.required]
 
     def bind(self, name: str, result: Result, location: LocationAttr, read: list[Tensor]) -> None:
         """Note what an output is, and where the known values went that it was made with."""
@@ -471,8 +471,7 @@ class Importer(ABC):
         """The module that returns values."""
         with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
-        if self.required:
-            self.main.attributes[REQUIRED] = sizes_attr(self.required)
+        set_required(self.main, self.required)
         self.main.update_type()
         if self.spans:
             self.account()

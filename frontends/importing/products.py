@@ -56,6 +56,7 @@ def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -
     A constant one is nn.dense's, transposed if need be, to be packed at compile time; another one is multiplied in the
     form that computes best.
     """
+    ctx.require_equal(shape_of(data)[-1], shape_of(weight)[1 if outputs_first else 0])
     if is_constant(weight):
         return ctx.emit(DenseOp, data, weight if outputs_first else transposed(ctx, weight))
     if outputs_first and proves(shape_of(data)[0], "<=", FEW_ROWS):

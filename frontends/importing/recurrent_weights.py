@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from .context import Context
+from .tensor import shape_of
 
 _BLOCK = 16
 """Units that a panel of weights has at most."""
@@ -22,7 +23,7 @@ def padded_units(units: int) -> int:
 
 
 def panels(ctx: Context, rows: SSAValue, gates: int, units: int) -> SSAValue:
-    """Recurrent weights (gates * units, units) as (units / block, units, gates, block), for padded units."""
+    """Recurrent weights (gates * units, hidden) as (units / block, hidden, gates, block), for padded units."""
     block = _BLOCK if units % _BLOCK == 0 else _NARROW
-    split = ctx.emit(ReshapeOp, rows, newshape=(gates, units // block, block, units))
+    split = ctx.emit(ReshapeOp, rows, newshape=(gates, units // block, block, shape_of(rows)[1]))
     return ctx.emit(TransposeOp, split, axes=(1, 3, 0, 2))

@@ -28,10 +28,18 @@ from .names import value_name
 class Undecided(FrontendError):
     """Only values that are computed at run time decide what a step does."""
 
-    def __init__(self, text: str, tensor: Tensor | None, equal: tuple[Size, Size] | None = None):
+    def __init__(
+        self,
+        text: str,
+        tensor: Tensor | None,
+        equal: tuple[Size, Size] | None = None,
+        layer: LocationAttr | None = None,
+    ):
         super().__init__(text)
         self.equal = equal
         """Sizes of which nobody knows whether they are equal, where that is the question."""
+        self.layer = layer
+        """The one that takes no others than equal ones, if there is one."""
         self.tensor = tensor
         """The one whose value is needed."""
 

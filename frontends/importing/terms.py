@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import logic, reduce
 from ...dialects.relay.attributes import Value
-from ...dialects.relay.creation import ArangeOp
+from ...dialects.relay.creation import ArangeOp, OnesOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
@@ -44,7 +44,7 @@ class Term:
         operands = [self._of(other) for other in others]
         return Term(self.ctx, self.ctx.emit(op, self.value, *operands, **attributes))
 
-    def number(self, value: float) -> Term:
+    def number(self, value: float | Size) -> Term:
         """A scalar of the term's dtype."""
         return Term(self.ctx, self.ctx.scalar(value, self.value))
 
@@ -125,6 +125,13 @@ def places(ctx: Context, extent: int, rank: int = 1, axis: int = 0, dtype: str =
     return row if rank == 1 else row.reshape(*[extent if at == axis else 1 for at in range(rank)])
 
 
+def ones(ctx: Context, extent: int, dtype: np.dtype[np.generic]) -> Term:
+    """So many ones."""
+    if not isinstance(cast(Size, extent), SizeExpr):
+        return constant(ctx, np.ones(extent, dtype), "ones")
+    return Term(ctx, ctx.emit(OnesOp, shape=(extent,), dtype=dtype.name))
+
+
 def where(condition: Term, x: Term | float, y: Term | float) -> Term:
     """`x` where the condition holds, else `y`; one of them is a term."""
     known = x if isinstance(x, Term) else y
@@ -135,6 +142,10 @@ def where(condition: Term, x: Term | float, y: Term | float) -> Term:
 
 def absolute(x: Term) -> Term:
     return x.apply(ew.AbsOp)
+
+
+def cos(x: Term) -> Term:
+    return x.apply(ew.CosOp)
 
 
 def exp(x: Term) -> Term:

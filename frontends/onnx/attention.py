@@ -15,7 +15,7 @@ from ...dialects.relay.elementwise import AddOp, CastOp, EqualOp, LessOp, TanhOp
 from ...dialects.relay.logic import LogicalOrOp, WhereOp
 from ...dialects.relay.nn import BatchMatmulOp, SoftmaxOp
 from ...dialects.relay.transform import ConcatenateOp, MaxOp, PadOp, ReshapeOp, TransposeOp
-from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, same
 from ..importing.converter import Converter
 from ..importing.products import reshaped, scaled, transposed
 from ..importing.tensor import dtype_of, shape_of
@@ -110,7 +110,7 @@ class Scores:
         """Query heads that share a key are rows of one product."""
         ctx, query, key = self.ctx, self.query, self.key
         (batch, heads, length, size), (_, key_heads, keys, _) = shape_of(query), shape_of(key)
-        if key_heads < 1 or heads % key_heads:
+        if not same(heads, key_heads) and (key_heads < 1 or heads % key_heads):
             ctx.fail(f"query heads that {key_heads} key heads share", str(heads))
         scale = 1 / sqrt(size) if self.scale is None else self.scale
         rows = reshaped(ctx, query, (batch * key_heads, heads // key_heads * length, size))

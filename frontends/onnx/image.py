@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 from xdsl.ir import SSAValue
 
@@ -10,12 +12,15 @@ from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.interpolation import Resizing, quotient, scaled
 from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
 from ...dialects.relay.transform import ReshapeOp
-from ...dialects.sizes import holds_zero
+from ...dialects.sizes import holds_zero, size_max, size_min
 from ..importing.converter import Converter
+from ..importing.decisions import chosen, compared
 from ..importing.tensor import shape_of
 from .context import Context
 from .shaping import axis_of
 
+Ratio = tuple[int, int]
+"""Of a new extent to an old one."""
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
 _OPERATORS: dict[int, tuple[type[Resize], str]] = {
     1: (Resize1DOp, "W"),
@@ -58,7 +63,7 @@ def resize(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
     given = ctx.ints("axes")
     axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if given is None else given)]
-    scales, sizes = _sizes(ctx, [shape[axis] for axis in axes])
+    scales, sizes, ratio = _sizes(ctx, [shape[axis] for axis in axes])
     count = len(axes)
     mode = ctx.str("coordinate_transformation_mode", "half_pixel")
     roi = _floats(ctx, 1, "roi") if mode == "tf_crop_and_resize" else None
@@ -82,30 +87,49 @@ def resize(ctx: Context) -> SSAValue:
             bool(ctx.int("exclude_outside", 0)),
             bool(ctx.int("antialias", 0)),
             (roi[i], roi[count + i]),
+            ratio,
         )
         for i, axis in enumerate(axes)
     ]
     return _resize(ctx, axes, how, ctx.float("extrapolation_value", 0.0))
 
 
-def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float | None], list[int]]:
-    """Scales and sizes of axes of `extents`; one of the two is given. A scale that only a call knows is None."""
+def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float | None], list[int], Ratio | None]:
+    """Scales and sizes of axes of `extents`; one of the two is given. A scale that only a call knows is None.
+
+    And the ratio that it is then, if not that of sizes and extents.
+    """
     scales = _floats(ctx, 2, "scales")
     if not ctx.has(3) or 0 in ctx.shape(3):
         if scales is None:
             ctx.fail("scales or sizes", "none")
-        return scales, list(map(scaled, extents, scales))
+        return scales, list(map(scaled, extents, scales)), None
     wanted = ctx.known_ints(3, "sizes")
     if len(wanted) != len(extents) or holds_zero(extents):
         ctx.fail(f"{len(extents)} sizes of axes that have elements", f"{wanted} for {extents}")
     policy = ctx.str("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
-        return list(map(quotient, wanted, extents)), list(wanted)
+        return list(map(quotient, wanted, extents)), list(wanted), None
     if policy not in ("not_larger", "not_smaller"):
         ctx.fail("keep_aspect_ratio_policy stretch, not_larger or not_smaller", repr(policy))
-    scales = [size / extent for size, extent in zip(wanted, extents, strict=True)]
-    scale = min(scales) if policy == "not_larger" else max(scales)
-    return [scale] * len(extents), [int(scale * extent + 0.5) for extent in extents]
+    ratio, sizes = _kept_aspect(extents, wanted, "<" if policy == "not_larger" else ">")
+    scale = quotient(*ratio)
+    return [scale] * len(extents), sizes, ratio if scale is None else None
+
+
+def _kept_aspect(extents: Sequence[int], wanted: Sequence[int], better: str) -> tuple[Ratio, list[int]]:
+    """One ratio of new extents to old ones for all axes, the least or greatest, and what the extents become of it.
+
+    Halves are rounded up.
+    """
+    pairs = list(zip(wanted, (size_max(extent, 1) for extent in extents), strict=True))
+    more, less = pairs[0]
+    for size, extent in pairs[1:]:
+        taken = compared(size * less, better, more * extent)
+        more, less = chosen(taken, size, more), chosen(taken, extent, less)
+    best = size_min if better == "<" else size_max
+    sizes = [best(*((2 * n * extent + old) // (2 * old) for n, old in pairs)) for _, extent in pairs]
+    return cast(Ratio, (more, less)), cast("list[int]", sizes)
 
 
 def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: float) -> SSAValue:
@@ -148,6 +172,7 @@ def _emit(
         cubic_exclude=int(first.exclude),
         extrapolation_value=extrapolation,
         scales=scales if len(scales) == len(how) else None,
+        ratio=first.ratio,
         antialias=first.antialias,
     )
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...dialects.relay.loss import NLLLossOp
 from ...dialects.relay.nn import LogSoftmaxOp
 from ..importing.converter import Converter, Result
-from ..importing.terms import Term, constant, term
+from ..importing.terms import Term, ones, term
 from .context import Context
 
 
 def _loss(ctx: Context, predictions: Term) -> Term:
     """nn.nll_loss, with weights of 1 if there are none; targets that count are classes, so that no other is ignored."""
     targets, classes = term(ctx, 1), predictions.shape[1] if len(predictions.shape) > 1 else 0
-    weights = term(ctx, 2) if ctx.has(2) else constant(ctx, np.ones(classes, predictions.dtype), "weights")
+    weights = term(ctx, 2) if ctx.has(2) else ones(ctx, classes, predictions.dtype)
     reduction = ctx.str("reduction", "mean")
     # Without ignore_index all targets count: no class is -1.
     ignored = ctx.int("ignore_index", -1)

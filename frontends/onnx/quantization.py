@@ -13,7 +13,7 @@ from ...dialects.relay import qnn, qnn_products
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.reduce import MaxOp, MinOp
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
-from ...dialects.sizes import broadcast_sizes, same, same_shape
+from ...dialects.sizes import broadcast_sizes, ceil_div, same, same_shape
 from ...support.dtypes import SMALL, is_float
 from ..importing.converter import Converter
 from ..importing.products import matrices, reshaped
@@ -63,8 +63,12 @@ class _Blocks:
     def __init__(self, ctx: Context, axis: int):
         self.ctx, self.axis, self.size = ctx, axis, ctx.int("block_size", 0)
         self.shape, own = ctx.shape(0), ctx.shape(1)
-        count = -(-self.shape[axis] // self.size) if self.size > 0 else 0
-        if own != (*self.shape[:axis], count, *self.shape[axis + 1 :]):
+        count = cast("int", ceil_div(self.shape[axis], self.size)) if self.size > 0 else 0
+        wanted = (*self.shape[:axis], count, *self.shape[axis + 1 :])
+        if len(own) == len(wanted):
+            for mine, other in zip(own, wanted, strict=True):
+                ctx.require_equal(mine, other)
+        if not same_shape(own, wanted):
             ctx.fail(f"scales for blocks of {self.size} along axis {axis} of {list(self.shape)}", f"shape {list(own)}")
         self.whole = same(self.shape[axis] % self.size, 0)
 

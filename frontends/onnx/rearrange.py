@@ -39,7 +39,15 @@ def space_to_depth(ctx: Context) -> SSAValue:
     block, mode = ctx.int("blocksize", 0), ctx.str("mode", "DCR")
     if mode not in ("DCR", "CRD"):
         ctx.fail("mode DCR or CRD", repr(mode))
-    found = ctx.emit(SpaceToDepthOp, ctx.value(0), block_size=block)
+    data = ctx.value(0)
+    for axis in (2, 3) if block > 0 and len(ctx.shape(0)) == 4 else ():
+        extent = ctx.shape(0)[axis]
+        if decide(extent % block, "==", 0) is None:
+            # Whole blocks as far as they go: to the end, as every call is checked.
+            ctx.require(-(extent % block))
+            end = extent // block * block
+            data = ctx.emit(StridedSliceOp, data, begin=(0,), end=(end,), strides=(1,), axes=(axis,))
+    found = ctx.emit(SpaceToDepthOp, data, block_size=block)
     if mode == "DCR":
         return found
     shape = shape_of(found)
@@ -146,15 +154,9 @@ def col2im(ctx: Context) -> SSAValue:
         ctx.fail(f"block, pads, strides and dilations of {rank} dimensions", found)
     if ctx.shape(0)[1] % prod(block):
         ctx.fail(f"channels in multiples of {prod(block)}", str(ctx.shape(0)[1]))
-    return ctx.emit(
-        Col2ImOp,
-        ctx.value(0),
-        image_shape=image,
-        block_shape=block,
-        pads=pads,
-        strides=strides,
-        dilations=dilations,
-    )
+    windows = {"image_shape": image, "block_shape": block, "pads": pads, "strides": strides, "dilations": dilations}
+    ctx.require_equal(ctx.shape(0)[2], prod(Col2ImOp.counts(*windows.values())))
+    return ctx.emit(Col2ImOp, ctx.value(0), **windows)
 
 
 def expand_dims(ctx: Context) -> SSAValue:

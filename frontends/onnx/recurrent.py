@@ -80,18 +80,15 @@ class _Node:
     def cut(self, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
         return self.ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), axes=(axis,))
 
-    def grown(self, value: SSAValue, parts: int = 1, axes: Sequence[int] = (0,)) -> SSAValue:
-        """Zeros for the units too many: along `axes`, of which the first has the units of `parts` gates."""
+    def grown(self, value: SSAValue, parts: int = 1, axis: int = 0) -> SSAValue:
+        """Zeros for the units too many, along an axis that has the units of `parts` gates."""
         if self.units == self.hidden:
             return value
         shape = list(shape_of(value))
-        first = axes[0]
-        apart = [*shape[:first], parts, self.hidden, *shape[first + 1 :]]
+        apart = [*shape[:axis], parts, self.hidden, *shape[axis + 1 :]]
         width = [0] * (2 * len(apart))
-        for axis in axes:
-            width[2 * (axis + 1) + 1] = self.units - self.hidden
-            shape[axis] = self.units
-        shape[first] = parts * self.units
+        width[2 * (axis + 1) + 1] = self.units - self.hidden
+        shape[axis] = parts * self.units
         value = self.ctx.emit(ReshapeOp, value, newshape=apart)
         value = self.ctx.emit(PadOp, value, self.ctx.scalar(0.0, value), pad_width=width)
         return self.ctx.emit(ReshapeOp, value, newshape=shape)
@@ -142,14 +139,14 @@ class _Node:
         return self.cut(both, 0, 0, rows), self.cut(both, 0, rows, 2 * rows)
 
     def packed(self, direction: int) -> SSAValue:
-        """The recurrent weights (gates * hidden, hidden) in panels (hidden / block, hidden, gates, block)."""
-        rows = self.grown(self.of(2, direction), self.layer.gates, (0, 1))
+        """The recurrent weights (gates * hidden, hidden) in panels (units / block, hidden, gates, block)."""
+        rows = self.grown(self.of(2, direction), self.layer.gates)
         return panels(self.ctx, rows, self.layer.gates, self.units)
 
     def initial(self, index: int, direction: int) -> SSAValue:
         """The first state (batch, hidden); zeros if it is not given."""
         if self.ctx.has(index):
-            return self.grown(self.of(index, direction, axis=1 if self.batch_first else 0), axes=(1,))
+            return self.grown(self.of(index, direction, axis=1 if self.batch_first else 0), axis=1)
         batch = self.ctx.shape(0)[0 if self.batch_first else 1]
         if symbols_of(batch):
             return self.ctx.emit(ZerosOp, shape=(batch, self.units), dtype=self.ctx.dtype(0).name)
@@ -232,7 +229,7 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
         operands = node.projected(data, direction, bias), node.packed(direction), node.initial(5, direction)
         peephole = None
         if ctx.has(7):
-            peephole = node.grown(ctx.emit(ReshapeOp, node.of(7, direction), newshape=(3, node.hidden)), axes=(1,))
+            peephole = node.grown(ctx.emit(ReshapeOp, node.of(7, direction), newshape=(3, node.hidden)), axis=1)
         coupled = bool(ctx.int("input_forget", 0))
         results.append(
             node.emit(

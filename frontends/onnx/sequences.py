@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, StridedSliceOp
+from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, SqueezeOp, StridedSliceOp
+from ...dialects.sizes import ENDLESS, Size, ceil_div, proves, symbols_of
+from ...provenance.diagnostics import message
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
-from ..importing.tensor import Tensor
+from ..importing.sizes import sizes_array
+from ..importing.tensor import Tensor, Undecided
 from .context import Context
 from .shaping import axis_of
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts(Sequence[Tensor]):
+    """Parts of one size of an axis, the last one perhaps of less, of which only a call knows how many there are.
+
+    Whoever asks for all of them is told that this is undecided.
+    """
+
+    ctx: Context
+    """Of the operator that splits."""
+    axis: int
+    size: int
+    squeezed: bool
+
+    @property
+    def extent(self) -> int:
+        return self.ctx.shape(0)[self.axis]
+
+    @property
+    def number(self) -> Size:
+        return ceil_div(self.extent, self.size)
+
+    def part(self, ctx: Context, position: int) -> SSAValue:
+        """The part at a position, from the end if that is negative, as a value of the node that asks for it."""
+        before = (position if position >= 0 else -position - 1) * self.size
+        ctx.require_least(self.extent, before + 1, f"whether there is a part {position}")
+        begin, end = before, before + self.size
+        if position < 0:
+            # Counted from the end, which needs no bound of the extent to be known where it is lowered.
+            begin = -before - 1 - (self.extent - 1) % self.size
+            end = begin + self.size if before else ENDLESS
+        ctx.read.append(ctx.tensor(0))
+        data = self.ctx.value(0)
+        part = ctx.emit(StridedSliceOp, data, begin=(begin,), end=(end,), strides=(1,), axes=(self.axis,))
+        return ctx.emit(SqueezeOp, part, axis=(self.axis,)) if self.squeezed else part
+
+    def __len__(self) -> int:
+        raise Undecided(message(self.ctx.op_type, "as many parts for all sizes", f"{self.number}", self.ctx.leaf), None)
+
+    def __getitem__(self, index: object) -> Any:
+        return range(len(self))[0]
 
 
 def _items(ctx: Context, index: int = 0) -> list[Tensor]:
@@ -43,7 +90,10 @@ def empty(ctx: Context) -> Tensor:
     return _listed(ctx, [])
 
 
-def at(ctx: Context) -> Tensor:
+def at(ctx: Context) -> Result:
+    if isinstance(parts := ctx.tensor(0).items, _Parts):
+        (position,) = ctx.known_ints(1, "a position")
+        return parts.part(ctx, position)
     items = _items(ctx)
     return items[_position(ctx, 1, len(items), "a position")]
 
@@ -66,7 +116,8 @@ def erase(ctx: Context) -> Tensor:
 
 
 def length(ctx: Context) -> Array:
-    return np.asarray(len(_items(ctx)), np.int64)
+    parts = ctx.tensor(0).items
+    return sizes_array(parts.number) if isinstance(parts, _Parts) else np.asarray(len(_items(ctx)), np.int64)
 
 
 def split_to_sequence(ctx: Context) -> Tensor:
@@ -74,7 +125,11 @@ def split_to_sequence(ctx: Context) -> Tensor:
     shape, data = ctx.shape(0), ctx.value(0)
     axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
     squeezed = not ctx.has(1) and not ctx.int("keepdims", 1)
-    sizes = (1,) * shape[axis]
+    if symbols_of(shape[axis]) and (not ctx.has(1) or ctx.shape(1) == ()):
+        (size,) = ctx.known_ints(1, "a size of parts") if ctx.has(1) else (1,)
+        if not proves(size, ">=", 1):
+            ctx.fail("a size of parts of at least 1", str(size))
+        return Tensor(ctx.node.output[0], leaf=ctx.leaf, items=_Parts(ctx, axis, size, squeezed))
     if ctx.has(1):
         given = ctx.array(1, "sizes of parts")
         if given.ndim:
@@ -82,6 +137,9 @@ def split_to_sequence(ctx: Context) -> Tensor:
         else:
             (size,) = ctx.known_ints(1, "a size of parts")
             sizes = tuple(min(size, shape[axis] - start) for start in range(0, shape[axis], max(size, 1)))
+    else:
+        sizes = (1,) * shape[axis]
+    ctx.require_equal(sum(sizes), shape[axis])
     if sum(sizes) != shape[axis] or min(sizes, default=0) < 0:
         ctx.fail(f"sizes that make up {shape[axis]}", str(list(sizes)))
     parts: list[Tensor] = []
@@ -89,8 +147,7 @@ def split_to_sequence(ctx: Context) -> Tensor:
     for size in sizes:
         part = ctx.emit(StridedSliceOp, data, begin=(start,), end=(start + size,), strides=(1,), axes=(axis,))
         if squeezed:
-            rest = (*shape[:axis], *shape[axis + 1 :])
-            part = ctx.emit(ReshapeOp, part, newshape=rest, allowzero=int(not prod(rest)))
+            part = ctx.emit(SqueezeOp, part, axis=(axis,))
         parts.append(Tensor(f"{ctx.node.output[0]}[{len(parts)}]", value=part, leaf=ctx.leaf))
         start += size
     return _listed(ctx, parts)

@@ -101,7 +101,12 @@ def squeeze(ctx: Context) -> SSAValue:
 
 
 def concat(ctx: Context) -> SSAValue:
-    return ctx.emit(ConcatenateOp, *ctx.values(), axis=ctx.int("axis", 1))
+    first, *others = (ctx.shape(index) for index in range(len(ctx.inputs)))
+    axis = axis_of(ctx, ctx.int("axis", 1), len(first))
+    for other in others:
+        for at in (at for at in range(len(first)) if at != axis and len(other) == len(first)):
+            ctx.require_equal(first[at], other[at])
+    return ctx.emit(ConcatenateOp, *ctx.values(), axis=axis)
 
 
 def expand(ctx: Context) -> SSAValue:

@@ -19,7 +19,7 @@ from ...dialects.relay.data_types import ConstructOp, ConstructorPattern, MatchO
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
-from ...dialects.relay.size_ranges import ranges_in, spell_ranges
+from ...dialects.relay.size_ranges import NARROWED_BY, REQUIRED_BY, ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import UNIT, function_type, tuple_type
 from ...runtime.ndarray import NDArray
@@ -59,7 +59,7 @@ Walk: TypeAlias = Generator[Block, Expr, Expr]
 """Asks for the expressions of blocks, and gives one."""
 Steps: TypeAlias = Generator[Block, Expr, None]
 
-_INTERNAL = ("input_names", "output_names")
+_INTERNAL = ("input_names", "output_names", REQUIRED_BY, NARROWED_BY)
 """What the compiler notes of a function, and the language does not know."""
 
 

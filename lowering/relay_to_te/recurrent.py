@@ -85,7 +85,7 @@ def _activations(op: Operator) -> list[Function]:
 def _shared(op: Operator, data: Tensor, weight: Tensor, lengths: Tensor | None) -> tuple[Any, ...]:
     """The arguments that all scripts have: lengths, sizes, dtypes, and three functions."""
     time, batch, _ = shape(data)
-    _, hidden, _, block = shape(weight)
+    panels, hidden, _, block = shape(weight)
     number = wide(data.dtype)
     reverse = bool(op.signature.get("reverse"))
 
@@ -101,7 +101,7 @@ def _shared(op: Operator, data: Tensor, weight: Tensor, lengths: Tensor | None) 
         return x.astype(number)
 
     listed = [] if lengths is None else [lengths]
-    return listed, (time, batch, hidden, block), (data.dtype, number), place, kept, widened
+    return listed, (time, batch, panels * block, block, hidden), (data.dtype, number), place, kept, widened
 
 
 def lstm(

@@ -1,9 +1,10 @@
 """Loops over time, as hybrid scripts: per step and panel of units, all gates of these in registers.
 
-`data` (time, batch, gates * hidden), `weight` (panels, hidden, gates, block); states are kept twice, before a step
-and after it. `lengths` is a list of one tensor or none, as `peephole` is. `place(t, last)` is the element of a
-sequence of `last` that step t takes, `kept(alive, new, old)` what becomes of a state, and `wide(x)` the number that is
-computed with. The other arguments are activations.
+`data` (time, batch, gates * units), `weight` (panels, hidden, gates, block); states are kept twice, before a step
+and after it. `sizes` are time, batch, units, block and hidden: products read no units beyond the hidden ones.
+`lengths` is a list of one tensor or none, as `peephole` is. `place(t, last)` is the element of a sequence of `last`
+that step t takes, `kept(alive, new, old)` what becomes of a state, and `wide(x)` the number that is computed with. The
+other arguments are activations.
 """
 # pyright: reportUndefinedVariable=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false
@@ -55,7 +56,7 @@ def lstm(
                 for j in unroll(4):
                     for i in vectorize(sizes[3]):
                         gate[j, i] = wide(data[at, n, j * sizes[2] + panel * sizes[3] + i])
-                for k in range(sizes[2]):
+                for k in range(sizes[4]):
                     for j in unroll(4):
                         for i in vectorize(sizes[3]):
                             gate[j, i] += state[t % 2, n, k] * wide(weight[panel, k, j, i])
@@ -119,7 +120,7 @@ def gru(
                 for j in unroll(2):
                     for i in vectorize(sizes[3]):
                         gate[j, i] = wide(data[at, n, j * sizes[2] + panel * sizes[3] + i])
-                for k in range(sizes[2]):
+                for k in range(sizes[4]):
                     for j in unroll(2):
                         for i in vectorize(sizes[3]):
                             gate[j, i] += state[t % 2, n, k] * wide(weight[panel, k, j, i])
@@ -136,11 +137,11 @@ def gru(
                     gate[0, i] = wide(data[at, n, 2 * sizes[2] + panel * sizes[3] + i])
                     gate[1, i] = wide(hidden_bias[panel * sizes[3] + i])
                 # Two sums, as one addition need not wait for the other.
-                for k in range(sizes[2] // 2):
+                for k in range(sizes[4] // 2):
                     for j in unroll(2):
                         for i in vectorize(sizes[3]):
                             gate[j, i] += reset[n, k * 2 + j] * wide(weight[panel, k * 2 + j, 2, i])
-                for k in range(sizes[2] // 2 * 2, sizes[2]):
+                for k in range(sizes[4] // 2 * 2, sizes[4]):
                     for i in vectorize(sizes[3]):
                         gate[0, i] += reset[n, k] * wide(weight[panel, k, 2, i])
                 for i in vectorize(sizes[3]):
@@ -193,7 +194,7 @@ def gru_linear(
                     gate[0, i] = wide(data[at, n, panel * sizes[3] + i])
                     gate[1, i] = wide(data[at, n, sizes[2] + panel * sizes[3] + i])
                     gate[2, i] = wide(hidden_bias[panel * sizes[3] + i])
-                for k in range(sizes[2]):
+                for k in range(sizes[4]):
                     for j in unroll(3):
                         for i in vectorize(sizes[3]):
                             gate[j, i] += state[t % 2, n, k] * wide(weight[panel, k, j, i])
@@ -246,11 +247,11 @@ def rnn(
                     gate[0, i] = wide(data[at, n, panel * sizes[3] + i])
                     gate[1, i] = 0.0
                 # Two sums, as one addition need not wait for the other.
-                for k in range(sizes[2] // 2):
+                for k in range(sizes[4] // 2):
                     for j in unroll(2):
                         for i in vectorize(sizes[3]):
                             gate[j, i] += state[t % 2, n, k * 2 + j] * wide(weight[panel, k * 2 + j, 0, i])
-                for k in range(sizes[2] // 2 * 2, sizes[2]):
+                for k in range(sizes[4] // 2 * 2, sizes[4]):
                     for i in vectorize(sizes[3]):
                         gate[0, i] += state[t % 2, n, k] * wide(weight[panel, k, 0, i])
                 for i in vectorize(sizes[3]):

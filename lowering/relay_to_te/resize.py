@@ -162,7 +162,8 @@ def _left(how: Resizing, i: Expr) -> tuple[Expr, Expr]:
 def _scale(how: Resizing) -> Expr:
     """What coordinates are computed with (float64)."""
     if how.scale is None:
-        return te.const(how.size, "float64") / te.const(how.extent, "float64")
+        more, less = how.ratio or (how.size, how.extent)
+        return te.const(more, "float64") / te.const(less, "float64")
     return te.const(how.scale, "float64")
 
 
@@ -170,7 +171,7 @@ def _coordinate(how: Resizing, i: Expr) -> Expr:
     """Where a new element lies among the old ones (float64)."""
     x, scale = i.astype("float64"), _scale(how)
     extent, size = te.const(how.extent, "float64"), te.const(how.size, "float64")
-    length = size if how.scale is None else scale * extent
+    length = size if how.scale is None and how.ratio is None else scale * extent
     match how.mode:
         case "align_corners":
             return te.select(length.equal(1.0), 0.0, x * (extent - 1.0) / (length - 1.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr
@@ -12,7 +13,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects import tir
 from ...dialects.affine import ZERO, below, linear, substitute
 from ...dialects.kernel_sizes import at_least, lifted
-from ...dialects.sizes import Size, same
+from ...dialects.sizes import Size, proves, same
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...te.schedule.bounds import Bounds
@@ -88,11 +89,15 @@ class NestLowering(TileLowering):
                 start = dict(bound)
                 mixed = mixed_axes(stage)
                 data = [axis for axis in loops[reduction:] if not axis.reduce or axis in mixed]
-                with self._loops(nest, data, start, attach=False):
+                first = nest
+                if mixed and tiled is None and not all(proves(axis.extent, ">=", 1) for axis in stage.reduce_axes):
+                    # Loops over data and terms are for one term more: where there are none, the data start as well.
+                    first = replace(nest, extents=loop_extents(stage, region, 1))
+                with self._loops(first, data, start, attach=False):
                     if tiled is not None:
-                        self.tile(nest, start, tiled, "init", self.children)
+                        self.tile(first, start, tiled, "init", self.children)
                     else:
-                        self.store(nest, start, init=True)
+                        self.store(first, start, init=True)
             if part != "init":
                 with self._loops(nest, loops[reduction:], bound):
                     if tiled is not None:

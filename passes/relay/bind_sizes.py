@@ -27,11 +27,12 @@ from ...dialects.int_lists import numbers_of
 from ...dialects.relay.attributes import Ints, ints_attr
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.size_ranges import REQUIRED, SIZES, required_of
+from ...dialects.relay.size_ranges import SIZES, required_of, set_required
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.types import tuple_type
 from ...dialects.size_types import SizesAttr, extents_of, sizes_attr, tensor_of
 from ...dialects.sizes import Size, SizeExpr, substitute
+from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
 from .cloning import Retype, clone_op
 
@@ -95,15 +96,11 @@ def _drop_ranges(func: FuncOp, gone: Container[str]) -> None:
 
 def _bind_required(func: FuncOp, values: Mapping[str, Size]) -> None:
     """Keep of the sizes that a function requires those that are still open."""
-    required = required_of(func)
-    bound = [substitute(size, values) for size in required]
-    for size, number in zip(required, bound, strict=True):
+    bound = [(size, substitute(size, values), location) for size, location in required_of(func)]
+    for size, number, location in bound:
         if isinstance(number, int) and number < 0:
-            raise PipelineError(f"relay-bind-sizes: expected {size} of at least 0, got {number}")
-    if left := [size for size in bound if isinstance(size, SizeExpr)]:
-        func.attributes[REQUIRED] = sizes_attr(left)
-    elif required:
-        del func.attributes[REQUIRED]
+            raise PipelineError(message("relay-bind-sizes", f"{size} of at least 0", str(number), location))
+    set_required(func, [(size, location) for _, size, location in bound if isinstance(size, SizeExpr)])
 
 
 def _bound(attribute: Attribute, change: Callable[[Size], Size], bound: Retype) -> Attribute:

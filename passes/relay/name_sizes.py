@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, BlockArgument
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.size_ranges import REQUIRED, main_of, ranges_of, required_of, set_ranges, symbols_in
+from ...dialects.relay.size_ranges import main_of, ranges_of, required_of, set_ranges, set_required, symbols_in
 from ...dialects.size_bounds import Range
-from ...dialects.size_types import extents_of, sizes_attr, tensor_of
+from ...dialects.size_types import extents_of, tensor_of
 from ...dialects.sizes import (
     RESERVED,
     Ranges,
@@ -115,10 +115,9 @@ def _carried(main: FuncOp, values: Mapping[str, Size], ranges: Ranges) -> Ranges
                 raise FrontendError(f"input shapes: expected {_bounds(name, range_)}, got other bounds of {size}")
             known[str(size)] = common
         else:
-            required += [size - low] if low else []
-            required += [high - size] if high is not None else []
-    if required:
-        main.attributes[REQUIRED] = sizes_attr(required)
+            required += [(size - low, main.location)] if low else []
+            required += [(high - size, main.location)] if high is not None else []
+    set_required(main, required)
     return known
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
 from whence.frontends.importing.importer import Model, import_symbolic, node_of
@@ -15,7 +16,7 @@ from whence.provenance.ledger import Ledger, recording
 from whence.runtime.flow import Region, Step, Stretch, Value, plain
 from whence.runtime.frames import Run
 from whence.runtime.interpreter import Interpreter
-from whence.runtime.open_specs import OpenSpec
+from whence.runtime.open_specs import OPEN, OpenSpec
 from whence.runtime.shape_patterns import Pattern
 from whence.sized import SizedExecutable, Tier
 from whence.support.errors import FrontendError, ScheduleError
@@ -88,7 +89,12 @@ class DynamicExecutable(InterpretedExecutable):
         if problems:
             raise FrontendError("inputs: " + "; ".join(problems))
         run = Run(self._pool)
-        found = self._interpreter.run(values, run)
+        try:
+            found = self._interpreter.run(values, run)
+        except FrontendError as error:
+            opened = [spec for spec in self._inputs if spec.kind == "tensor" and OPEN in spec.shape]
+            given = "; ".join(f"{spec} of shape {list(np.shape(inputs[spec.name]))}" for spec in opened)
+            raise FrontendError(f"{error}, for {given}" if opened else str(error)) from error
         self._last = list(run.visited)
         return {name: plain(value) for name, value in zip(self._source.region.outputs, found, strict=True)}
 

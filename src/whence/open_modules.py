@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from whence.dialects.relay import LANGUAGE
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.data_types import TypeDataOp
-from whence.dialects.relay.size_ranges import REQUIRED, SIZES
+from whence.dialects.relay.size_ranges import REQUIRED, REQUIRED_BY, SIZES
 from whence.dialects.size_types import SizesAttr
 from whence.input_shapes import GivenShapes
 from whence.passes.relay.bind_sizes import resized
@@ -67,5 +67,7 @@ def without_names(module: ModuleOp) -> ModuleOp:
         for inner in bare.walk():
             if isinstance(inner, FuncOp):
                 notes = cast("Mapping[str, Attribute]", inner.attributes)
-                inner.attributes = {key: value for key, value in notes.items() if key not in (SIZES, REQUIRED)}
+                inner.attributes = {
+                    key: value for key, value in notes.items() if key not in (SIZES, REQUIRED, REQUIRED_BY)
+                }
     return copy

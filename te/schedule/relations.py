@@ -35,10 +35,10 @@ def last_of(extent: Size) -> Size:
     return max(0, extent - 1) if isinstance(extent, int) else extent - 1
 
 
-def loop_extents(stage: StageState, region: Sequence[Interval]) -> dict[IterVar, Size]:
-    """The extent of every iteration variable when the data axes cover `region`, reduce axes in full."""
+def loop_extents(stage: StageState, region: Sequence[Interval], more: int = 0) -> dict[IterVar, Size]:
+    """The extent of every iteration variable when the data axes cover `region`, reduce axes in full, and `more`."""
     extents = {axis: interval.extent for axis, interval in zip(stage.axes, region, strict=True)}
-    extents.update((axis, axis.extent) for axis in stage.reduce_axes)
+    extents.update((axis, axis.extent + more) for axis in stage.reduce_axes)
     for relation in stage.relations:
         match relation:
             case Split():

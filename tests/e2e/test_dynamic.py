@@ -359,8 +359,9 @@ def test_values_that_follow_from_sizes_are_sizes_of_what_comes_next():
 
 
 def test_what_takes_no_sizes_is_specialised():
-    model = parsed("""graph (float[n] x, int64[1] k) => (float[a] y, float[a] z) {
-        [wider] t = Resize <keep_aspect_ratio_policy = "not_larger"> (x, , , k)
+    model = parsed("""graph (float[n] x, int64[1] k) => (float[a] y, float[a] z)
+        <int64[1] zero = {0}, int64[1] end = {99}> {
+        [every] t = Slice (x, zero, end, zero, k)
         [exp] y = Exp (t)
         [neg] z = Neg (t)
     }""")

@@ -115,7 +115,7 @@ def test_names_are_read_back_from_text():
     module = relay.IRModule.of(program).module
     main = main_of(module)
     assert ranges_of(main) == {"batch": (1, None), "past": (0, 64)}
-    assert [str(size) for size in required_of(main)] == ["past - 2"]
+    assert [str(size) for size, _ in required_of(main)] == ["past - 2"]
     shown = view(module)
     printed = astext(shown)
     assert structural_equal(fromtext(printed), shown, spans=True)
@@ -133,3 +133,14 @@ def test_a_branch_on_named_sizes_runs_on_the_machine(tmp_path: Path):
     executable = whence.compile(path, input_shapes="x:[k,8]")
     x = floats(3, 8)
     np.testing.assert_array_equal(executable(x, np.array(True)), np.maximum(x, 0))
+
+
+def test_lines_that_take_no_such_sizes_are_named():
+    text = """#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, 2, h, 8), float32]) {
+      %0 = nn.relu(%x);
+      %1 = nn.max_pool2d(%0, pool_size=[3, 3]);
+      nn.relu(%1)
+    }"""
+    with pytest.raises(FrontendError, match=r"h - 2 of at least 0 for h = 1 .*, got -1 \(layer 'from_string:4:12'\)"):
+        whence.compile(relay.IRModule.of(fromtext(text)).module)(floats(1, 2, 1, 8))

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import whence
 from whence.frontends.onnx import from_onnx
 from whence.passes.relay.evaluate import evaluate_module
 
@@ -83,3 +84,20 @@ def test_recurrent(kind: str, both: bool, given: set[str], attributes: dict[str,
     found: list[Any] = evaluate_module(from_onnx(model), list(inputs.values()))
     for mine, theirs in zip(found, session.run(None, inputs), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize(
+    ("kind", "attributes"), [("LSTM", {}), ("GRU", {}), ("GRU", {"linear_before_reset": 1}), ("RNN", {})]
+)
+def test_infinities_stay_in_their_sequence(kind: str, attributes: dict[str, Any], level: int):
+    """The units that fill panels, whose weights are zeros, are NaN then, and nothing may read them."""
+    model, inputs = layer(kind, False, {"B"}, 5, **attributes)
+    inputs["x"][1, 0, 2], inputs["x"][3, 2, 0] = np.inf, -np.inf
+    theirs = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)
+    with np.errstate(all="ignore"):
+        evaluated: list[Any] = evaluate_module(from_onnx(model), list(inputs.values()))
+    for found in (evaluated, list(whence.compile(model, opt_level=level).run(inputs).values())):
+        for mine, wanted in zip(found, theirs, strict=True):
+            assert np.isfinite(wanted[..., :1, :]).all()
+            np.testing.assert_allclose(mine, wanted, rtol=2e-5, atol=2e-6)

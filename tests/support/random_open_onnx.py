@@ -21,7 +21,7 @@ from whence.dialects.sizes import Size, evaluate, product, symbol
 
 Array = NDArray[Any]
 Shape = tuple[Size, ...]
-OPSET = 18
+OPSET = 21
 MOST = 7
 """Operators of a program."""
 LENGTHS = (0, 1, 7, 8, 13, 200)
@@ -83,6 +83,8 @@ class Program:
         self.constants: dict[str, Array] = {}
         self.values: list[Value] = []
         self.operators: list[str] = []
+        self.named: dict[tuple[str, int], str] = {}
+        """Dimensions of inputs that have a name of their own instead of their size."""
         self._some: list[Size] = []
         for _ in range(self.dice.choice((1, 1, 2, 3))):
             self.input()
@@ -117,6 +119,8 @@ class Program:
         if shape is not None and "max" in "".join(map(str, shape)):
             # There are several ways to write it.
             raise Redraw
+        if shape is not None and self._too_large(shape):
+            raise Redraw
         if shape is None:
             extents = [self.extent() for _ in range(self.dice.randint(1, 3))]
             if not self.inputs:
@@ -147,6 +151,9 @@ class Program:
             raise Redraw
         return self.dice.choice([*fitting, *fitting[-2:]])
 
+    def _too_large(self, shape: Shape) -> bool:
+        return any(evaluate(product(shape), sizes) > MOST_ELEMENTS for sizes in self.sizes())
+
     def axis(self, value: Value, fits: Callable[[Size], bool] = lambda size: True) -> int:
         axes = [axis for axis, size in enumerate(value.shape) if fits(size)]
         if not axes:
@@ -156,7 +163,7 @@ class Program:
     def emit(
         self, op: str, inputs: Sequence[str], shape: Shape, kind: str = "f", exact: bool = False, **attributes: Any
     ) -> Value:
-        if any(evaluate(product(shape), sizes) > MOST_ELEMENTS for sizes in self.sizes()):
+        if self._too_large(shape):
             raise Redraw
         name = self.name("y")
         self.nodes.append(helper.make_node(op, inputs, [name], op.lower() + name, **attributes))
@@ -183,10 +190,13 @@ class Program:
         ]
         initializers = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         graph = helper.make_graph(self.nodes, "open", inputs, [declared(v, None) for v in outputs], initializers)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
 
     def input_shapes(self) -> dict[str, list[int | str]]:
-        return {v.name: [s if isinstance(s, int) else str(s) for s in v.shape] for v in self.inputs}
+        return {
+            v.name: [s if isinstance(s, int) else self.named.get((v.name, k), str(s)) for k, s in enumerate(v.shape)]
+            for v in self.inputs
+        }
 
     def arrays(self, sizes: Mapping[str, int]) -> dict[str, Array]:
         """Inputs of some sizes."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from random_open_choosy import RECIPES as CHOOSY
 from random_open_onnx import Program, Shape, Value, alike, is_one, is_static, last_static, number
 from random_open_windows import RECIPES as WINDOWS
 
@@ -377,6 +378,7 @@ _MATH = ("Relu", "Neg", "Abs", "Tanh", "Sigmoid", "Erf", "LeakyRelu", "Elu", "So
 _EXACT = ("Relu", "Neg", "Abs")
 RECIPES: dict[str, Recipe] = {
     **WINDOWS,
+    **CHOOSY,
     **{op: _unary(op, op in _EXACT) for op in _MATH},
     "Exp": _bounded("Exp"),
     "Sin": _bounded("Sin"),

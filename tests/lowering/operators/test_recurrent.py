@@ -26,6 +26,11 @@ CASES.add(LSTMOp, "3x2x16 float16", small(1, 4, 4, 4, dtype="float16"), "2x4 flo
 CASES.add(GRUOp, "3x2x24 float64", small(2, 8, 3, 4, dtype="float64"), "2x8 float64", "8 float64", None, reverse=True)
 CASES.add(GRUOp, "3x2x21", small(7, 7, 3, 1), "2x7", "7", None, linear_before_reset=True, clip=1.5)
 CASES.add(RNNOp, "3x1x5", small(1, 5, 1, 5), "1x5", None, activations="relu")
+# Panels of eight units, of which five are no filling.
+CASES.add(LSTMOp, "3x2x32", small(2, 5, 4, 4), "2x8", "2x8", small(3, 8), LENGTHS[:2])
+CASES.add(GRUOp, "3x2x24", small(1, 5, 3, 8), "2x8", "8", None)
+CASES.add(GRUOp, "3x2x24", small(1, 5, 3, 8), "2x8", "8", None, linear_before_reset=True)
+CASES.add(RNNOp, "3x2x8", small(1, 5, 1, 8), "2x8", None)
 for activation in ("affine(0.5, 0.25)", "elu(0.5)", "hardsigmoid", "leakyrelu", "scaledtanh(2.0, 0.5)", "softplus"):
     CASES.add(
         LSTMOp, "2x2x16", small(1, 4, 4, 4), "2x4", "2x4", None, None, activations=f"sigmoid softsign {activation}"

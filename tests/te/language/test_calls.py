@@ -177,6 +177,23 @@ def test_a_size_that_no_shape_says() -> None:
     np.testing.assert_array_equal(f(0.5, np.ones(3, "float32")), np.full(3, 0.5))
 
 
+@pytest.mark.parametrize("split", [0, 4])
+def test_sums_of_nothing_start_where_data_and_terms_are_one_loop(split: int) -> None:
+    n, m = te.size_var("n"), te.size_var("m")
+    x = te.placeholder((n, m), name="x")
+    k = te.reduce_axis((0, m), name="k")
+    total = te.compute((n,), lambda i: te.sum(x[i, k], axis=k), name="total")
+    schedule = te.create_schedule(total)
+    both = schedule[total].fuse(total.op.axis[0], k)
+    if split:
+        schedule[total].split(both, split)
+    f = whence.build(schedule, [x, total])
+    for rows, columns in ((5, 0), (0, 3), (5, 1), (3, 7), (8, 16)):
+        given, out = _floats(rows, columns), np.full(rows, np.nan, "float32")
+        f(given, out)
+        np.testing.assert_allclose(out, given.sum(1), rtol=1e-5, atol=1e-6)
+
+
 def test_names_are_shown() -> None:
     assert {"build", "lower", "Span", "SequentialSpan", "SourceName", "SIBuilder", "set_span", "te"} <= set(dir(whence))
     assert {"compute", "exp", "sum", "hybrid", "create_prim_func", "TensorSlice", "ldexp"} <= set(dir(te))
