@@ -150,10 +150,10 @@ def dense_pack(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, c
     total = te.compute(shape_of(op.results[0]), element, name="dense_pack", tag="dense_pack")
     if correction is None:
         return total
-    rows = len(shape(correction)) - 2
+    own_rows = len(shape(correction)) - 2
 
     def corrected(*i: Expr) -> Expr:
-        return total(*i) - correction(*i[:rows], i[1] // block, i[1] % block)
+        return total(*i) - correction(*i[:own_rows], i[1] // block, i[1] % block)
 
     return compute(shape(total), corrected, "corrected")
 
