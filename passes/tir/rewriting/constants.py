@@ -57,5 +57,6 @@ def index_constant(value: int, location: LocationAttr) -> ConstantOp:
 def zero(type: Attribute) -> Attribute:
     """0 as a constant of a scalar or vector type: what a load that does not happen gives."""
     scalar = scalar_type(type)
-    number = IntegerAttr(0, cast(IntegerType, scalar)) if is_integer(scalar) else FloatAttr(0, cast(AnyFloat, scalar))
+    whole = is_integer(scalar) or isinstance(scalar, IndexType)
+    number = IntegerAttr(0, cast(IntegerType, scalar)) if whole else FloatAttr(0, cast(AnyFloat, scalar))
     return splat(number, type)

@@ -144,7 +144,8 @@ tir.prim_func @compared(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) output
 // CHECK:      %sum = arith.addf %y, %zero : f32 loc("y + 0")
 // CHECK:      tir.store %x, %n[0]
 // CHECK-NEXT: tir.store %nothing, %n[1]
-// CHECK-NEXT: tir.store %sum, %out[0]
+// CHECK:      %none_at_all = arith.constant 0 : index loc("place - place")
+// CHECK:      tir.store %sum, %out[0]
 // CHECK-NEXT: tir.store %y, %out[1]
 tir.prim_func @identities(%n: !tir.buffer<2xi32>, %out: !tir.buffer<2xf32>) outputs 2 {
   %none = arith.constant 0 : i32 loc("0")
@@ -170,6 +171,10 @@ tir.prim_func @identities(%n: !tir.buffer<2xi32>, %out: !tir.buffer<2xf32>) outp
   %11 = arith.negf %10 : f32 loc("l")
   tir.store %8, %n[0] : i32, !tir.buffer<2xi32> loc("s")
   tir.store %nothing, %n[1] : i32, !tir.buffer<2xi32> loc("s")
+  %place = arith.index_cast %x : i32 to index loc("place")
+  %none_at_all = arith.subi %place, %place : index loc("place - place")
+  %same = arith.index_cast %none_at_all : index to i32 loc("same")
+  tir.store %same, %n[1] : i32, !tir.buffer<2xi32> loc("s")
   tir.store %sum, %out[0] : f32, !tir.buffer<2xf32> loc("s")
   tir.store %11, %out[1] : f32, !tir.buffer<2xf32> loc("s")
 } loc("m")
