@@ -150,10 +150,11 @@ def dense_pack(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, c
     total = te.compute(shape_of(op.results[0]), element, name="dense_pack", tag="dense_pack")
     if correction is None:
         return total
-    rows = len(shape(correction)) - 2
+    taken, each_row = correction, len(shape(correction)) == 3
 
-    def corrected(*i: Expr) -> Expr:
-        return total(*i) - correction(*i[:rows], i[1] // block, i[1] % block)
+    def corrected(m: Expr, n: Expr) -> Expr:
+        panel = (n // block, n % block)
+        return total(m, n) - (taken(m, *panel) if each_row else taken(*panel))
 
     return compute(shape(total), corrected, "corrected")
 
