@@ -127,8 +127,8 @@ class TirSimplifyPass(ModulePass):
 
     Before: any kernels. After: every map is linear over distinct loop variables and data-dependent indices, each of
     them used; no guard expression always holds; no loop has an extent below 2; no comparison, minimum or maximum of
-    indices is decided by the ranges of loop variables, which guards narrow in both branches; no arithmetic gives an operand of its own, as
-    x + 0 does.
+    indices is decided by the ranges of loop variables, which guards narrow in both branches; no arithmetic gives an
+    operand of its own, as x + 0 does.
     Locations: ops keep theirs, those of an `if` that is always taken, too: what a guard serves is the op it guards, not
     the other way round. What went is in the ledger.
 

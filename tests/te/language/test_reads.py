@@ -43,16 +43,16 @@ def text(func: FuncOp) -> str:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("index", "spelled"),
-    [
-        (lambda i: te.minimum(i, 7), "%A[%i]"),
-        (lambda i: te.maximum(te.minimum(7 - i, 9), 0), "%A[%i * -1 + 7]"),
-        (lambda i: te.minimum(i * 2, i + 7) - i, "%A[%i * 2 + %i * -1]"),
-        (lambda i: te.maximum(i - 1, 0), "arith.maxsi"),
-        (lambda i: te.minimum(i + 1, 7), "arith.minsi"),
-    ],
-)
+CLAMPS: list[tuple[Callable[[te.Expr], te.Expr], str]] = [
+    (lambda i: te.minimum(i, 7), "%A[%i]"),
+    (lambda i: te.maximum(te.minimum(7 - i, 9), 0), "%A[%i * -1 + 7]"),
+    (lambda i: te.minimum(i * 2, i + 7) - i, "%A[%i * 2 + %i * -1]"),
+    (lambda i: te.maximum(i - 1, 0), "arith.maxsi"),
+    (lambda i: te.minimum(i + 1, 7), "arith.minsi"),
+]
+
+
+@pytest.mark.parametrize(("index", "spelled"), CLAMPS)
 def test_a_clamp_that_does_nothing_is_no_part_of_the_index(index: Callable[[te.Expr], te.Expr], spelled: str):
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[index(i)], name="B")
