@@ -115,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chain", type=int, default=2500, metavar="N", help="operators of the shortest chain")
     parser.add_argument("--concat", type=int, default=500, metavar="N", help="parts of the smallest Concat")
-    parser.add_argument("--uneven", type=int, default=100, metavar="N", help="parts of the smallest uneven Concat")
+    parser.add_argument("--uneven", type=int, default=500, metavar="N", help="parts of the smallest uneven Concat")
     args = parser.parse_args()
     sizes = [args.chain * factor for factor in (1, 2, 4)]
     report("chain", sizes, lambda size: compile_whole(chain(size), 3))

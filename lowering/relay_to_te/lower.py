@@ -6,7 +6,7 @@ scalar ops inside included, is located at the operator it came from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
@@ -122,7 +122,22 @@ def lower_function(func: FuncOp) -> TeFuncOp:
             dtype = storage(dtype_name(element_of(argument)))
             tensors[argument] = te.placeholder(shape_of(argument), dtype, name=f"p{index}")
     arguments = list(tensors.values())
-    results: list[Tensor] = []
+    results = lower_ops(func, tensors)
+    sizes = SymbolSizes(_symbols(func))
+    out, _ = build_function(results, arguments, func.sym_name.data, sizes if sizes else None)
+    if sizes:
+        out.properties["sizes"] = ArrayAttr(map(StringAttr, sizes))
+    out.location = func.location
+    if func.block.last_op is not None:
+        out.return_op.location = func.block.last_op.location
+    return out
+
+
+def lower_ops(func: FuncOp, tensors: dict[SSAValue, Tensor]) -> list[Tensor]:
+    """The tensors that a function of operators returns, of those of its arguments; `tensors` gets that of each value.
+
+    A tensor that is returned as it was given is copied: a result has to be a stage of its own.
+    """
     for op in func.block.ops:
         with te.located(op.location):
             match op:
@@ -134,17 +149,10 @@ def lower_function(func: FuncOp) -> TeFuncOp:
                     made = _lowering(op)(op, *operands)
                     tensors.update(zip(op.results, made if isinstance(made, tuple) else (made,), strict=True))
                 case ReturnOp():
-                    results = _results([tensors[value] for value in op.values])
+                    return [_result(tensors[value]) for value in op.values]
                 case _:
                     fail(op, "an operator inside a primitive function", op.name)
-    sizes = SymbolSizes(_symbols(func))
-    out, _ = build_function(results, arguments, func.sym_name.data, sizes if sizes else None)
-    if sizes:
-        out.properties["sizes"] = ArrayAttr(map(StringAttr, sizes))
-    out.location = func.location
-    if func.block.last_op is not None:
-        out.return_op.location = func.block.last_op.location
-    return out
+    return []
 
 
 def _symbols(func: FuncOp) -> list[str]:
@@ -177,9 +185,8 @@ def _scalar(op: ConstantOp) -> Tensor:
     return te.full(shape_of(op.result), value.reshape(-1)[0].item(), dtype_name(element_of(op.result)))
 
 
-def _results(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """A result has to be a stage of its own: an argument or constant returned as it is gets copied."""
-    return [_copied(t) if isinstance(t.op, PlaceholderOp | FullOp) else t for t in tensors]
+def _result(tensor: Tensor) -> Tensor:
+    return _copied(tensor) if isinstance(tensor.op, PlaceholderOp | FullOp) else tensor
 
 
 def _copied(tensor: Tensor) -> Tensor:

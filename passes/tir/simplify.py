@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.arith import CmpiOp, ConstantOp, SelectOp, SubiOp
+from xdsl.dialects.arith import CmpiOp, ConstantOp, MaxSIOp, MinSIOp, SelectOp, SubiOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from ...dialects.sizes import same
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Mapped, Ranges, blocks_of, simplify_maps, update, view
-from .analysis.comparisons import decided
+from .analysis.comparisons import decided, ends_of, least_or_most
 from .analysis.identities import unchanged
 from .rewriting.constants import constant, zero
 from .rewriting.ops import drop, inline_before, record, replace_var
@@ -42,6 +42,11 @@ def _block(block: Block, ranges: Ranges, keep: bool) -> None:
                     _substitute(op, chosen, "DecidedSelect", "its condition is a constant")
                 elif (value := unchanged(op)) is not None:
                     _substitute(op, value, "SameChoice", "it selects among equals")
+            case MinSIOp() | MaxSIOp():
+                if (value := least_or_most(op, ranges) or unchanged(op)) is not None:
+                    _substitute(op, value, "DecidedOrder", "by the ranges of both")
+                elif (ends := ends_of(op, ranges)) is not None:
+                    ranges[op.result] = ends
             case SubiOp() if op.lhs is op.rhs:
                 _replace(op, constant(zero(op.result.type), op.result.type, op.location), "Nothing", "x - x is 0")
             case _ if isinstance(op, Mapped):
@@ -121,9 +126,9 @@ class TirSimplifyPass(ModulePass):
     """Simplifies index maps and guards, and takes away loops, branches, comparisons and arithmetic that do nothing.
 
     Before: any kernels. After: every map is linear over distinct loop variables and data-dependent indices, each of
-    them used; no guard expression always holds; no loop has an extent below 2; no comparison of indices is decided by
-    the ranges of loop variables, which guards narrow in both branches; no arithmetic gives an operand of its own, as
-    x + 0 does.
+    them used; no guard expression always holds; no loop has an extent below 2; no comparison, minimum or maximum of
+    indices is decided by the ranges of loop variables, which guards narrow in both branches; no arithmetic gives an
+    operand of its own, as x + 0 does.
     Locations: ops keep theirs, those of an `if` that is always taken, too: what a guard serves is the op it guards, not
     the other way round. What went is in the ledger.
 

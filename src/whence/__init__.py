@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from whence import target as target
     from whence import tedd as tedd
     from whence import testing as testing
+    from whence import topi as topi
     from whence import transform as transform
     from whence.api import compile as compile
     from whence.api import load as load
@@ -106,6 +107,7 @@ _MODULES = (
         "te",
         "tedd",
         "testing",
+        "topi",
     ),
     "transform",
 )

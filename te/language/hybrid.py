@@ -34,6 +34,8 @@ from types import FunctionType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from ...support.dtypes import check_dtype, fail
 from ...support.errors import ScheduleError
 from .expr import Axis, Expr, Extent
@@ -164,6 +166,9 @@ def script(function: Callable[..., Any]) -> Callable[..., Any]:
         parameters = [argument.arg for argument in tree.args.args]
         if len(parameters) != len(arguments):
             fail(f"te.hybrid '{tree.name}': expected {len(parameters)} arguments, got {len(arguments)}")
+        for name, argument in zip(parameters, arguments, strict=True):
+            if isinstance(argument, np.ndarray):
+                fail(f"te.hybrid '{tree.name}': expected a te tensor as '{name}', got an array; build it to call it so")
         outputs = outputs_of(parsed, dict(zip(parameters, arguments, strict=True)))
         op = HybridOp(tree.name, parsed, arguments, [outputs.declared[name] for name in outputs.returned])
         return op.output(0) if op.num_outputs == 1 else op.outputs

@@ -41,18 +41,22 @@ def _file_name(path: str) -> str:
     return PurePath(path).name
 
 
-def here(name: str) -> LocationAttr:
+def here(name: str, module: str = __name__) -> LocationAttr:
     """The location of an operation called `name` that is made now.
 
     That of the innermost `located`; outside of any, `loc("C"("user.py":line:0))` of the first frame outside of the
-    language.
+    language and of `module`, which makes operations for others.
     """
     location = _current.get()
     if location is not None:
         return location
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and str(frame.f_globals.get("__name__", "")).rpartition(".")[0] == _LANGUAGE:
+    while frame is not None and _makes_operations(str(frame.f_globals.get("__name__", "")), module):
         frame = frame.f_back
     if frame is None:
         return layer_location(name, "te", 0)
     return layer_location(name, _file_name(frame.f_code.co_filename), frame.f_lineno)
+
+
+def _makes_operations(name: str, module: str) -> bool:
+    return name == module or name.rpartition(".")[0] == _LANGUAGE

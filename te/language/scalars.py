@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te
-from ...dialects.affine import bounds, substitute
+from ...dialects.affine import Range, bounds, substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
 from ...dialects.kernel_sizes import affine_map, at_least, is_derived, kernel_size, lifted, negative
 from ...dialects.size_terms import Atom, Polynomial
@@ -40,6 +40,7 @@ from .expr import (
     WidenPairs,
     children,
     combines_axes,
+    walk,
 )
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
 from .tensor import Tensor, tensor_of
@@ -254,7 +255,9 @@ class ScalarEmitter:
                 return self.affine(a)
             case Binary(op=op) if not is_float(expr.dtype):
                 a, b = self.affine(expr.a), self.affine(expr.b)
-                return None if a is None or b is None else affine_binary(self._floored(op, a), a, b)
+                if a is None or b is None:
+                    return None
+                return self._chosen(op, a, b) if op in ("min", "max") else affine_binary(self._floored(op, a), a, b)
             case _:
                 return None
 
@@ -262,8 +265,26 @@ class ScalarEmitter:
         """The name of a division that does as `op` does where `a` is not negative, if that is never so."""
         if op not in FLOORED:
             return op
-        ranges = [(0, extent - 1 if isinstance(extent := axis.extent, int) else _MANY) for axis in self.dims]
-        return FLOORED[op] if at_least(bounds(a, ranges)[0], 0) else op
+        return FLOORED[op] if at_least(bounds(a, self._ranges())[0], 0) else op
+
+    def _chosen(self, op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
+        """Which of the two the minimum or maximum is, where that is the same at all points."""
+        low, high = bounds(a - b, self._ranges())
+        if at_least(low, 0):
+            return b if op == "min" else a
+        if at_least(0 - high, 0):
+            return a if op == "min" else b
+        return None
+
+    def _ranges(self) -> list[Range]:
+        """What lies between the ends of each axis, counted from its start."""
+        return [(0, self._last(axis)) for axis in self.dims]
+
+    def _last(self, axis: Axis) -> Size:
+        extent = axis.extent
+        if isinstance(extent, Expr) and any(isinstance(node, Axis) for node in walk([extent])):
+            return _MANY
+        return _evaluate(extent, self.sizes) - 1
 
     def index(self, expr: Expr, guarded: bool = False) -> AffineExpr:
         """`expr` as an index; what is not affine is computed and becomes an index operand. guarded: as in `value`."""

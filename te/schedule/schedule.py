@@ -77,7 +77,7 @@ class Schedule(SchedulePrimitives):
         """
         intrinsics: list[Operation] = []
         for name, intrin in self.intrinsics.items():
-            op = intrin.op()
+            op = intrin.declaration()
             op.label = StringAttr(name)
             intrinsics.append(op)
         program = self.program()

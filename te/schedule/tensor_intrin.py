@@ -76,7 +76,17 @@ class TensorIntrin:
         found = [op for part in programs for op in te.packed_calls(part.func)]
         return found + [op for part in programs for inner in part.intrinsics.values() for op in inner.packed_calls]
 
-    def op(self) -> TensorIntrinOp:
+    @property
+    def op(self) -> ComputeOp | None:
+        """What `decl_tensor_intrin` was given, by TVM's name."""
+        return self.operation
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The tensors that `op` reads."""
+        return self.operation.input_tensors if self.operation is not None else []
+
+    def declaration(self) -> TensorIntrinOp:
         """Its text form."""
         pattern = self.pattern.clone()
         pattern.sym_name = StringAttr(PATTERN)

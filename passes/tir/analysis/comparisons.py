@@ -1,8 +1,8 @@
-"""Comparisons of indices that the ranges of loop variables decide."""
+"""Comparisons, minima and maxima of indices that the ranges of loop variables decide."""
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS, CmpiOp, IndexCastOp
+from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS, CmpiOp, IndexCastOp, MaxSIOp, MinSIOp
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -20,21 +20,49 @@ def decided(op: CmpiOp, ranges: Ranges) -> bool | None:
 
     None where that depends, and for vectors.
     """
-    width = 62 if isinstance(op.lhs.type, IndexType) else bit_width(op.lhs.type) if is_integer(op.lhs.type) else 0
-    if not width:
+    found = _ends(op.lhs, op.rhs, ranges)
+    if found is None:
         return None
-    operands = operands_of((_index(op.lhs), _index(op.rhs)))
-    known = tuple(ranges.get(value, UNBOUNDED) for value in operands.values)
-    dims = operands.dims or tuple(AffineExpr.dimension(i) for i in range(2))
-    left, right = (linear(dim, known) for dim in dims)
-    sides = [linear_bounds(form, known) for form in (left, right)]
-    if not all(_fits(ends, width) for ends in sides):
-        return None
-    apart = linear_bounds(left.plus(right, -1), known)
+    *sides, apart = found
     predicate = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     if predicate[0] == "u" and not all(at_least(low, 0) for low, _ in sides):
         return None
     return _holds(predicate.removeprefix("u").removeprefix("s"), *apart)
+
+
+def least_or_most(op: MinSIOp | MaxSIOp, ranges: Ranges) -> SSAValue | None:
+    """The operand that a minimum or maximum of such always is; None where that depends, and for vectors."""
+    found = _ends(op.lhs, op.rhs, ranges)
+    if found is None:
+        return None
+    first, second = (op.lhs, op.rhs) if isinstance(op, MinSIOp) else (op.rhs, op.lhs)
+    if _holds("le", *found[2]):
+        return first
+    return second if _holds("ge", *found[2]) else None
+
+
+def ends_of(op: MinSIOp | MaxSIOp, ranges: Ranges) -> Range | None:
+    """Between which numbers a minimum or maximum of indices lies; None for other numbers."""
+    found = _ends(op.lhs, op.rhs, ranges) if isinstance(op.result.type, IndexType) else None
+    if found is None:
+        return None
+    (a, b), (c, d) = map(hull, found[:2])
+    return (min(a, c), min(b, d)) if isinstance(op, MinSIOp) else (max(a, c), max(b, d))
+
+
+def _ends(lhs: SSAValue, rhs: SSAValue, ranges: Ranges) -> tuple[Range, Range, Range] | None:
+    """Between which numbers both lie, and their difference; None for what is no index or may be no exact cast of it."""
+    width = 62 if isinstance(lhs.type, IndexType) else bit_width(lhs.type) if is_integer(lhs.type) else 0
+    if not width:
+        return None
+    operands = operands_of((_index(lhs), _index(rhs)))
+    known = tuple(ranges.get(value, UNBOUNDED) for value in operands.values)
+    dims = operands.dims or tuple(AffineExpr.dimension(i) for i in range(2))
+    left, right = (linear(dim, known) for dim in dims)
+    one, other = linear_bounds(left, known), linear_bounds(right, known)
+    if not (_fits(one, width) and _fits(other, width)):
+        return None
+    return one, other, linear_bounds(left.plus(right, -1), known)
 
 
 def _index(value: SSAValue) -> SSAValue:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -40,6 +41,24 @@ def text(func: FuncOp) -> str:
     stream = StringIO()
     Printer(stream).print_op(func)
     return stream.getvalue()
+
+
+CLAMPS: list[tuple[Callable[[te.Expr], te.Expr], str]] = [
+    (lambda i: te.minimum(i, 7), "%A[%i]"),
+    (lambda i: te.maximum(te.minimum(7 - i, 9), 0), "%A[%i * -1 + 7]"),
+    (lambda i: te.minimum(i * 2, i + 7) - i, "%A[%i * 2 + %i * -1]"),
+    (lambda i: te.maximum(i - 1, 0), "arith.maxsi"),
+    (lambda i: te.minimum(i + 1, 7), "arith.minsi"),
+]
+
+
+@pytest.mark.parametrize(("index", "spelled"), CLAMPS)
+def test_a_clamp_that_does_nothing_is_no_part_of_the_index(index: Callable[[te.Expr], te.Expr], spelled: str):
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[index(i)], name="B")
+    printed = text(function(b))
+    assert spelled in printed
+    assert ("arith" in printed) == ("arith" in spelled)
 
 
 @pytest.mark.parametrize(("dtype", "outside"), [("float32", -1.5), ("float64", -math.inf), ("int8", 7), ("bool", True)])

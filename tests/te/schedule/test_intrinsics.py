@@ -74,6 +74,12 @@ def gemv(length: int, parts: str = "body reset update") -> TensorIntrin:
     return te.decl_tensor_intrin(c, calls, name="gemv")
 
 
+def test_an_intrinsic_names_what_it_was_made_of():
+    made = gemv(4)
+    assert made.op is not None
+    assert (made.op.name, [tensor.name for tensor in made.inputs]) == ("c", ["a", "b"])
+
+
 def matmul() -> tuple[Schedule, Tensor]:
     a, b = te.placeholder((16, 32), name="A"), te.placeholder((32, 4), name="B")
     k = te.reduce_axis((0, 32), name="k")

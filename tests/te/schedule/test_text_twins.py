@@ -78,7 +78,7 @@ def test_python_says_what_the_text_says(name: str):
     ops: list[Operation] = []
     for made in _made(name):
         if isinstance(made, Schedule):
-            ops += [intrin.op() for intrin in made.intrinsics.values()]
+            ops += [intrin.declaration() for intrin in made.intrinsics.values()]
             # A schedule that does nothing is not written down.
             ops += [made.snapshot(0).func, *([made.sequence] if made.sequence.block.ops else [])]
         else:

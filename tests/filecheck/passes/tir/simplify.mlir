@@ -135,6 +135,32 @@ tir.prim_func @compared(%a: !tir.buffer<8xf32>, %out: !tir.buffer<8xf32>) output
   } loc("i")
 } loc("l")
 
+// A minimum or maximum whose order the ranges decide is one of its operands; what is left of a clamp has bounds.
+// CHECK-LABEL: tir.prim_func @clamped
+// CHECK:            %low = arith.maxsi %before, %zero : index loc("low")
+// CHECK-NOT:        minsi
+// CHECK:            tir.load %a[%low]
+// CHECK:            %high = arith.minsi
+// CHECK:            tir.load %a[%high]
+tir.prim_func @clamped(%a: !tir.buffer<8xf32>, %out: !tir.buffer<16xf32>) outputs 1 {
+  tir.for %o in 4 {
+    tir.for %i in 2 {
+      %zero = arith.constant 0 : index loc("zero")
+      %seven = arith.constant 7 : index loc("seven")
+      %before = tir.index [%o * 2 + %i - 1] : index loc("before")
+      %low = arith.maxsi %before, %zero : index loc("low")
+      %inside = arith.minsi %low, %seven : index loc("inside")
+      %0 = tir.load %a[%inside] : !tir.buffer<8xf32> -> f32 loc("load")
+      tir.store %0, %out[%o * 2 + %i] : f32, !tir.buffer<16xf32> loc("store")
+      %after = tir.index [%o * 2 + %i + 1] : index loc("after")
+      %high = arith.minsi %seven, %after : index loc("high")
+      %positive = arith.maxsi %zero, %high : index loc("positive")
+      %1 = tir.load %a[%positive] : !tir.buffer<8xf32> -> f32 loc("load")
+      tir.store %1, %out[%o * 2 + %i + 8] : f32, !tir.buffer<16xf32> loc("store")
+    } loc("i")
+  } loc("o")
+} loc("m")
+
 // Arithmetic that gives one of its operands; of floats, what holds for -0 and NaN, too.
 // CHECK-LABEL: tir.prim_func @identities
 // CHECK:      %x = tir.load

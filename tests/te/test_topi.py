@@ -1,0 +1,83 @@
+"""topi: the compiler's own operators on te tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+from whence import te, topi
+from whence.kernels import build_schedule
+from whence.provenance.span import layer_location, layer_names
+from whence.support.errors import FrontendError, ScheduleError
+
+Array = np.ndarray[Any, Any]
+_RANDOM = np.random.default_rng(0)
+
+
+def _random(*shape: int) -> Array:
+    return _RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def _normalised(x: Array) -> Array:
+    return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+
+
+def _convolved(x: Array, w: Array) -> Array:
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    return np.einsum("nchwij,ocij->nohw", sliding_window_view(padded, (3, 3), (2, 3)), w)
+
+
+def test_operators_of_one_schedule():
+    """As many as share their inputs are built at once."""
+    a, b, x, w = _random(4, 8), _random(8), _random(1, 3, 8, 8), _random(4, 3, 3, 3)
+    tensors = [te.placeholder(one.shape, name=name) for one, name in zip((a, b, x, w), "ABXW", strict=True)]
+    A, B, X, W = tensors
+    pairs: list[tuple[te.Tensor, Array]] = [
+        (topi.matmul(A, topi.transpose(A)), a @ a.T),
+        (topi.nn.relu(topi.add(A, B) * 2.0), np.maximum((a + b) * 2, 0)),
+        (topi.cast(A, "float64"), a.astype(np.float64)),
+        (topi.sum(A, 1, True), a.sum(1, keepdims=True)),
+        (topi.argmax(A, axis=1), a.argmax(1)),
+        (topi.nn.layer_norm(A, B, B), _normalised(a) * b + b),
+        (topi.nn.batch_norm(A, B, B, B, topi.exp(B))[0], (a - b) / np.sqrt(np.exp(b) + 1e-5) * b + b),
+        *zip(topi.split(topi.flip(A, 1), 2, axis=1), np.split(a[:, ::-1], 2, axis=1), strict=True),
+        (topi.concatenate((A, topi.expand_dims(B, 0)), axis=0), np.concatenate([a, b[None]])),
+        (topi.strided_slice(A, [0, 1], [4, 7], [2, 3]), a[0:4:2, 1:7:3]),
+        (topi.nn.conv2d(X, W, 1, 1, 1), _convolved(x, w)),
+        (topi.nn.max_pool2d(X, (2, 2), (2, 2)), x.reshape(1, 3, 4, 2, 4, 2).max((3, 5))),
+    ]
+    schedule = te.create_schedule([tensor for tensor, _ in pairs], inputs=tensors)
+    for got, (tensor, want) in zip(build_schedule(schedule, threads=1)(a, b, x, w), pairs, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=tensor.name)
+
+
+def test_they_are_located_where_they_are_called():
+    A = te.placeholder((4, 8), name="A")
+    assert "test_topi.py" in str(topi.nn.softmax(A).op.location)
+    with te.located(layer_location("attention", "net.onnx", 3)):
+        assert layer_names(topi.nn.softmax(A).op.location) == ("attention",)
+
+
+def test_they_can_be_scheduled():
+    A = te.placeholder((64, 64), name="A")
+    C = topi.nn.dense(A, A)
+    s = te.create_schedule(C)
+    i, j = C.op.axis
+    s[C].parallel(s[C].tile(i, j, 8, 16)[0])
+    a = _random(64, 64)
+    np.testing.assert_allclose(build_schedule(s, threads=1)(a), a @ a.T, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_wrong_is_said():
+    A = te.placeholder((4, 8), name="A")
+    with pytest.raises(FrontendError, match="expected a weight of 8 columns"):
+        topi.nn.dense(A, te.placeholder((8, 4), name="B"))
+    with pytest.raises(ScheduleError, match="expected a tensor whose sizes are numbers"):
+        topi.nn.relu(te.placeholder((te.size_var("n"),), name="N"))
+    with pytest.raises(AttributeError, match="'nonsense'"):
+        _ = topi.nonsense
+    assert {"add", "nn", "matmul"} <= set(dir(topi))
+    assert {"conv2d", "relu"} <= set(dir(topi.nn))
