@@ -14,7 +14,7 @@ from ..provenance.diagnostics import message, places
 from ..provenance.span import layer_names
 from ..runtime import program
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
-from ..runtime.tensors import TensorSpec, aligned
+from ..runtime.tensors import TensorSpec, lasting
 from ..support.dtypes import Array
 from ..support.errors import PipelineError
 from .artifact import Assembly, Call, KernelCode
@@ -170,7 +170,7 @@ class Params:
         if key is not None and key in self.by_key:
             return self.by_key[key]
         slot = Slot("param", len(self.arrays))
-        self.arrays.append(aligned(op.value(self.module)))
+        self.arrays.append(lasting(op.value(self.module)))
         if key is not None:
             self.by_key[key] = slot
         return slot

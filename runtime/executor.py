@@ -16,7 +16,7 @@ from ..support.errors import FrontendError, PipelineError, expectation
 from .bounds import BoundErrors, checked_access
 from .external import ExternalFunctions
 from .program import ENTRY, Call, Code, Program, Slot
-from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
+from .tensors import Arguments, Tensor, address, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
 
 Visit = Callable[[Call, float, list[Tensor]], None]
@@ -212,7 +212,7 @@ class Runner:
             return self._arenas.pop()
         except IndexError:
             # Not empty, as only the address of what holds something is found fast.
-            arena = aligned_empty((max(1, self.program.arena_bytes),), np.uint8)
+            arena = lasting_empty((max(1, self.program.arena_bytes),), np.uint8)
             return arena, address(arena)
 
     def _address(self, slot: Slot, io: Sequence[Array], arena: Array) -> int:

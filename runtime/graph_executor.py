@@ -14,7 +14,7 @@ from .entries import ENTRY_NAME, NamedFunctions
 from .graph import NOP, Graph
 from .library import GraphFunction, Library
 from .ndarray import is_aligned, view
-from .tensors import Tensor, TensorSpec, address, aligned_empty, check_inputs
+from .tensors import Tensor, TensorSpec, address, aligned_empty, check_inputs, lasting_empty
 
 
 class GraphExecutor(NamedFunctions):
@@ -34,7 +34,7 @@ class GraphExecutor(NamedFunctions):
         bound = {graph.rows[self.argument_of[name]] for name in given}
         used = {entry.storage for number, entry in enumerate(graph.entries) if number not in bound}
         self._storage = {
-            storage: aligned_empty((max(size, 1),), np.uint8)
+            storage: lasting_empty((max(size, 1),), np.uint8)
             for storage, size in graph.storage_sizes().items()
             if storage in used
         }

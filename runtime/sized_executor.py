@@ -22,7 +22,7 @@ from .external import ExternalFunctions
 from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, SIZES_ENTRY, Call, Code, Copy, Program, Slot
 from .sizes import SizedSpec, Sizes
-from .tensors import Arguments, Tensor, address, aligned_empty, check_inputs, readable
+from .tensors import Arguments, Tensor, address, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
 
 KEPT = 1024
@@ -141,12 +141,12 @@ class SizedRunner(Runner):
         """Memory for any run, where sizes have bounds and there is so much; else of `size` bytes."""
         if self.program.arena_bytes > size:
             try:
-                return aligned_empty((self.program.arena_bytes,), np.uint8)
+                return lasting_empty((self.program.arena_bytes,), np.uint8)
             except (MemoryError, ValueError):
                 # Bounds may be further than any run goes.
                 pass
         with asked_for(size, "intermediate tensors"):
-            return aligned_empty((size,), np.uint8)
+            return lasting_empty((size,), np.uint8)
 
     def _arrays(self, inputs: Sequence[Array] | Mapping[str, object]) -> list[Array]:
         """The inputs in order, of the right dtypes and ranks, such as kernels can read."""

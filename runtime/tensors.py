@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ _NO_VIEW = (TypeError, ValueError, BufferError)
 
 ALIGNMENT = 64
 """Bytes; what kernels may assume of every buffer that we allocate."""
+_HUGE_PAGE = 1 << 21
+"""Bytes, of the huge pages of most machines."""
+_MADV_HUGEPAGE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
+"""None where the system has no advice on them."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,40 @@ def _placed(shape: tuple[int, ...], dtype: npt.DTypeLike, size: int) -> tuple[Te
     return _array(shape, dtype, raw, offset), start + offset
 
 
+def lasting_empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Tensor:
+    """As `aligned_empty`, of memory that is to be kept: where the system has huge pages, all that fill one are such.
+
+    What reads weights once, as a decoder's step does, waits for the tables of small pages as long as for the weights.
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if size < _HUGE_PAGE or _MADV_HUGEPAGE is None:
+        return aligned_empty(shape, dtype)
+    try:
+        memory = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        raw = np.frombuffer(memory, _BYTE)
+        offset = -address(raw) % _HUGE_PAGE
+        memory.madvise(_MADV_HUGEPAGE, offset, size // _HUGE_PAGE * _HUGE_PAGE)
+    except (OSError, OverflowError):  # a system without them, or so much memory that there is none
+        return aligned_empty(shape, dtype)
+    return _array(tuple(shape), dtype, raw, offset)
+
+
 def aligned(array: Array) -> Array:
     """`array` itself if it is C-contiguous at a 64-byte boundary, else such a copy (broadcast views become whole)."""
-    if array.flags.c_contiguous and not address(array) % ALIGNMENT:
-        return array
-    copy = aligned_empty(array.shape, array.dtype)
+    return array if _is_aligned(array) else _copied(array, aligned_empty)
+
+
+def lasting(array: Array) -> Array:
+    """As `aligned`, for an array that is kept."""
+    return array if _is_aligned(array) else _copied(array, lasting_empty)
+
+
+def _is_aligned(array: Array) -> bool:
+    return array.flags.c_contiguous and not address(array) % ALIGNMENT
+
+
+def _copied(array: Array, empty: Callable[[Sequence[int], npt.DTypeLike], Tensor]) -> Array:
+    copy = empty(array.shape, array.dtype)
     copy[...] = array
     return copy
 

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
-from ...runtime.tensors import aligned_empty
+from ...runtime.tensors import lasting_empty
 from ..size_types import tensor_of
 from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
 from .attributes import integer, optional_ints, required_ints, required_string, string
@@ -316,7 +316,7 @@ class LayoutTransformOp(Injective):
         view = layout_view(x, sig.str("src_layout"), sig.str("dst_layout"))
         if x.size and not any(x.strides):
             return view
-        out = aligned_empty(view.shape, view.dtype)
+        out = lasting_empty(view.shape, view.dtype)
         out[...] = view
         return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import weakref
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import whence
 from whence import te
 from whence.dynamic import DynamicExecutable
 from whence.frontends.onnx import graph
+from whence.runtime import tensors
 from whence.runtime.sized_executor import SizedRunner
 from whence.sized import SizedExecutable
 from whence.support.errors import FrontendWarning, MemoryRefused, WhenceError
@@ -116,3 +118,22 @@ def test_weights_are_not_kept_as_the_file_has_them(monkeypatch: pytest.MonkeyPat
         found = whence.compile(WINDOWS)
     assert isinstance(found, DynamicExecutable)
     assert (len(opened), len(said)) == (3, 1)
+
+
+def test_weights_lie_in_huge_pages(monkeypatch: pytest.MonkeyPatch):
+    """All of them that fill one; memory that a system gives no advice on is as good."""
+    huge = 1 << 21
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
+graph (float[n, 768] x) => (float[n, 768] y) <float[768, 768] w> { y = MatMul (x, w) }""")
+    weight = np.random.default_rng(0).standard_normal((768, 768), np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    x = weight[:2]
+    for advice in (tensors._MADV_HUGEPAGE, 12345, None):  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(tensors, "_MADV_HUGEPAGE", advice)
+        executable = whence.compile(model, tier="symbolic")
+        np.testing.assert_allclose(cast(Any, executable(x)), x @ weight, rtol=1e-3, atol=1e-3)
+        (packed,) = executable.artifact.params
+        assert packed.nbytes > huge
+        assert tensors.address(packed) % 64 == 0
+        if advice == getattr(mmap, "MADV_HUGEPAGE", 0):
+            assert tensors.address(packed) % huge == 0

@@ -66,15 +66,15 @@ class Pages:
     @contextmanager
     def everywhere(self) -> Generator[None]:
         """While it lasts every buffer that a compiled program gets is such an array: outputs, weights, the arena."""
-        placed, aligned = tensors._placed, assemble.aligned  # pyright: ignore[reportPrivateUsage]
+        placed, lasting = tensors._placed, assemble.lasting  # pyright: ignore[reportPrivateUsage]
 
         def fenced(shape: tuple[int, ...], dtype: npt.DTypeLike, size: int) -> tuple[Array, int]:
             made = self.empty(shape, dtype)
             assert made.nbytes == size
             return made, int(made.ctypes.data)
 
-        tensors._placed, assemble.aligned = fenced, self.copy  # pyright: ignore[reportPrivateUsage]
+        tensors._placed, assemble.lasting = fenced, self.copy  # pyright: ignore[reportPrivateUsage]
         try:
             yield
         finally:
-            tensors._placed, assemble.aligned = placed, aligned  # pyright: ignore[reportPrivateUsage]
+            tensors._placed, assemble.lasting = placed, lasting  # pyright: ignore[reportPrivateUsage]
