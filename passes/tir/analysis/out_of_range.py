@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from xdsl.dialects.arith import MaxSIOp, MinSIOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
@@ -12,7 +13,7 @@ from ....dialects.affine import Linear, Range, below, flatten, linear, linear_bo
 from ....dialects.kernel_sizes import at_least, known, negative
 from ....dialects.sizes import Size, proves
 from ....dialects.tir import UNBOUNDED, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
-from ....dialects.tir.index_maps import Ranges, View, blocks_of, view
+from ....dialects.tir.index_maps import Ranges, View, blocks_of, operands_of, view
 from ....dialects.tir.lanes import lanes
 from ....provenance.diagnostics import message
 
@@ -75,8 +76,36 @@ def _block(block: Block, ranges: Ranges, around: tuple[_Condition, ...]) -> Iter
 
 
 def _error(op: Access, ranges: Ranges, around: tuple[_Condition, ...]) -> str | None:
+    found = (_outside(op, seen, around) for seen in _sides(view(op, ranges), ranges))
+    return next((error for error in found if error is not None), None)
+
+
+def _sides(seen: View, ranges: Ranges) -> Iterator[View]:
+    """An access with either side of each minimum and maximum that its indices use, guarded by that it is that side."""
+    used = {dim for expr in (*seen.map, *seen.guard) for dim in expr.used_dims()}
+    for place in sorted(used):
+        op = seen.values[place].owner
+        if isinstance(op, MinSIOp | MaxSIOp):
+            break
+    else:
+        yield seen
+        return
+    sides = operands_of((op.lhs, op.rhs))
+    own = [AffineDimExpr(len(seen.values) + i) for i in range(len(sides.values))]
+    left, right = (substitute(dim, own) for dim in sides.dims or (AffineDimExpr(0), AffineDimExpr(1)))
+    under = right - left if isinstance(op, MinSIOp) else left - right
+    values = (*seen.values, *sides.values)
+    known = (*seen.ranges, *(ranges.get(value, UNBOUNDED) for value in sides.values))
+    for side, holds in ((left, under), (right, under * -1 - 1)):
+        dims: list[AffineExpr] = [AffineDimExpr(i) for i in range(len(seen.values))]
+        dims[place] = side
+        map, guard = (tuple(substitute(expr, dims) for expr in exprs) for exprs in (seen.map, seen.guard))
+        yield from _sides(View(values, map, (*guard, holds), known), ranges)
+
+
+def _outside(op: Access, seen: View, around: tuple[_Condition, ...]) -> str | None:
+    """A message if the access as `seen`, which happens where conditions hold, leaves its buffer."""
     type_ = buffer_of(op.buffer)
-    seen = view(op, ranges)
     (count,) = lanes(op.result.type if isinstance(op, LoadOp) else op.value.type) or (1,)
     space: _Space | None = None
     for dim, (expr, extent) in enumerate(zip(seen.map, type_.get_shape(), strict=True)):

@@ -1,5 +1,6 @@
 """Accesses that leave their buffer: an error before any code runs, and no other kernel is refused."""
 # pyright: reportUndefinedVariable=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 # ruff: noqa: F821
 
 from __future__ import annotations
@@ -55,6 +56,26 @@ def test_a_guard_of_an_uneven_split_does_not_hide_it(factor: int):
     schedule[c].split(c.op.axis[0], factor)
     with pytest.raises(ScheduleError, match=r"of %A, got 0 to 11"):
         whence.lower(schedule)
+
+
+@pytest.mark.parametrize(
+    ("index", "found"),
+    [
+        (lambda i: te.min(i, 9), "0 to 9"),
+        (lambda i: te.max(i - 3, -1), "-1 to 8"),
+        (lambda i: te.min(te.max(i - 2, 1), 15), "1 to 9"),
+        (lambda i: te.max(te.min(i, 7), i - 4), None),
+        (lambda i: te.min(i, 11 - i) + 2, None),
+    ],
+)
+def test_sides_of_a_minimum_are_where_they_are_least(index: Callable[[te.Expr], te.Expr], found: str | None):
+    a = te.placeholder((8,), dtype="float32", name="A")
+    schedule = te.create_schedule(te.compute((12,), lambda i: a[index(i)], name="C").op)
+    if found is None:
+        whence.lower(schedule)
+    else:
+        with pytest.raises(ScheduleError, match=f"of %A, got {found} "):
+            whence.lower(schedule)
 
 
 def test_what_a_condition_keeps_inside_is_right():
