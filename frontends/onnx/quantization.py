@@ -69,7 +69,8 @@ class _Blocks:
             for mine, other in zip(own, wanted, strict=True):
                 ctx.require_equal(mine, other)
         if not same_shape(own, wanted):
-            ctx.fail(f"scales for blocks of {self.size} along axis {axis} of {list(self.shape)}", f"shape {list(own)}")
+            data, found = (f"[{', '.join(map(str, shape))}]" for shape in (self.shape, own))
+            ctx.fail(f"scales for blocks of {self.size} along axis {axis} of {data}", f"shape {found}")
         self.whole = same(self.shape[axis] % self.size, 0)
 
     def data(self, value: SSAValue) -> SSAValue:

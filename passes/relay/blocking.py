@@ -32,7 +32,7 @@ _FILLED = 0.75
 
 def largest_divisor(extent: int, limit: int) -> int:
     """The largest divisor of `extent` that is at most `limit`."""
-    return next(factor for factor in range(min(extent, limit), 0, -1) if extent % factor == 0)
+    return next((factor for factor in range(min(extent, limit), 1, -1) if extent % factor == 0), 1)
 
 
 def vector_block(extent: int, limit: int) -> int:

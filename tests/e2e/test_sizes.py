@@ -320,3 +320,17 @@ def test_what_is_shipped_takes_any_sizes(tmp_path: Path):
         agree(cast(Any, module), ACT, {"x": floats(n), "y": floats(n)})
     with pytest.raises(FrontendError, match="expected 0 <= n <= 99, got n = 100"):
         module.run({"x": floats(100), "y": floats(100)})
+
+
+def test_sums_into_no_columns_of_open_rows():
+    model = parsed("""graph (float[a, b] x, float[1, 8, 0] parts) => (float[c, d, e, f] y)
+    <int64[1] first = {0}, int64[1] last = {-1}, int64[1] axis = {1}, int64[2] block = {2, 2}> {
+    flat = Flatten <axis = 2> (x)
+    none = Slice (flat, first, last, axis, axis)
+    image = Shape (none)
+    [sums] y = Col2Im (parts, image, block)
+}""")
+    executable = compiled(model, tier="symbolic")
+    for a in (0, 3):
+        (y,) = executable.run({"x": floats(a, 2), "parts": np.zeros((1, 8, 0), np.float32)}).values()
+        assert y.shape == (1, 2, 2 * a, 0)

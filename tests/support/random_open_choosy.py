@@ -45,7 +45,8 @@ def blocks_of_pictures(p: Program) -> Value:
 
 def blocks_of_weights(p: Program) -> Value:
     """Quantised in blocks along an axis, with scales that are an input, and back."""
-    x = p.pick(lambda x: x.rank > 1 and x.exact)
+    # Of an input: scales as many as two formulas say would have to be proved to be.
+    x = p.pick(lambda x: x.rank > 1 and x.exact and x.name.startswith("x"))
     axis, size = p.axis(x), p.dice.choice((2, 4))
     p.some(product(x.shape))
     scales = tuple(ceil_div(n, size) if at == axis else n for at, n in enumerate(x.shape))
