@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import helper
-from random_open_onnx import Program, Redraw, Value, is_static, number
+from random_open_onnx import Program, Redraw, Shape, Value, is_static, number
 
 from whence.dialects.sizes import ceil_div, product, same, size_max, size_min, symbols_of
 
@@ -108,11 +108,18 @@ def one_part(p: Program) -> Value:
     return p.emit("SequenceAt", [parts, p.constant(np.array(at, np.int64))], shape, exact=x.exact)
 
 
+def _own(p: Program, shape: Shape, axis: int) -> Value:
+    """An input one of whose dimensions has a name of its own; only the operator that says what it equals reads it."""
+    made = p.input(shape)
+    p.values.remove(made)
+    p.named[made.name, axis] = f"{made.name}_own"
+    return made
+
+
 def two_names(p: Program) -> Value:
     """A product with an input whose rows have a name of their own, though they have to be as many."""
     x = p.pick(lambda x: x.rank > 1 and bool(symbols_of(x.shape[-1])))
-    y = p.input((x.shape[-1], p.dice.choice((3, 8))))
-    p.named[y.name, 0] = f"{y.name}_own"
+    y = _own(p, (x.shape[-1], p.dice.choice((3, 8))), 0)
     near = p.emit("Tanh", [x.name], x.shape)
     return p.emit("MatMul", [near.name, y.name], (*x.shape[:-1], y.shape[-1]))
 
@@ -123,8 +130,7 @@ def columns(p: Program) -> Value:
     h, w = y.shape[:2]
     if is_static(h) and is_static(w):
         raise Redraw
-    x = p.input((1, 8, size_max(h - 1, 0) * size_max(w - 1, 0)))
-    p.named[x.name, 2] = f"{x.name}_own"
+    x = _own(p, (1, 8, size_max(h - 1, 0) * size_max(w - 1, 0)), 2)
     for extent in (h, w):
         p.some(size_max(number(extent) - 1, 0) if is_static(extent) else extent - 1)
     dims = p.emit("Shape", [y.name], (2,), "i", True, end=2)
