@@ -34,6 +34,11 @@ class Unknowns:
         self.narrowed = False
         """Whether sizes are not only as the terms say."""
 
+    @property
+    def decided(self) -> bool:
+        """Whether all of them are numbers by now."""
+        return not any(isinstance(size, SizeExpr) for size in self.sizes)
+
     def narrow(self, equal: tuple[Size, Size] | None) -> bool:
         """Take two sizes to be equal, of which nothing tells it, if they are in the case that there is; whether so."""
         if equal is None:
@@ -46,12 +51,16 @@ class Unknowns:
                 self.ranges[name] = common
                 self.narrowed = True
                 return True
-        found = _solved(*equal, self.values)
+        found = _solved(*equal, self.values) or self._ones(*equal)
         if found is None:
             return self._of_multiples(*equal)
         self.sizes = [substitute(size, found) for size in self.sizes]
         self.narrowed = True
         return True
+
+    def _ones(self, *sizes: Size) -> dict[str, Size] | None:
+        """The number 1 for a symbol that is that, as an extent is that broadcasts."""
+        return {str(size): 1 for size in sizes if self.values.get(str(size)) == 1} or None
 
     def _of_multiples(self, first: Size, second: Size) -> bool:
         """Take symbols to be multiples of what they are divided by, if two sizes are equal then: whether so.

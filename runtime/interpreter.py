@@ -1,9 +1,10 @@
 """The interpreter: If, Loop and Scan are done here; any run of other steps is a *stretch* of native code.
 
 A stretch is compiled by `specialise` when the interpreter first comes to it, for the shapes that it meets; when it
-comes again with other shapes, by `generalise`, for all shapes that differ in what differed so far. Where that cannot
-be, it is specialised for each. How far a stretch goes is found when it is compiled: it ends before a step that needs a
-value computed in it (such as the shape of a Reshape), and after one whose result only values size (such as NonZero).
+comes again with other shapes, by `generalise`, for all shapes that differ in what differed so far. What reads inputs of
+the model only is compiled by `generalise` at once, for all that they leave open. Where that cannot be, it is
+specialised for each. How far a stretch goes is found when it is compiled: it ends before a step that needs a value
+computed in it (such as the shape of a Reshape), and after one whose result only values size (such as NonZero).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Protocol
 from .control import CONTROL, NEVER_COMPILED
 from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
 from .frames import Frame, Machine, Run
+from .open_specs import OPEN, OpenSpec
 from .shape_patterns import Families, Pattern, kind_of
 
 
@@ -39,23 +41,33 @@ class Specialise(Protocol):
 class Generalise(Protocol):
     """The compiler: as `Specialise`, for all values that differ from these in sizes only, as `pattern` says of them.
 
-    sizes: those of `values`, which the pattern is of. None where there is no such program. Raises Demand.
+    sizes: those of `values`, which the pattern is of. whole: only if the stretch is not shorter than the one for these
+    sizes. None where there is no such program. Raises Demand.
     """
 
     def __call__(
-        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int]
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
     ) -> Stretch | None: ...
 
 
 class Interpreter(Machine):
     """Runs a region; safe to use from several threads at once.
 
+    inputs: those of the region.
     generalise: None where every shape is to have a program of its own.
     limit: how many stretches are kept, the least recently used go first.
     """
 
-    def __init__(self, region: Region, specialise: Specialise, generalise: Generalise | None, limit: int):
+    def __init__(
+        self,
+        region: Region,
+        inputs: Sequence[OpenSpec],
+        specialise: Specialise,
+        generalise: Generalise | None,
+        limit: int,
+    ):
         self.region = region
+        self._inputs = {spec.name: spec for spec in inputs}
         self._specialise = specialise
         self._generalise = generalise
         self._lock = Lock()
@@ -142,9 +154,29 @@ class Interpreter(Machine):
             return self._specialise(region, at, given)
 
         def generalise(pattern: Pattern) -> Stretch | None:
-            return None if self._generalise is None else self._generalise(region, at, given, pattern, sizes)
+            if self._generalise is None:
+                return None
+            return self._generalise(region, at, given, pattern, sizes, pattern is declared)
 
-        return self._families.stretch(kind, sizes, specialise, generalise, lambda found: found.takes(values))
+        declared = self._declared(given, sizes) if region is self.region else None
+        return self._families.stretch(kind, sizes, declared, specialise, generalise, lambda found: found.takes(values))
+
+    def _declared(self, given: Mapping[str, Value], sizes: Sequence[int]) -> Pattern | None:
+        """What the model leaves open of values of these sizes, if they are inputs; None where they are not."""
+        names: list[str | None] = []
+        for name, value in given.items():
+            spec = self._inputs.get(name)
+            if spec is None or spec.kind != "tensor" or not spec.ranked or value is None:
+                return None
+            if isinstance(value, Known):
+                kind_of(value, numbers := list[int]())
+                names += [None] * len(numbers)
+            else:
+                names += [
+                    (called or f"{name}_{axis}") if extent == OPEN else None
+                    for axis, (extent, called) in enumerate(zip(spec.shape, spec.names, strict=True))
+                ]
+        return Pattern.named(names, sizes)
 
 
 def _move(frame: Frame, to: int) -> None:

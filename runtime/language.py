@@ -360,6 +360,7 @@ class LanguageMachine(Machine):
             found = step.kept.stretch(
                 tuple([arrays[at].ndim for at in step.open]),
                 sizes,
+                None,
                 specialise,
                 generalise,
                 lambda made: made.fits is None or made.fits(arrays),

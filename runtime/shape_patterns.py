@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
@@ -47,6 +48,15 @@ class Pattern:
             )
         )
 
+    @classmethod
+    def named(cls, names: Sequence[str | None], extents: Sequence[int]) -> Pattern:
+        """One unknown for each name; what has none stays as it is in `extents`."""
+        numbers = {
+            name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))
+        }
+        terms = zip(names, extents, strict=True)
+        return cls(tuple((-1, extent) if name is None else (numbers[name], 0) for name, extent in terms))
+
     @property
     def unknowns(self) -> int:
         """How many there are."""
@@ -67,8 +77,8 @@ class _Family:
 
     met: list[tuple[int, ...]]
     """The sizes that no program took when they came, in order."""
-    pattern: Pattern | None = None
-    """What the program for all sizes takes; None when there is no such program."""
+    patterns: dict[int, Pattern] = field(default_factory=dict[int, Pattern])
+    """What the programs for more sizes than one take, if they do not take even fewer, by number."""
     refused: Pattern | None = None
     """For what there was none last: what takes more sizes may have one."""
 
@@ -82,8 +92,8 @@ class Families:
     def __init__(self, limit: int):
         self.limit = limit
         self._families: OrderedDict[Hashable, _Family] = OrderedDict()
-        self._stretches: OrderedDict[tuple[Hashable, tuple[int, ...] | None], Stretch] = OrderedDict()
-        """By kind and sizes; without sizes, those that are for all of them."""
+        self._stretches: OrderedDict[tuple[Hashable, tuple[int, ...] | int], Stretch] = OrderedDict()
+        """By kind and sizes; those for more than one size by the number of their pattern."""
 
     @property
     def stretches(self) -> list[Stretch]:
@@ -94,6 +104,7 @@ class Families:
         self,
         kind: Hashable,
         sizes: tuple[int, ...],
+        declared: Pattern | None,
         specialise: Callable[[], Stretch],
         generalise: Callable[[Pattern], Stretch | None],
         takes: Callable[[Stretch], bool],
@@ -101,55 +112,57 @@ class Families:
         """The stretch for values of a kind and sizes.
 
         `specialise` makes one for these sizes only, `generalise` one for those of a pattern that they fit, if it can;
-        `takes` tells whether such a one is for these, too.
+        `takes` tells whether such a one is for these, too. `declared` is the pattern of the first program, if it is
+        known before other sizes come.
         """
         if (found := self._kept(kind, sizes)) is not None:
             return found
         family = self._families.get(kind)
-        if family is not None:
+        if family is None:
+            family = self._families[kind] = _Family([])
+            if len(self._families) > _KINDS * self.limit:
+                self._families.popitem(last=False)
+        else:
             self._families.move_to_end(kind)
-            if family.pattern is not None and family.pattern.fits(sizes):
-                found = self._kept(kind, None)
-                if found is not None and takes(found):
-                    return found
-        made, key = self._generalised(kind, sizes, family, generalise), None
-        if made is None or not takes(made):
-            made, key = specialise(), sizes
-        self._stretches[kind, key] = made
+        for at, pattern in family.patterns.items():
+            if pattern.fits(sizes) and (found := self._kept(kind, at)) is not None and takes(found):
+                return found
+        made = self._generalised(family, sizes, declared, generalise)
+        if made is None or not takes(made[0]):
+            stretch = self._stretches[kind, sizes] = specialise()
+        else:
+            number = next(number for number in count() if (kind, number) not in self._stretches)
+            stretch, family.patterns[number] = made
+            self._stretches[kind, number] = stretch
         while len(self._stretches) > self.limit:
             self._stretches.popitem(last=False)
-        return made
+        return stretch
 
-    def _kept(self, kind: Hashable, sizes: tuple[int, ...] | None) -> Stretch | None:
-        if (found := self._stretches.get((kind, sizes))) is not None:
-            self._stretches.move_to_end((kind, sizes))
+    def _kept(self, kind: Hashable, which: tuple[int, ...] | int) -> Stretch | None:
+        if (found := self._stretches.get((kind, which))) is not None:
+            self._stretches.move_to_end((kind, which))
         return found
 
     def _generalised(
         self,
-        kind: Hashable,
+        family: _Family,
         sizes: tuple[int, ...],
-        family: _Family | None,
+        declared: Pattern | None,
         generalise: Callable[[Pattern], Stretch | None],
-    ) -> Stretch | None:
-        """A stretch for all sizes, once the family has met others than these."""
-        if family is None:
-            self._families[kind] = _Family([sizes])
-            if len(self._families) > _KINDS * self.limit:
-                self._families.popitem(last=False)
-            return None
+    ) -> tuple[Stretch, Pattern] | None:
+        """A stretch for more sizes than these: those declared, or once the family has met others, those like them."""
+        first = not family.met
         if len(family.met) > TRIED:
             return None
         family.met += [sizes] * (sizes not in family.met)
-        pattern = Pattern.of(family.met)
-        if not pattern.unknowns or pattern == family.refused:
+        pattern = declared if first else Pattern.of(family.met)
+        if pattern is None or not pattern.unknowns or pattern == family.refused:
             return None
         made = generalise(pattern)
-        if made is None:
+        if made is None and not first:
+            # What was declared may be more than there is a program for, where it is one for what comes.
             family.refused = pattern
-        else:
-            family.pattern = pattern
-        return made
+        return None if made is None else (made, pattern)
 
 
 def places_of_sizes(array: Array) -> tuple[int, ...]:

@@ -35,6 +35,11 @@ class Imported:
     cut: Undecided | None = None
     """Why it ends before that step."""
 
+    @property
+    def shortened(self) -> bool:
+        """Whether that step is one that takes certain sizes only, not one that values decide."""
+        return self.cut is not None and self.cut.tensor is None and self.next is not None and not self.next.kind
+
 
 def import_stretch(
     source: Model, region: Region, at: int, given: Mapping[str, Value], sizes: Sequence[Size] | None = None
@@ -68,8 +73,8 @@ def import_open_stretch(
     """As `import_stretch`, for all values whose sizes are of a pattern, of which `met`, those of `given`, are one case.
 
     Sizes that have to be equal, as some step takes no others, are taken to be so where those of `given` are; so the
-    program may be for fewer. It ends before a step that does not take sizes; None where that is the first.
-    Raises as `import_stretch`.
+    program may be for fewer. It ends before a step that does not take sizes; None where that is the first, or
+    where no other sizes than those of `given` are left. Raises as `import_stretch`.
     """
     unknowns = Unknowns(pattern.terms, met, list(_places(given)))
     while True:
@@ -78,7 +83,7 @@ def import_open_stretch(
         if found.cut is None or not unknowns.narrow(found.cut.equal):
             break
     begin = region.steps[at]
-    if (found.next is begin and not begin.kind) or (unknowns.narrowed and not found.computes):
+    if (found.next is begin and not begin.kind) or (unknowns.narrowed and not found.computes) or unknowns.decided:
         return None
     set_ranges(main_of(found.module), unknowns.ranges)
     return found

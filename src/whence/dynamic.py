@@ -43,7 +43,7 @@ class DynamicExecutable(InterpretedExecutable):
         self._shapes = shapes
         self._inputs = source.open_inputs(shapes)
         generalise = None if tier == "static" else self._generalise
-        self._interpreter = Interpreter(source.region, self._specialise, generalise, limit)
+        self._interpreter = Interpreter(source.region, self._inputs, self._specialise, generalise, limit)
 
     def _stretches(self) -> list[Stretch]:
         return self._interpreter.stretches
@@ -117,19 +117,19 @@ class DynamicExecutable(InterpretedExecutable):
         return Stretch(found.next, found.arguments, found.results, part.runner, part)
 
     def _generalise(
-        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int]
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
     ) -> Stretch | None:
-        return self._context.copy().run(self._opened, region, at, values, pattern, sizes)
+        return self._context.copy().run(self._opened, region, at, values, pattern, sizes, whole)
 
     def _opened(
-        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int]
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
     ) -> Stretch | None:
         """The stretch for all sizes of a pattern; None where operators do not take them."""
         ledger = Ledger()
         try:
             with recording(ledger, "import"):
                 found = import_open_stretch(self._source, region, at, values, pattern, sizes)
-            if found is None:
+            if found is None or (whole and found.shortened):
                 return None
             if not found.computes:
                 return Stretch(found.next, found.arguments, found.results, None)

@@ -230,6 +230,21 @@ def test_images_of_any_size(how: str, given: str):
         np.testing.assert_allclose(executable.run(inputs)["y"], expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("operator", ["Add (x, y)", "Expand (x, s)", "MatMul (x, y)"])
+def test_sizes_of_two_names_that_broadcast_take_a_program_for_each_way(operator: str):
+    model = parsed(
+        f"graph (float[a, 3, 3] x, float[b, 3, 3] y) => (float[d, 3, 3] z) {{ s = Shape (y) z = {operator} }}"
+    )
+    executable = whence.compile(model, audit=True)
+    assert isinstance(executable, DynamicExecutable)
+    ways = (((2, 2), 1), ((5, 5), 1), ((1, 4), 2), ((1, 7), 2), ((3, 1), 3), ((6, 1), 3), ((0, 0), 3), ((1, 1), 3))
+    for (a, b), programs in ways:
+        agree(executable, model, {"x": floats(a, 3, 3), "y": floats(b, 3, 3)})
+        assert len(executable.specializations) == programs
+    with pytest.raises(FrontendError, match=r"'x' of shape \[2, 3, 3\]; .* 'y' of shape \[3, 3, 3\]"):
+        executable.run({"x": floats(2, 3, 3), "y": floats(3, 3, 3)})
+
+
 @pytest.mark.parametrize(
     "operator", ["Where (c, k, x)", "Add (k, x)", "Max (x, k)", "MatMul (k, x)", "Concat <axis = 0> (k, x)"]
 )
