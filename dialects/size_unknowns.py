@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from math import lcm
 
 from .size_bounds import Range
 from .size_terms import names_in, number_of
-from .sizes import RESERVED, Size, SizeExpr, common_range, evaluate, range_for, same, substitute, symbol, symbols_of
+from .sizes import (
+    RESERVED,
+    Size,
+    SizeExpr,
+    common_range,
+    decide,
+    evaluate,
+    known_ranges,
+    range_for,
+    same,
+    substitute,
+    symbol,
+    symbols_of,
+)
 
 
 class Unknowns:
@@ -40,7 +53,10 @@ class Unknowns:
         return not any(isinstance(size, SizeExpr) for size in self.sizes)
 
     def narrow(self, equal: tuple[Size, Size] | None) -> bool:
-        """Take two sizes to be equal, of which nothing tells it, if they are in the case that there is; whether so."""
+        """Take two sizes to be equal, of which nothing tells it, if they are in the case that there is; whether so.
+
+        Where nothing else can be said of them, a symbol is bounded to values for which they are, or are not, as there.
+        """
         if equal is None:
             return False
         needed = range_for(*equal)
@@ -53,7 +69,7 @@ class Unknowns:
                 return True
         found = _solved(*equal, self.values) or self._ones(*equal)
         if found is None:
-            return self._of_multiples(*equal)
+            return self._of_multiples(*equal) or self._around(*equal)
         self.sizes = [substitute(size, found) for size in self.sizes]
         self.narrowed = True
         return True
@@ -79,6 +95,45 @@ class Unknowns:
         self.sizes = [substitute(size, found) for size in self.sizes]
         self.narrowed = True
         return True
+
+    def _around(self, first: Size, second: Size) -> bool:
+        """Bound the only symbol of two sizes to values around its own for all of which they are equal, or none: whether
+        there are others than its own."""
+        names = symbols_of(first - second)
+        if len(names) != 1:
+            return False
+        (name,), value = names, self.values[names[0]]
+        bounds = self.ranges.get(name, (0, None))
+
+        def decided(low: int, high: int | None) -> bool:
+            with known_ranges({**self.ranges, name: (low, high)}):
+                return decide(first, "==", second) is not None
+
+        high = bounds[1]
+        if not decided(value, high):
+            high = value + _farthest(lambda step: decided(value, value + step), _FAR if high is None else high - value)
+        low = value - _farthest(lambda step: decided(value - step, high), value - (bounds[0] or 0))
+        if low == high:
+            return False
+        self.ranges[name] = low, high
+        self.narrowed = True
+        return True
+
+
+_FAR = 1 << 20
+"""How far from its value a symbol is bounded."""
+
+
+def _farthest(holds: Callable[[int], bool], most: int) -> int:
+    """The largest step up to `most` that holds, where each one holds if a larger one does; 0 where none does."""
+    step = 1
+    while step <= most and holds(step):
+        step *= 2
+    below, above = step // 2, min(step, most + 1)
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if holds(middle) else (below, middle)
+    return below
 
 
 def _identifier(name: str, taken: Mapping[str, int]) -> str:

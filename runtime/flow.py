@@ -279,6 +279,8 @@ class Stretch:
     """What the compiler tells about it."""
     fits: Callable[[Sequence[Array]], bool] | None = None
     """Of one for many sizes, whether it is for those of arguments; None where it is for all that it is kept for."""
+    open: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: dict[str, tuple[int, ...]]())
+    """Of one for many sizes, the results that it computes, and the axes of each whose extents differ between calls."""
 
     def takes(self, values: Environment) -> bool:
         """Whether it is for values of the kind that it is kept for."""

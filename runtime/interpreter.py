@@ -2,7 +2,7 @@
 
 A stretch is compiled by `specialise` when the interpreter first comes to it, for the shapes that it meets; when it
 comes again with other shapes, by `generalise`, for all shapes that differ in what differed so far. What reads inputs of
-the model only is compiled by `generalise` at once, for all that they leave open. Where that cannot be, it is
+the model, and what programs for many sizes gave, is compiled by `generalise` at once. Where that cannot be, it is
 specialised for each. How far a stretch goes is found when it is compiled: it ends before a step that needs a value
 computed in it (such as the shape of a Reshape), and after one whose result only values size (such as NonZero).
 """
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from threading import Lock
 from typing import Protocol
+
+import numpy as np
 
 from .control import CONTROL, NEVER_COMPILED
 from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
@@ -68,6 +70,8 @@ class Interpreter(Machine):
     ):
         self.region = region
         self._inputs = {spec.name: spec for spec in inputs}
+        self._open: dict[tuple[Region, str], tuple[int, ...]] = {}
+        """Values that programs for many sizes gave, and the axes whose extents differ between calls."""
         self._specialise = specialise
         self._generalise = generalise
         self._lock = Lock()
@@ -156,27 +160,53 @@ class Interpreter(Machine):
         def generalise(pattern: Pattern) -> Stretch | None:
             if self._generalise is None:
                 return None
-            return self._generalise(region, at, given, pattern, sizes, pattern is declared)
+            made = self._generalise(region, at, given, pattern, sizes, pattern is declared)
+            if made is not None:
+                self._open.update({(region, name): axes for name, axes in made.open.items()})
+            return made
 
-        declared = self._declared(given, sizes) if region is self.region else None
+        declared = self._declared(region, given, sizes)
         return self._families.stretch(kind, sizes, declared, specialise, generalise, lambda found: found.takes(values))
 
-    def _declared(self, given: Mapping[str, Value], sizes: Sequence[int]) -> Pattern | None:
-        """What the model leaves open of values of these sizes, if they are inputs; None where they are not."""
+    def _declared(self, region: Region, given: Mapping[str, Value], sizes: Sequence[int]) -> Pattern | None:
+        """What is open of values of these sizes, as inputs say and what is compiled; None where nobody knows."""
         names: list[str | None] = []
         for name, value in given.items():
-            spec = self._inputs.get(name)
-            if spec is None or spec.kind != "tensor" or not spec.ranked or value is None:
-                return None
             if isinstance(value, Known):
                 kind_of(value, numbers := list[int]())
                 names += [None] * len(numbers)
+            elif isinstance(value, np.ndarray) and (called := self._names(region, name, value.ndim)) is not None:
+                names += called
             else:
-                names += [
-                    (called or f"{name}_{axis}") if extent == OPEN else None
-                    for axis, (extent, called) in enumerate(zip(spec.shape, spec.names, strict=True))
-                ]
+                return None
         return Pattern.named(names, sizes)
+
+    def _names(self, region: Region, name: str, rank: int) -> list[str | None] | None:
+        """A name for each open extent of what a region calls `name`; None where nobody knows which are open."""
+        around: Region | None = region
+        while around is not None:
+            if (axes := self._axes(around, name)) is not None:
+                return [f"{name}_{axis}" if axis in axes else None for axis in range(rank)]
+            if name in around.inputs or any(name in step.outputs for step in around.steps):
+                break
+            around = around.parent
+        spec = self._inputs.get(name) if around is self.region else None
+        if spec is None or spec.kind != "tensor" or not spec.ranked:
+            return None
+        dims = enumerate(zip(spec.shape, spec.names, strict=True))
+        return [(called or f"{name}_{axis}") if extent == OPEN else None for axis, (extent, called) in dims]
+
+    def _axes(self, region: Region, name: str) -> tuple[int, ...] | None:
+        """The open axes of a value that a region computes, by a step of it or of the branches of one."""
+        if (axes := self._open.get((region, name))) is not None:
+            return axes
+        for step in region.steps:
+            if step.kind == "If" and name in step.outputs:
+                at = step.outputs.index(name)
+                inner = [self._axes(body, body.outputs[at]) for body in step.bodies.values()]
+                found = [axes for axes in inner if axes is not None]
+                return tuple(sorted({axis for axes in found for axis in axes})) if found else None
+        return None
 
 
 def _move(frame: Frame, to: int) -> None:

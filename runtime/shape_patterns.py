@@ -112,8 +112,8 @@ class Families:
         """The stretch for values of a kind and sizes.
 
         `specialise` makes one for these sizes only, `generalise` one for those of a pattern that they fit, if it can;
-        `takes` tells whether such a one is for these, too. `declared` is the pattern of the first program, if it is
-        known before other sizes come.
+        `takes` tells whether such a one is for these, too. `declared` is the pattern that is tried first, if there
+        is one before other sizes come.
         """
         if (found := self._kept(kind, sizes)) is not None:
             return found
@@ -151,18 +151,17 @@ class Families:
         generalise: Callable[[Pattern], Stretch | None],
     ) -> tuple[Stretch, Pattern] | None:
         """A stretch for more sizes than these: those declared, or once the family has met others, those like them."""
-        first = not family.met
         if len(family.met) > TRIED:
             return None
         family.met += [sizes] * (sizes not in family.met)
-        pattern = declared if first else Pattern.of(family.met)
-        if pattern is None or not pattern.unknowns or pattern == family.refused:
-            return None
-        made = generalise(pattern)
-        if made is None and not first:
-            # What was declared may be more than there is a program for, where it is one for what comes.
-            family.refused = pattern
-        return None if made is None else (made, pattern)
+        for pattern in (declared, Pattern.of(family.met)):
+            if pattern is None or not pattern.unknowns or pattern == family.refused:
+                continue
+            if (made := generalise(pattern)) is not None:
+                return made, pattern
+            if pattern is not declared:
+                family.refused = pattern
+        return None
 
 
 def places_of_sizes(array: Array) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ def joined(ctx: Context, condition: Decision, then: Tensor, other: Tensor) -> Re
     if then is other:
         return then
     if not (then.plain and other.plain) or then.narrowed or other.narrowed or then.dtype != other.dtype:
-        _differ(ctx, "tensors of one dtype")
+        _differ(ctx, condition, "tensors of one dtype")
     if then.array is not None and other.array is not None and then.array.shape == other.array.shape:
         x, y = exact(then.array), exact(other.array)
         if then.array.size <= LIMIT and x is not None and y is not None and then.dtype != np.bool_:
@@ -41,7 +41,7 @@ def joined(ctx: Context, condition: Decision, then: Tensor, other: Tensor) -> Re
     sides = [tensor.materialise(ctx.builder, ctx.module) for tensor in (then, other)]
     shapes: list[Sequence[Size]] = [shape_of(side) for side in sides]
     if len(shapes[0]) != len(shapes[1]):
-        _differ(ctx, "outputs of one rank")
+        _differ(ctx, condition, "outputs of one rank")
     if not same_shape(*shapes):
         wanted = [chosen(condition, a, b) for a, b in zip(*shapes, strict=True)]
         sides = [_brought(ctx, side, wanted) for side in sides]
@@ -56,5 +56,6 @@ def _brought(ctx: Context, value: SSAValue, wanted: Sequence[Size]) -> SSAValue:
     return with_edges(ctx, value, widths, zero)
 
 
-def _differ(ctx: Context, wanted: str) -> NoReturn:
-    raise Undecided(message(ctx.op_type, f"{wanted} from both branches", "others", ctx.leaf), None)
+def _differ(ctx: Context, condition: Decision, wanted: str) -> NoReturn:
+    text = message(ctx.op_type, f"{wanted} from both branches", "others", ctx.leaf)
+    raise Undecided(text, None, (condition, 1))

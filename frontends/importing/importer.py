@@ -37,6 +37,7 @@ from ...support.errors import FrontendError
 from .branches import joined
 from .context import Context
 from .converter import Converter, Narrowed, Result
+from .decisions import Decision
 from .fold import folded
 from .names import value_name
 from .narrowed_sizes import Taken
@@ -418,6 +419,7 @@ class Importer(ABC):
         """An If whose condition sizes of the call decide: both branches are computed, and one is taken."""
         node = node_of(step)
         assert condition.array is not None
+        chosen: Decision = condition.array.reshape(-1)[0]
         found: list[list[Tensor]] = []
         for name in ("then_branch", "else_branch"):
             bound, required, branch = len(self.bound), len(self.required), step.bodies[name]
@@ -427,10 +429,10 @@ class Importer(ABC):
                 self.convert_steps(branch)
             except Undecided as undecided:
                 # What one branch needs is no bound of the whole program.
-                raise Undecided(str(undecided), undecided.tensor) from undecided
+                raise Undecided(str(undecided), undecided.tensor, (chosen, 1)) from undecided
             if len(self.required) > required:
                 what = f"one for {self.required[-1][0]} of at least 0"
-                raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None)
+                raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None, (chosen, 1))
             found.append([self.lookup(inner, branch, step) for inner in branch.outputs])
             for inner in self.bound[bound:]:
                 self.tensors.pop(inner, None)
@@ -439,7 +441,7 @@ class Importer(ABC):
         with self.builder.located(node.leaf if self.spans else UNKNOWN_LOC):
             for name, then, other in zip(step.outputs, *found, strict=True):
                 if name:
-                    result = joined(context, condition.array.reshape(-1)[0], then, other)
+                    result = joined(context, chosen, then, other)
                     self.bind(name, result, self.builder.location, context.read)
             self.required += [(size, self.builder.location) for size in context.required]
 

@@ -13,7 +13,7 @@ from whence.frontends.importing.stretches import import_open_stretch, import_str
 from whence.frontends.importing.tensor import Undecided
 from whence.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.provenance.ledger import Ledger, recording
-from whence.runtime.flow import Region, Step, Stretch, Value, plain
+from whence.runtime.flow import Output, Region, Step, Stretch, Value, plain
 from whence.runtime.frames import Run
 from whence.runtime.interpreter import Interpreter
 from whence.runtime.open_specs import OPEN, OpenSpec
@@ -138,7 +138,13 @@ class DynamicExecutable(InterpretedExecutable):
             # For the sizes that came there may be a program nevertheless.
             return None
         assert isinstance(part, SizedExecutable)
-        return Stretch(found.next, found.arguments, found.results, part, part, part.takes)
+        open_ = {
+            name: tuple(axis for axis, extent in enumerate(part.outputs[source.at].shape) if extent < 0)
+            + (() if source.count is None else (source.axis,))
+            for name, source in found.results.items()
+            if isinstance(source, Output)
+        }
+        return Stretch(found.next, found.arguments, found.results, part, part, part.takes, open_)
 
 
 def _steps(region: Region) -> list[Step]:

@@ -328,8 +328,40 @@ def test_rows_that_values_choose_are_one_program():
     x, w = floats(30, 8), floats(8, 2)
     for least in (1.0, 1.2, 0.8, -9.0, 9.0, 1.5):
         agree(executable, model, {"x": x, "least": np.asarray(least, np.float32), "w": w})
-    # What finds the rows; what is done with them, for the first number of them and for all others.
-    assert len(executable.specializations) == 3
+    # What finds the rows, and what is done with them.
+    assert len(executable.specializations) == 2
+
+
+def test_an_if_whose_branches_differ_in_rank_has_a_program_for_each_answer():
+    model = parsed("""graph (float[n, m] x) => (float[k] y)
+        <int64[1] four = {4}, int64[1] one = {1}, int64[1] last = {-1}> {
+        m = Shape <start = 1> (x)
+        quarters = Div (m, four)
+        fits = Equal (quarters, one)
+        t = If (fits) <
+            then_branch = short () => (a) { a = ReduceSum <keepdims = 0> (x, one) },
+            else_branch = long () => (b) { b = Neg (x) }
+        >
+        y = Reshape (t, last)
+    }""")
+    executable = opened(model)
+    for n, m, programs in ((2, 5, 1), (3, 4, 1), (1, 7, 1), (2, 8, 2), (5, 300, 2), (2, 3, 3), (2, 0, 3), (4, 6, 3)):
+        agree(executable, model, {"x": floats(n, m)})
+        assert len(executable.specializations) == programs
+
+
+def test_what_comes_of_a_branch_is_compiled_once():
+    model = parsed("""graph (bool c, float[n, m] x, float[n, 1] w) => (float[a, b] y) {
+        t = If (c) <
+            then_branch = yes () => (p) { p = Exp (x) },
+            else_branch = no () => (q) { q = Neg (x) }
+        >
+        y = Mul (t, w)
+    }""")
+    executable = opened(model)
+    for n, m in ((1, 1), (2, 5), (4, 1), (0, 3), (1, 7)):
+        agree(executable, model, {"c": np.asarray(True), "x": floats(n, m), "w": floats(n, 1)})
+        assert len(executable.specializations) == 2
     assert executable.coverage()["relay"] == 1.0
 
 
@@ -369,8 +401,10 @@ def test_what_takes_no_sizes_is_specialised():
     x = floats(9)
     for k in (2, 5, 4):
         agree(executable, model, {"x": x, "k": np.array([k])})
-    # The first is for every length, as `n` is open.
-    assert [part.inputs[0].shape for part in executable.specializations].count((9,)) == 2
+    # Each step has a program of its own, for every length.
+    assert len(executable.specializations) == 3
+    agree(executable, model, {"x": floats(12), "k": np.array([5])})
+    assert len(executable.specializations) == 3
 
 
 def test_sizes_that_change_together_are_one_unknown():
