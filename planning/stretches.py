@@ -6,14 +6,14 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, LocationAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ..dialects.relay.constants import pool_of
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ..dialects.relay.dynamic import Dynamic
 from ..dialects.relay.open_extents import is_open
-from ..dialects.relay.operator import Operator, element_of
+from ..dialects.relay.operator import Operator, element_of, shape_of
 from ..dialects.relay.size_ranges import main_of, set_ranges
 from ..dialects.size_types import tensor_of
 from ..dialects.size_unknowns import Unknowns
@@ -63,6 +63,8 @@ class Operators:
         self.inputs = tuple(value for value in read if value not in made and not isinstance(value.owner, ConstantOp))
         step.inputs, step.outputs = (tuple(names[value] for value in group) for group in (self.inputs, self.outputs))
         step.open = tuple(at for at, value in enumerate(self.inputs) if is_open(value.type))
+        extents = [extent for at in step.open for extent in shape_of(self.inputs[at])]
+        step.declared = Pattern.named([str(k) if n == DYNAMIC_INDEX else None for k, n in enumerate(extents)], extents)
 
     def opened(self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]) -> ModuleOp:
         """The relay module of the operators for inputs of all shapes of a pattern, of which these are some.
@@ -121,6 +123,7 @@ class Operators:
             else:
                 found = op.at_types([operand(value) for value in operands])
             if any(map(is_open, found.result_types)):
+                found.check_sizes()
                 fail(op, "operands whose shapes decide the result's", ", ".join(map(str, found.operand_types)))
             builder.add(found)
             for old, new in zip(op.results, found.results, strict=True):

@@ -43,6 +43,8 @@ class Native(Instruction):
 
     open: tuple[int, ...] = ()
     """Inputs whose shape only a call tells."""
+    declared: Pattern | None = None
+    """What their types say of their extents, where some are open."""
     fixed: Stretch | None = None
     """What is compiled, when no input is open."""
     kept: Families | None = None
@@ -360,7 +362,7 @@ class LanguageMachine(Machine):
             found = step.kept.stretch(
                 tuple([arrays[at].ndim for at in step.open]),
                 sizes,
-                None,
+                step.declared,
                 specialise,
                 generalise,
                 lambda made: made.fits is None or made.fits(arrays),

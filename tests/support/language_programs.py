@@ -298,6 +298,13 @@ relay.func @main(%x: $O, %n: $I) -> ($O) {
 }
 """
 
+BROADCAST = """
+relay.func @main(%x: $O, %y: $O) -> ($O) {
+  %z = relay.add %x, %y : ($O, $O) -> $O
+  relay.return %z : $O
+}
+"""
+
 LSTM = (
     LIST
     + """
