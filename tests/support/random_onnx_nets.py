@@ -36,7 +36,9 @@ def gemm(p: Program) -> None:
     n = p.size(9)
     b = p.fresh((n, k) if other else (k, n), dtype, -2, 2)
     c = p.fresh(p.choice(((m, n), (n,), (1, n), (m, 1), (), (1,))), dtype) if p.chance(0.6) else None
-    alpha, beta = (p.choice((None, 0.5)), p.choice((None, 2.0))) if is_float(dtype) else (None, None)
+    # onnxruntime does not scale the addend of a product without terms.
+    betas = (None, 2.0) if k else (None,)
+    alpha, beta = (p.choice((None, 0.5)), p.choice(betas)) if is_float(dtype) else (None, None)
     p.emit("Gemm", a, b, c, transA=turned, transB=other, alpha=alpha, beta=beta, gain=10, steps=8 + 2 * k)
 
 
