@@ -97,8 +97,10 @@ class Unknowns:
         return True
 
     def _around(self, first: Size, second: Size) -> bool:
-        """Bound the only symbol of two sizes to values around its own for all of which they are equal, or none: whether
-        there are others than its own."""
+        """Bound the only symbol of two sizes to values around its own for all of which they are equal, or none.
+
+        Whether it was not yet, and there are others than its own.
+        """
         names = symbols_of(first - second)
         if len(names) != 1:
             return False
@@ -113,7 +115,7 @@ class Unknowns:
         if not decided(value, high):
             high = value + _farthest(lambda step: decided(value, value + step), _FAR if high is None else high - value)
         low = value - _farthest(lambda step: decided(value - step, high), value - (bounds[0] or 0))
-        if low == high:
+        if low == high or (low, high) == bounds:
             return False
         self.ranges[name] = low, high
         self.narrowed = True

@@ -403,7 +403,7 @@ class Importer(ABC):
         self.converted.append(step)
         self.reads.append((condition, node.leaf))
         if condition.symbolic:
-            self.choose_at_call(step, region, condition)
+            self.choose_at_call(step, region, condition, condition.array.reshape(-1)[0])
             return False
         branch = step.bodies["then_branch" if condition.array.reshape(()).item() else "else_branch"]
         for inner, outer in zip(branch.inputs, step.inputs[1:], strict=False):
@@ -415,11 +415,9 @@ class Importer(ABC):
                 self.bound.append(name)
         return False
 
-    def choose_at_call(self, step: Step, region: Region, condition: Tensor) -> None:
+    def choose_at_call(self, step: Step, region: Region, condition: Tensor, chosen: Decision) -> None:
         """An If whose condition sizes of the call decide: both branches are computed, and one is taken."""
         node = node_of(step)
-        assert condition.array is not None
-        chosen: Decision = condition.array.reshape(-1)[0]
         found: list[list[Tensor]] = []
         for name in ("then_branch", "else_branch"):
             bound, required, branch = len(self.bound), len(self.required), step.bodies[name]
