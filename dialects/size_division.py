@@ -84,9 +84,14 @@ def _at_most_zero(difference: Polynomial, sign: int) -> bool:
 
 
 def joined(terms: Polynomial) -> Polynomial:
-    """A polynomial in which `c * (x floordiv c) + x mod c` has become x."""
+    """A polynomial in which `c * (x floordiv c) + x mod c` has become x, also where nothing of x is left over c."""
     for factors, coefficient in terms.items():
         for atom in factors:
+            if atom.kind == "floordiv" and (divisor := number_of(atom.args[1])) and coefficient % divisor == 0:
+                if _has_mod(atom.args[0]) and not mod(*atom.args):
+                    rest = {f: c for f, c in terms.items() if f != factors}
+                    others = divided(factors, (atom,)) or ()
+                    return joined(plus(rest, times({others: coefficient // divisor}, atom.args[0])))
             if atom.kind != "mod":
                 continue
             others = divided(factors, (atom,)) or ()
@@ -100,6 +105,11 @@ def joined(terms: Polynomial) -> Polynomial:
             rest = {f: c for f, c in terms.items() if f not in (factors, partner)}
             return joined(plus(rest, times({others: coefficient}, atom.args[0])))
     return terms
+
+
+def _has_mod(terms: Polynomial) -> bool:
+    """Whether a term has a remainder, without which nothing that is divided is known to be a multiple."""
+    return any(atom.kind == "mod" for factors in terms for atom in factors)
 
 
 def substituted(terms: Polynomial, values: Mapping[str, Polynomial]) -> Polynomial:

@@ -81,9 +81,23 @@ def times(a: Polynomial, b: Polynomial) -> Polynomial:
     found: dict[Factors, int] = {}
     for left, x in a.items():
         for right, y in b.items():
-            factors = tuple(sorted(left + right)) if left and right else left or right
+            factors = _counted(tuple(sorted(left + right))) if left and right else left or right
             found[factors] = found.get(factors, 0) + x * y
     return {factors: c for factors, c in found.items() if c}
+
+
+def _counted(factors: Factors) -> Factors:
+    """A monomial without `min(n*m, 1)` where it is 0 anyway if that is, as `n*m` divides the rest."""
+    for at, atom in enumerate(factors):
+        if atom.kind != "min" or len(atom.args) != 2 or constant(1) not in atom.args:
+            continue
+        other = next(arg for arg in atom.args if arg != constant(1))
+        rest = (*factors[:at], *factors[at + 1 :])
+        if len(other) == 1 and all(
+            c > 0 and not any(a.kind for a in f) and set(f) <= set(rest) for f, c in other.items()
+        ):
+            return _counted(rest)
+    return factors
 
 
 def divided(factors: Factors, divisor: Factors) -> Factors | None:

@@ -67,12 +67,23 @@ class Unknowns:
                 self.ranges[name] = common
                 self.narrowed = True
                 return True
-        found = _solved(*equal, self.values) or self._ones(*equal)
+        found = _solved(*equal, self.values) or self._paired(*equal) or self._ones(*equal)
         if found is None:
             return self._of_multiples(*equal) or self._around(*equal)
         self.sizes = [substitute(size, found) for size in self.sizes]
         self.narrowed = True
         return True
+
+    def _paired(self, first: Size, second: Size) -> dict[str, Size] | None:
+        """For symbols of one size those of another that have their values, if the sizes are equal then."""
+        left = [name for name in symbols_of(first) if name not in symbols_of(second)]
+        found: dict[str, Size] = {}
+        for name in symbols_of(second):
+            other = next((one for one in left if self.values[one] == self.values[name]), None)
+            if name not in symbols_of(first) and other is not None:
+                left.remove(other)
+                found[name] = symbol(other)
+        return found if found and same(substitute(first, found), substitute(second, found)) else None
 
     def _ones(self, *sizes: Size) -> dict[str, Size] | None:
         """The number 1 for a symbol that is that, as an extent is that broadcasts."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
-from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max, size_min
+from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max
 from ..importing.converter import Converter
 from ..importing.edges import with_edges
 from ..importing.tensor import shape_of
@@ -60,14 +61,14 @@ def pad(ctx: Context) -> SSAValue:
         ctx.fail("mode constant, edge, reflect or wrap", repr(mode))
     data, shape = ctx.value(0), ctx.shape(0)
     widths = _widths(ctx, len(shape))
-    if any(decide(0, "<=", one) is None for width in widths for one in width):
-        return _open(ctx, data, widths, mode)
-    if any(proves(w, "<", 0) for width in widths for w in width):
-        begin = [cast(int, size_max(-before, 0)) for before, _ in widths]
-        end = [extent + cast(int, size_min(after, 0)) for extent, (_, after) in zip(shape, widths, strict=True)]
-        for first, last in zip(begin, end, strict=True):
-            ctx.require_least(last, first, f"whether {first} to {last} is something")
-        if any(proves(b, ">", e) for b, e in zip(begin, end, strict=True)):
+    cuts = [any(decide(0, "<=", one) is not True for one in width) for width in widths]
+    for cut, sizes in zip(cuts, zip(shape, *zip(*widths, strict=True), strict=True), strict=True):
+        if cut and any(isinstance(size, SizeExpr) for size in cast("Sequence[Size]", sizes)):
+            return _open(ctx, data, widths, mode)
+    if any(cuts):
+        begin = [max(-before, 0) for before, _ in widths]
+        end = [extent + min(after, 0) for extent, (_, after) in zip(shape, widths, strict=True)]
+        if any(b > e for b, e in zip(begin, end, strict=True)):
             ctx.fail("pads that leave something", f"{widths} of {list(shape)}")
         data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
     kept = shape_of(data)

@@ -19,6 +19,7 @@ from ..importing.sizes import LIMIT, Sizes, elementwise, exact, numbers, objects
 from ..importing.sizes import sizes_array as sizes_array
 from ..importing.tensor import Undecided, is_symbolic
 from .context import Context
+from .shaping import axis_of, new_axes
 
 Rule: TypeAlias = "Callable[[Context, list[Sizes | None]], Array | None]"
 
@@ -140,21 +141,38 @@ def _concat(ctx: Context, given: list[Sizes | None]) -> Array:
 
 def _slice(ctx: Context, given: list[Sizes | None]) -> Array | None:
     data, (starts, ends) = cast(Sizes, given[0]), (numbers(array) for array in given[1:3])
-    axes = numbers(given[3]) if len(given) > 3 and given[3] is not None else [0]
-    steps = numbers(given[4]) if len(given) > 4 and given[4] is not None else [1]
-    if data.ndim != 1 or axes not in ([0], [-1]) or not starts or not ends or not steps:
+    if not starts or not ends:
         return None
-    return settled(data[slice(starts[0], ends[0] if ends[0] > -(1 << 62) else None, steps[0])])
+    axes = numbers(given[3]) if len(given) > 3 and given[3] is not None else list(range(len(starts)))
+    steps = numbers(given[4]) if len(given) > 4 and given[4] is not None else [1] * len(starts)
+    if axes is None or steps is None:
+        return None
+    places = [slice(None)] * data.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        places[axis_of(ctx, axis, data.ndim)] = slice(start, end if end > -(1 << 62) else None, step)
+    return settled(data[tuple(places)])
 
 
-def _squeeze(ctx: Context, given: list[Sizes | None]) -> Array | None:
+def _squeeze(ctx: Context, given: list[Sizes | None]) -> Array:
+    data, axes = cast(Sizes, given[0]), ctx.ints_since(13, "axes", 1)
+    return settled(data.squeeze(None if axes is None else tuple(axis_of(ctx, axis, data.ndim) for axis in axes)))
+
+
+def _unsqueeze(ctx: Context, given: list[Sizes | None]) -> Array:
     data = cast(Sizes, given[0])
-    return settled(data.reshape(())) if data.size == 1 and data.ndim == 1 else None
+    return settled(np.expand_dims(data, tuple(new_axes(ctx, data.ndim))))
 
 
-def _unsqueeze(ctx: Context, given: list[Sizes | None]) -> Array | None:
-    data = cast(Sizes, given[0])
-    return settled(data.reshape((1,))) if data.ndim == 0 else None
+def _transpose(ctx: Context, given: list[Sizes | None]) -> Array:
+    return settled(cast(Sizes, given[0]).transpose(ctx.ints("perm")))
+
+
+def _clip(ctx: Context, given: list[Sizes | None]) -> Array:
+    found = cast(Sizes, given[0])
+    for function, bound in zip((size_max, size_min), given[1:], strict=False):
+        if bound is not None:
+            found = elementwise(function, [found, bound]).astype(np.object_)
+    return settled(found)
 
 
 def _reshape(ctx: Context, given: list[Sizes | None]) -> Array | None:
@@ -201,6 +219,7 @@ TABLE: dict[str, Rule] = {
     "And": _logical(operator.mul),
     "Add": _elementwise(operator.add),
     "Cast": _cast,
+    "Clip": _clip,
     "Concat": _concat,
     "Div": _elementwise(_quotient),
     "Equal": _asked("=="),
@@ -226,6 +245,7 @@ TABLE: dict[str, Rule] = {
     "Slice": _slice,
     "Squeeze": _squeeze,
     "Sub": _elementwise(operator.sub),
+    "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
     "Where": _where,
 }

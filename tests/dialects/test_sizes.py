@@ -90,6 +90,11 @@ def test_equal_sizes_have_one_form(left: Size, right: Size):
         (SEQ % 4, "seq mod 4"),
         (size_min(SEQ, 512), "min(seq, 512)"),
         (size_min(SEQ, 512) // 2 // (PAST + 1), "(min(seq, 512) floordiv 2) floordiv (past + 1)"),
+        # What is 0 where the minimum is, and what is a multiple of what divides it.
+        (size_min(2 * SEQ, 1) * SEQ * BATCH, "batch*seq"),
+        (size_min(2 * SEQ, 1) * BATCH, "batch*min(2*seq, 1)"),
+        ((-SEQ % 4 + SEQ) // 4 * 8 * BATCH, "2*((-seq) mod 4)*batch + 2*batch*seq"),
+        ((-SEQ % 4 + SEQ + 1) // 4 * 4, "4*((((-seq) mod 4) + seq + 1) floordiv 4)"),
     ],
 )
 def test_text(size: Size, text: str):

@@ -223,8 +223,11 @@ def test_a_signal_is_at_least_a_window():
 
 
 EDGES = """graph (float[n, m] x, float[k] y)
-    => (float[n, k] fit, float[n, k] near, float[n, k] back, float[k, k] middle, float[n, p] part)
-    <int64[3] at_begin = {0, 0, 0}, int64[1] zero = {0}, int64[1] last = {1}, int64[1] three = {3}> {
+    => (float[n, k] fit, float[n, k] near, float[n, k] back, float[k, k] middle, float[n, p] part,
+    float[q, m] shift)
+    <int64[3] at_begin = {0, 0, 0}, int64[1] zero = {0}, int64[1] last = {1}, int64[1] three = {3},
+    int64[3] by_one = {1, -1, 0}, int64[2] pairs = {-1, 2}, int64[1] all = {-1}, int64[1] far = {-9223372036854775807},
+    int64 none = {0}, int64 two = {2}> {
     m = Shape <start = 1> (x)
     k = Shape (y)
     more = Sub (k, m)
@@ -236,6 +239,13 @@ EDGES = """graph (float[n, m] x, float[k] y)
     [middle] middle = CenterCropPad (x, both)
     end = Sub (k, three)
     [part] part = Slice (x, zero, end, last)
+    few = Clip (k, none, two)
+    flat = Concat <axis = 0> (by_one, few)
+    rows = Reshape (flat, pairs)
+    turned = Slice (rows, all, far, zero, all)
+    columns = Transpose <perm = [1, 0]> (turned)
+    widths = Reshape (columns, all)
+    [shift] shift = Pad (x, widths)
 }"""
 IMAGES = """graph (float[1, 2, h, w] x, float[1, 2, 3] t, float[a, b] y)
     => (float[1, 2, p, q] small, float[1, 2, a, b] sized, float[1, 2, a, b] moved, float[1, 2, h, w] kept)
@@ -273,7 +283,8 @@ def _edges(n: int, m: int, k: int) -> dict[str, Array]:
 
 
 def _images(h: int, w: int, a: int, b: int) -> dict[str, Array]:
-    return {"x": floats(1, 2, h, w), "t": floats(1, 2, 3), "y": floats(a, b)}
+    # Coordinates far outside are reflected often, which rounds them often.
+    return {"x": floats(1, 2, h, w), "t": 0.3 * floats(1, 2, 3), "y": floats(a, b)}
 
 
 def _branches(n: int, m: int) -> dict[str, Array]:
