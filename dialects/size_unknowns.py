@@ -69,7 +69,11 @@ class Unknowns:
                 return True
         found = _solved(*equal, self.values) or self._paired(*equal) or self._ones(*equal)
         if found is None:
-            return self._of_multiples(*equal) or self._around(*equal)
+            if self._of_multiples(*equal) or self._around(*equal):
+                return True
+            found = self._fixed(*equal)
+        if found is None:
+            return False
         self.sizes = [substitute(size, found) for size in self.sizes]
         self.narrowed = True
         return True
@@ -88,6 +92,14 @@ class Unknowns:
     def _ones(self, *sizes: Size) -> dict[str, Size] | None:
         """The number 1 for a symbol that is that, as an extent is that broadcasts."""
         return {str(size): 1 for size in sizes if self.values.get(str(size)) == 1} or None
+
+    def _fixed(self, first: Size, second: Size) -> dict[str, Size] | None:
+        """The number for a symbol that makes two sizes equal by itself: an exporter that met a batch of 1 wrote it."""
+        for name in sorted(symbols_of(first - second), key=lambda name: self.values[name] != 1):
+            found: dict[str, Size] = {name: self.values[name]}
+            if same(substitute(first, found), substitute(second, found)):
+                return found
+        return None
 
     def _of_multiples(self, first: Size, second: Size) -> bool:
         """Take symbols to be multiples of what they are divided by, if two sizes are equal then: whether so.

@@ -341,6 +341,21 @@ def range_for(a: Size, b: Size) -> tuple[str, Range] | None:
     return None
 
 
+def only(name: str, a: Size, b: Size) -> int | None:
+    """The number that a symbol has to be for two sizes to be equal, whatever the others are; None where no one is."""
+    difference, own = a - b, symbol(name)
+    start = substitute(difference, {name: 0})
+    slope = substitute(difference, {name: 1}) - start
+    numbers = [1]
+    if isinstance(start, int) and isinstance(slope, int) and slope and start % slope == 0:
+        numbers.append(-start // slope)
+    for number in numbers:
+        rest = difference // (own - number)
+        if same(rest * (own - number), difference) and proves(rest, "!=", 0):
+            return number
+    return None
+
+
 def bounds(size: Size, ranges: Ranges | None = None) -> Range:
     """Values between which a size lies when each symbol lies in its range: of `known_ranges` where `ranges` is None."""
     if isinstance(size, int):

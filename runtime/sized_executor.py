@@ -207,11 +207,15 @@ def runner_of(program: Program) -> type[Runner]:
 
 
 def _fitting(spec: SizedSpec, given: object) -> SizedSpec:
-    """What an input is expected to be, with the extents of what is given where sizes are open."""
+    """What an input is expected to be, with the extents of what is given where sizes are open, or layers take no other.
+
+    Of these `Sizes.check` says which layers.
+    """
     shape = np.shape(cast(Any, given)) if isinstance(given, np.ndarray | list | tuple | int | float) else ()
     if len(shape) != len(spec.shape):
         return spec
-    fitting = [n if at < 0 else m for n, m, at in zip(spec.shape, shape, spec.places, strict=True)]
+    layers = spec.layers or ((),) * len(shape)
+    fitting = [m if at >= 0 or by else n for n, m, at, by in zip(spec.shape, shape, spec.places, layers, strict=True)]
     return replace(spec, shape=tuple(fitting))
 
 

@@ -76,7 +76,11 @@ class ReshapeOp(Reshaping):
                     raise UndecidedSize(f"whether {rest} divides {prod(old)} elements", (divided, prod(old)))
                 sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
             new[left[0]] = prod(old) // rest
-        if prod(new) != prod(old):
+        fits = decide(prod(new), "==", prod(old))
+        if fits is None:
+            text = f"whether {prod(new)} == {prod(old)} depends on the values of sizes"
+            raise UndecidedSize(text, (prod(new), prod(old)), needed=True)
+        if not fits:
             sig.fail(f"a newshape of {prod(old)} elements", str(new))
         return new
 

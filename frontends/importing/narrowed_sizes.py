@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.size_ranges import set_narrowed, set_ranges
 from ...dialects.size_types import extents_of, tensor_of
-from ...dialects.sizes import Ranges, common_range, range_for, same, substitute, symbols_of
+from ...dialects.sizes import Ranges, Size, common_range, only, range_for, same, substitute, symbols_of
 from ...provenance.span import fuse
 from .tensor import Undecided
 
@@ -50,18 +50,21 @@ class Taken:
     def _made_equal(self, undecided: Undecided) -> Taken | None:
         """With one of two sizes in the place of the other: of a symbol, the one met last if both are.
 
-        So every call is checked, as inputs always are. None where the two need not be equal, or neither is a symbol
-        that may have any value.
+        A symbol for which only one number makes them equal is that. So every call is checked, as inputs always are.
+        None where the two need not be equal, or no symbol that may have any value tells.
         """
         if undecided.layer is None or undecided.equal is None:
             return None
         extents = [size for type_ in self.types.values() for size in extents_of(type_)]
         met = list(dict.fromkeys(name for size in extents for name in symbols_of(size)))
-        lone = [
+        lone: list[tuple[int, str, Size]] = [
             (met.index(str(one)), str(one), other)
             for one, other in (undecided.equal, undecided.equal[::-1])
             if str(one) in met and str(one) not in self.ranges and str(one) not in symbols_of(other)
         ]
+        if not lone:
+            free = [name for name in met if name not in self.ranges]
+            lone = [(0, name, number) for name in free if (number := only(name, *undecided.equal)) is not None]
         if not lone:
             return None
         _, name, other = max(lone, key=lambda found: found[0])

@@ -350,6 +350,17 @@ def test_an_if_whose_branches_differ_in_rank_has_a_program_for_each_answer():
         assert len(executable.specializations) == programs
 
 
+def test_what_was_exported_for_a_batch_of_one_is_one_program_for_its_other_sizes():
+    model = parsed("""graph (float[b, n, 4] x, float[1, n, 4] p) => (float[1, m, 4] y) <int64[3] rows = {1, -1, 4}> {
+        t = Reshape (x, rows)
+        y = Add (t, p)
+    }""")
+    executable = opened(model)
+    for n in (3, 7, 1, 0):
+        agree(executable, model, {"x": floats(1, n, 4), "p": floats(1, n, 4)})
+        assert len(executable.specializations) == 1
+
+
 def test_what_comes_of_a_branch_is_compiled_once():
     model = parsed("""graph (bool c, float[n, m] x, float[n, 1] w) => (float[a, b] y) {
         t = If (c) <

@@ -73,6 +73,16 @@ CONTRADICTIONS = [
         r"mod 3.* of at least 0 for h = 4 .*, got -1 \(layer 'blocks'\)",
     ),
     (
+        """graph (float[b, 2, h, w] x) => (z) <int64[2] row = {1, 2}> {
+            [before] a = Relu (x)
+            [pool] p = GlobalAveragePool (a)
+            [view] v = Reshape (p, row)
+            [after] z = Neg (v)
+        }""",
+        {"x": (3, 2, 4, 5)},
+        r"dimension 0 of float32\[1, 2, h, w\] 'x': expected 1, got 3 \(layer 'view'\)",
+    ),
+    (
         "graph (float[n, m] x, float[n, k] y) => (z) { [before] a = Relu (x) [sum] z = Add (a, y) }",
         {"x": (2, 3), "y": (2, 4)},
         r"\[2, 3\] and \[2, 4\] \(layer 'sum', .*\[n, m\] 'x' of shape \[2, 3\]; .*\[n, k\] 'y' of shape \[2, 4\]",
@@ -82,7 +92,7 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize("level", [0, 3])
 @pytest.mark.parametrize(
-    ("text", "shapes", "wanted"), CONTRADICTIONS, ids=["window", "made", "equal", "multiple", "sum"]
+    ("text", "shapes", "wanted"), CONTRADICTIONS, ids=["window", "made", "equal", "multiple", "batch", "sum"]
 )
 def test_contradictions_name_their_layer(text: str, shapes: dict[str, tuple[int, ...]], wanted: str, level: int):
     """The one that has no such sizes, not those that what it gives goes to."""
