@@ -258,9 +258,10 @@ class _Viewer:
                 case int():
                     args.append(self.values[op.operands[place]])
                 case _:
-                    fields = [op.operands[index] for index in place]
-                    type_ = tuple_type([value.type for value in fields])
-                    args.append(Tuple(self.args(fields), type=type_, span=_span(op)))
+                    values = [op.operands[index] for index in place]
+                    fields, type_ = self.args(values), tuple_type([value.type for value in values])
+                    whole = _call_of(list(map(_origin, values)), fields)
+                    args.append(whole or Tuple(fields, type=type_, span=_span(op)))
         made = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
             made.type = tuple_type([result.type for result in op.results])
