@@ -31,6 +31,7 @@ PROGRAMS = {
     "read whole and by field": f"{SPLIT} (concatenate(%0), %0.0) }}",
     "read whole in a let": f"{SPLIT} let %c = concatenate(%0); (%c, %0) }}",
     "read whole in a branch": f"{SPLIT} let %y = concatenate(%0); if (%c) {{ %y }} else {{ concatenate(%0) + %x }} }}",
+    "a tuple of a branch": "fn (%c: bool, %x: int32) { if (%c) { (%x, 1f) } else { (1, 2f) } }",
     "optional operands": "fn (%x: Tensor[(4,), float32]) { cumsum(%x, exclusive=True) }",
     "polymorphic": "fn (%x: int32) { let %id = fn [A](%y: A) -> A { %y }; (%id(%x), %id(2f)) }",
 }
@@ -47,6 +48,11 @@ def test_ops_become_the_expressions_they_were(name: str) -> None:
     second = elaborate(again)
     assert same_ops(second, module)
     assert structural_equal(view(second).functions["main"], again.functions["main"])
+
+
+def test_a_tuple_that_a_function_gives_is_shown_whole() -> None:
+    expr = relay.parse_expr("fn (%c: bool, %x: int32) { if (%c) { (%x, 1f) } else { (1, 2f) } }")
+    assert isinstance(view(relay.IRModule.from_expr(expr).module).functions["main"].body, relay.If)
 
 
 def test_tuples_that_are_only_unpacked_leave_no_op() -> None:
