@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
+from ...dialects.relay.traits import Mark
 from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type, tuple_type
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
@@ -268,6 +269,8 @@ class Inference:
 
     def _operator_call(self, node: Call, op: Op, args: list[Term]) -> Term:
         operator = operator_named(op.name)
+        if operator.has_trait(Mark) and len(args) == 1:
+            return args[0]
         if (result := self._applied(node, operator, args)) is not None:
             return result
         hole = Hole()
