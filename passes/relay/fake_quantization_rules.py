@@ -400,7 +400,7 @@ class FunctionOfBytes(RewritePattern):
             build = Arithmetic(self.module)
             places = source.data if own == "uint8" else build.add(ew.ReinterpretOp, source.data, dtype="uint8")
             wide = build.add(ew.CastOp, places, dtype="int32")
-            build.add(transform.TakeOp, build.constant(table, "table"), wide)
+            build.add(transform.TakeOp, build.constant(table, "table"), wide, axis=0)
             rewriter.replace(op, [stands_for(one, *region, op, source) for one in build.made])
         else:
             return
