@@ -38,17 +38,19 @@ def tree_ensemble(
     if not groups or not trees:
         return compute((rows, sig.int("targets")), lambda *i: te.const(begin, x.dtype), label(op))
 
+    def root(roots: Tensor, group: Expr, tree: Expr) -> Expr:
+        return te.bitwise_and(roots(group, tree), mask)
+
     def go(x: Tensor, row: Expr, features: Tensor, values: Tensor, children: Tensor, node: Expr) -> Expr:
-        at = te.bitwise_and(node, mask)
-        feature = features(at)
+        feature = features(node)
         turned = feature < 0
         if missing:
             feature = te.select(turned, te.const(-1, "int32") - feature, feature)
         number = x(row, te.minimum(te.maximum(feature, 0), width - 1))
-        left = number <= values(at)
+        left = number <= values(node)
         if missing:
             left = te.any(left, te.all(turned, te.isnan(number)))
-        return te.bitwise_and(children(at, te.select(left, te.const(0, "int32"), te.const(1, "int32"))), mask)
+        return te.bitwise_and(children(node, te.select(left, te.const(0, "int32"), te.const(1, "int32"))), mask)
 
     def target(targets: Tensor, k: Expr) -> Expr:
         return te.minimum(te.maximum(targets(k), 0), sig.int("targets") - 1)
@@ -59,9 +61,9 @@ def tree_ensemble(
         nodes = (x, roots, depths, features, values, children)
         act = _ACTS[sig.str("aggregate")]
         if not leaves:
-            return scripts.tree_values(*nodes, sizes, start, go, act)
+            return scripts.tree_values(*nodes, sizes, start, root, go, act)
         sizes = (*sizes, sig.int("targets"), shape(leaves[1])[0])
-        return scripts.tree_weights(*nodes, *leaves, sizes, start, go, act, target)
+        return scripts.tree_weights(*nodes, *leaves, sizes, start, root, go, act, target)
 
 
 TABLE = {

@@ -16,12 +16,23 @@ from ... import te
 
 @te.hybrid.script
 def tree_values(
-    x: Any, roots: Any, depths: Any, features: Any, values: Any, children: Any, sizes: Any, start: Any, go: Any, act: Any
+    x: Any,
+    roots: Any,
+    depths: Any,
+    features: Any,
+    values: Any,
+    children: Any,
+    sizes: Any,
+    start: Any,
+    begin: Any,
+    go: Any,
+    act: Any,
 ) -> Any:
     """The values of the leaves that rows come to, combined by `act`: (rows, 1).
 
-    sizes: rows, rows of a block, blocks, groups, trees of a group. `go(x, row, features, values, children, node)` is
-    the next node, `start` what is combined with the first value.
+    sizes: rows, rows of a block, blocks, groups, trees of a group. `begin(roots, group, tree)` is the
+    first node, `go(x, row, features, values, children, node)` the next one, `start` what is combined with the first
+    value.
     """
     scores = output_tensor((sizes[0], 1), x.dtype)
     for b in range(sizes[2]):
@@ -35,7 +46,7 @@ def tree_values(
             r = int64(0)
             while r < end:
                 for k in unroll(sizes[4]):
-                    node[k] = roots[g, k]
+                    node[k] = begin(roots, g, k)
                 depth = int32(0)
                 while depth < depths[g]:
                     for k in unroll(sizes[4]):
@@ -62,6 +73,7 @@ def tree_weights(
     weights: Any,
     sizes: Any,
     start: Any,
+    begin: Any,
     go: Any,
     act: Any,
     target: Any,
@@ -83,7 +95,7 @@ def tree_weights(
             r = int64(0)
             while r < end:
                 for k in unroll(sizes[4]):
-                    node[k] = roots[g, k]
+                    node[k] = begin(roots, g, k)
                 depth = int32(0)
                 while depth < depths[g]:
                     for k in unroll(sizes[4]):
