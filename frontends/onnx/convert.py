@@ -34,6 +34,7 @@ from . import (
     signal,
     signal_windows,
     sorting,
+    trees,
     vision,
 )
 from .context import Context
@@ -86,7 +87,12 @@ MICROSOFT: dict[str, Converter[Context]] = {
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
-DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+MACHINE_LEARNING: dict[str, Converter[Context]] = {
+    **trees.TABLE,
+}
+"""Operators of ai.onnx.ml."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT, "ai.onnx.ml": MACHINE_LEARNING}
 """Domain -> operator -> how it is imported."""
 
 
