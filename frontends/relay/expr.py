@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.ir import Attribute
 
 from ...dialects.relay.traits import FusionPattern
 from ...provenance.span import SequentialSpan, Span
+from ...runtime.ndarray import shared_view
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .attrs import Attrs, operators
@@ -24,11 +26,15 @@ from .type_view import plain, view
 AnySpan: TypeAlias = Span | SequentialSpan | None
 
 
+class _Located:
+    span: AnySpan = None
+    """Where it comes from. It is no field here, so that in subclasses it is the last argument, as in TVM."""
+
+
 @dataclass(eq=False, repr=False)
-class Expr:
+class Expr(_Located):
     """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
 
-    span: AnySpan = field(default=None, kw_only=True)
     type: Attribute | None = field(default=None, kw_only=True)
     """What type inference found."""
 
@@ -107,9 +113,13 @@ def _binary(op: str, lhs: Expr, rhs: object) -> Call:
 
 @dataclass(eq=False, repr=False)
 class Constant(Expr):
-    """A tensor of known values."""
+    """A tensor of known values, which answers to `numpy()`."""
 
     data: Array
+    span: AnySpan = None
+
+    def __post_init__(self) -> None:
+        self.data = shared_view(np.asanyarray(self.data))
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,7 @@ class Var(Expr):
     name_hint: str
     type_annotation: Any = None
     """A type with TVM's fields, or None."""
+    span: AnySpan = None
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -145,6 +156,7 @@ class GlobalVar(Expr):
     """A function of the module, by name."""
 
     name_hint: str
+    span: AnySpan = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False, repr=False)
@@ -152,6 +164,7 @@ class Op(Expr):
     """An operator, by TVM's name: `nn.conv2d`. There is one of each name, as it were."""
 
     name: str
+    span: AnySpan = field(default=None, kw_only=True)
 
     @staticmethod
     def get(name: str) -> Op:
@@ -196,6 +209,7 @@ class Tuple(Expr):
     """Expressions as one value."""
 
     fields: Sequence[Expr]
+    span: AnySpan = None
 
     def __getitem__(self, index: int) -> Expr:
         """The expression in a place; raises IndexError beyond the last one."""
@@ -216,6 +230,7 @@ class TupleGetItem(Expr):
 
     tuple_value: Expr
     index: int
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -228,6 +243,7 @@ class Call(Expr):
     type_args: Sequence[Any] = ()
     """Types with TVM's fields: what the type variables of the callee stand for; of an operator's call that is
     typed, the types of its arguments."""
+    span: AnySpan = None
 
     def __post_init__(self) -> None:
         self.attrs = self.attrs or {}
@@ -246,6 +262,7 @@ class Function(Expr):
     """A type with TVM's fields, or None."""
     type_params: Sequence[str] = ()
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    span: AnySpan = None
     output_names: Sequence[str] = field(default=(), kw_only=True)
     """What a model calls the results, which text does not say."""
 
@@ -274,6 +291,7 @@ class Let(Expr):
     var: Var
     value: Expr
     body: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -283,6 +301,7 @@ class If(Expr):
     cond: Expr
     true_branch: Expr
     false_branch: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -290,6 +309,7 @@ class RefCreate(Expr):
     """A new reference."""
 
     value: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -297,6 +317,7 @@ class RefRead(Expr):
     """What a reference holds."""
 
     ref: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -305,6 +326,7 @@ class RefWrite(Expr):
 
     ref: Expr
     value: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -315,6 +337,7 @@ class Constructor(Expr):
     inputs: Sequence[Attribute]
     belong_to: str
     tag: int = -1
+    span: AnySpan = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.inputs = [plain(one) for one in self.inputs]
@@ -367,6 +390,7 @@ class Match(Expr):
     data: Expr
     clauses: Sequence[Clause]
     complete: bool = True
+    span: AnySpan = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False, repr=False)
