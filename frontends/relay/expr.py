@@ -9,30 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Attribute
 
 from ...dialects.relay.traits import FusionPattern
-from ...provenance.span import SequentialSpan, Span
 from ...runtime.ndarray import shared_view
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from .attrs import Attrs, operators
+from .attrs import Attrs, FunctionAttrs, operators
+from .node import AnySpan as AnySpan
+from .node import Node
 from .op_attrs import op_attr, register_op_attr, reset_op_attr
 from .type_view import plain, view
 
-AnySpan: TypeAlias = Span | SequentialSpan | None
-
-
-class _Located:
-    span: AnySpan = None
-    """Where it comes from. It is no field here, so that in subclasses it is the last argument, as in TVM."""
-
 
 @dataclass(eq=False, repr=False)
-class Expr(_Located):
+class Expr(Node):
     """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
 
     type: Attribute | None = field(default=None, kw_only=True)
@@ -40,7 +34,7 @@ class Expr(_Located):
 
     @property
     def inferred(self) -> Attribute:
-        """The type that type inference found; raises FrontendError before it ran."""
+        """The type that was inferred; raises FrontendError before that."""
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
@@ -92,7 +86,6 @@ class Expr(_Located):
         return Call(Op("negative"), [self])
 
     def __call__(self, *args: Expr) -> Call:
-        """A call of this function."""
         return Call(self, list(args))
 
     def astype(self, dtype: str) -> Call:
@@ -101,7 +94,7 @@ class Expr(_Located):
 
 
 def _text() -> Any:
-    """The printer, which stands on these classes."""
+    # The printer stands on these classes.
     return import_module("..relay_text", __package__)
 
 
@@ -272,7 +265,7 @@ class Function(Expr):
             self.ret_type = view(self.ret_type)
         # Type variables may be given themselves: they are nothing but their names.
         self.type_params = [one if isinstance(one, str) else one.hint.data for one in given]
-        self.attrs = self.attrs or {}
+        self.attrs = FunctionAttrs(self.attrs or {})
 
     def without_attr(self, key: str) -> Function:
         """The same function without an attribute."""
