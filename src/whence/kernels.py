@@ -25,7 +25,7 @@ from whence.open_functions import OpenFunction
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
-from whence.te.language.scalars import Sizes, extent_value
+from whence.te.language.extents import Sizes, extent_value
 from whence.te.language.tensor import PlaceholderOp
 from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes

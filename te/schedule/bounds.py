@@ -112,7 +112,7 @@ def _composed(
     point: tuple[AffineExpr, ...],
     computed: dict[tuple[SSAValue, tuple[AffineExpr, ...]], int],
 ) -> tuple[AffineExpr, ...]:
-    """Where a read is in the loops of a host that computes the reader at a point; `computed` numbers computed indices."""
+    """Where a read is in the loops of a host that has its reader at a point; `computed` numbers computed indices."""
     rank, position = len(host.block.args), {argument: i for i, argument in enumerate(reader.block.args)}
 
     def dim(index: SSAValue) -> AffineExpr:
