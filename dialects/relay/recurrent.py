@@ -189,7 +189,8 @@ def product(state: AnyArray, rows: AnyArray) -> AnyArray:
 
 def steps_of_range(rows: AnyArray) -> AnyArray:
     """Each row (.., n) as bytes stand for it, whose 256 steps span its range and 0."""
-    low, high = np.minimum(rows.min(-1, keepdims=True), 0), np.maximum(rows.max(-1, keepdims=True), 0)
+    low: AnyArray = np.minimum(rows.min(-1, keepdims=True), 0)
+    high: AnyArray = np.maximum(rows.max(-1, keepdims=True), 0)
     quotient: AnyArray = (high - low) / np.array(255, rows.dtype)
     step: AnyArray = np.where(quotient == 0, np.ones_like(quotient), quotient)
     zero: AnyArray = np.clip(np.round(-low / step), 0, 255)

@@ -72,7 +72,7 @@ def reduce_mean(ctx: Context) -> SSAValue:
     """The mean of the real numbers along `axes`, or along all."""
     real = ctx.emit(DequantizeOp, ctx.value(0), *_parameters(ctx, 1))
     axes = ctx.ints("axes") or tuple(range(len(ctx.shape(0))))
-    mean = ctx.emit(MeanOp, real, axis=axes, keepdims=bool(ctx.int("keepdims", 1)))
+    mean = ctx.emit(MeanOp, real, axis=axes, keepdims=ctx.is_one("keepdims", True))
     return ctx.emit(QuantizeOp, mean, *_parameters(ctx, 3), out_dtype=ctx.dtype(0).name)
 
 
@@ -115,7 +115,7 @@ def average_pool(ctx: Context) -> SSAValue:
         pool_size=kernel,
         strides=found.strides,
         padding=(*found.before, *found.after),
-        ceil_mode=bool(ctx.int("ceil_mode", 0)),
+        ceil_mode=ctx.is_one("ceil_mode"),
         count_include_pad=bool(ctx.int("count_include_pad", 0)),
     )
 
