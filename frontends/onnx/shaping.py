@@ -65,7 +65,7 @@ def new_shape(ctx: Context) -> tuple[int, ...]:
 
 def reshape(ctx: Context) -> SSAValue:
     shape = new_shape(ctx)
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(ctx.int("allowzero", 0)))
+    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(ctx.is_one("allowzero")))
 
 
 def flatten(ctx: Context) -> SSAValue:
