@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from .tensors import ALIGNMENT, Tensor, address, aligned_empty
 
 class NDArray(np.ndarray[Any, np.dtype[Any]]):
     """An array of numpy's that also answers to `numpy()`, `copyfrom` and `copyto`."""
+
+    source: Tensor | None = None
+    """The plain array that it shows."""
 
     def numpy(self) -> Tensor:
         """A copy as a plain array."""
@@ -45,6 +49,21 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
 def view(value: Tensor) -> NDArray:
     """The same memory as an `NDArray`."""
     return value.view(NDArray)
+
+
+_views: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
+
+
+def shared_view(value: Tensor) -> NDArray:
+    """The same memory as an `NDArray`, which is one object for one array."""
+    if isinstance(value, NDArray):
+        return value
+    known = _views.get(id(value))
+    if known is None or known.source is not value:
+        known = _views[id(value)] = view(value)
+        # As long as the view is known, no other array has this id.
+        known.source = value
+    return known
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = "float32", device: object = None) -> NDArray:

@@ -13,9 +13,11 @@ from ...dialects.relay.attributes import Value
 from ...dialects.relay.logic import WhereOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
+from ...dialects.relay.reduce import MaxOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ..importing.converter import Converter, Result
 from ..importing.tensor import Tensor, shape_of
+from ..importing.terms import places
 from .context import Context
 from .quantization import (
     dequantize_linear,
@@ -28,7 +30,7 @@ from .quantization import (
     zero_point_of,
 )
 from .quantized_windows import window
-from .recurrent import TABLE as RECURRENT
+from .recurrent import lstm
 
 Attributes = Callable[[Context], dict[str, Value]]
 
@@ -162,14 +164,24 @@ def _recurrent_weights(ctx: Context, index: int, scale: int) -> Tensor:
     return Tensor(ctx.tensor(index).name, value=ctx.emit(TransposeOp, real, axes=(0, 2, 1)))
 
 
-def dynamic_quantize_lstm(ctx: Context) -> tuple[Result, ...] | Result:
-    """LSTM on the real numbers that the weights stand for; the input is quantised for its range, as the standard way
-    to run it is, and states, which that quantises step by step, stay floats."""
-    data, scale, start = dynamic_quantize(ctx, ctx.value(0))
+def dynamic_quantize_lstm(ctx: Context) -> tuple[Result, ...]:
+    """LSTM on the real numbers that the weights stand for: the input is quantised for the range of all steps that
+    any sequence has, and states for the range of each row, step by step."""
+    data, scale, start = dynamic_quantize(ctx, _within_longest(ctx))
     inputs: list[Tensor | None] = [*ctx.inputs[:8]]
     inputs[0] = Tensor(ctx.tensor(0).name, value=ctx.emit(DequantizeOp, data, scale, start))
     inputs[1], inputs[2] = _recurrent_weights(ctx, 1, 8), _recurrent_weights(ctx, 2, 10)
-    return RECURRENT["LSTM"].convert(replace(ctx, inputs=inputs))
+    return lstm(replace(ctx, inputs=inputs), quantized_state=True)
+
+
+def _within_longest(ctx: Context) -> SSAValue:
+    """The data (time, batch, features), zeros from where the longest of its sequences ends."""
+    data, (time, _, _) = ctx.value(0), ctx.shape(0)
+    if not ctx.has(4):
+        return data
+    longest = ctx.emit(MaxOp, ctx.value(4))
+    inside = ctx.emit(ew.LessOp, places(ctx, time, 3, 0, dtype=ctx.dtype(4).name).value, longest)
+    return ctx.emit(WhereOp, inside, data, ctx.scalar(0.0, data))
 
 
 TABLE = {

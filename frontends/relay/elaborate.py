@@ -120,6 +120,8 @@ class _Elaborator:
         """Where the function is located, and what gives it its shape: let-blocks, ends of regions."""
         self.bound: dict[Block, dict[Operation, None]] = {}
         """Per block the ops that lets hold."""
+        self.unpacked: dict[Block, dict[TupleOp, None]] = {}
+        """Per block the tuples whose fields somebody reads directly."""
         self.inside: dict[Expr, Scope] = {}
         self.opened: dict[tuple[Expr, int], Scope] = {}
 
@@ -155,17 +157,25 @@ class _Elaborator:
         last = ReturnOp(*returned)
         last.location = end
         func.block.add_op(last)
-        bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
+        self._finish(func.block, self.owner)
         return func
+
+    def _finish(self, block: Block, location: LocationAttr) -> None:
+        """Mend a block that is complete: drop the tuples that were only unpacked, put its lets into let-blocks."""
+        bound = self.bound.pop(block, {})
+        for op in self.unpacked.pop(block, {}):
+            if op.result.first_use is None and op.result.name_hint is None:
+                bound.pop(op, None)
+                op.detach()
+                op.erase()
+        bound_in_blocks(block, bound, location)
 
     def _unpacked(self, value: SSAValue, block: Block) -> list[SSAValue]:
         """The fields of a tuple."""
         if isinstance(op := value.owner, TupleOp):
-            fields = list(op.fields)
-            if value.first_use is None and op.parent is block and op not in self.bound.get(block, {}):
-                op.detach()
-                op.erase()
-            return fields
+            if (around := op.parent) is not None:
+                self.unpacked.setdefault(around, {})[op] = None
+            return list(op.fields)
         found: list[SSAValue] = []
         for index in range(len(fields_of(value.type) or ())):
             get = TupleGetItemOp(value, index)
@@ -224,7 +234,7 @@ class _Elaborator:
     def _close(self, block: Block, value: SSAValue, location: LocationAttr) -> None:
         """End a region that gives `value`."""
         block.add_op(YieldOp(value, location=location))
-        bound_in_blocks(block, self.bound.pop(block, {}), location)
+        self._finish(block, location)
 
     def constant(self, node: Constant) -> SSAValue:
         op = self.add(ConstantOp.of(np.asarray(node.data), self.module, "const"), node, "const")

@@ -84,6 +84,15 @@ class _Waiting:
     result: Hole
 
 
+@dataclass(eq=False)
+class _WaitingField:
+    """A field of what is not known yet to be a tuple."""
+
+    node: TupleGetItem
+    whole: Term
+    result: Hole
+
+
 class Inference:
     """The terms found so far."""
 
@@ -91,7 +100,7 @@ class Inference:
         self.program = program
         self.terms: dict[Expr, Term] = {}
         self._declared: dict[str, Term] = {}
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_Waiting | _WaitingField] = []
         self._typed: list[Expr] = []
         self._vars: dict[Var, None] = {}
 
@@ -205,18 +214,26 @@ class Inference:
         return Made("tuple", tuple(parts))
 
     def field(self, node: TupleGetItem) -> Walk:
-        term = found((yield node.tuple_value))
+        whole = yield node.tuple_value
+        if (part := self._part(node, whole)) is not None:
+            return part
+        hole = Hole()
+        self._waiting.append(_WaitingField(node, whole, hole))
+        return hole
+
+    def _part(self, node: TupleGetItem, whole: Term) -> Term | None:
+        """The type of a field; None while it is not known what has it."""
+        term = found(whole)
         if isinstance(term, Hole):
-            # What waits may say what the tuple is.
-            self._settle(partly=True)
-            term = found(term)
+            return None
         parts = term.parts if isinstance(term, Made) and term.kind == "tuple" else None
         if isinstance(term, Attribute):
             parts = fields_of(term)
-        if parts is None or not 0 <= node.index < len(parts):
-            wanted = "a tuple" if parts is None else f"an index in [0, {len(parts)})"
-            got = shown(term, spelled) if parts is None else str(node.index)
-            raise FrontendError(message("tuple_get_item", wanted, got, location_of(node.span)))
+        if parts is None:
+            raise FrontendError(message("tuple_get_item", "a tuple", shown(term, spelled), location_of(node.span)))
+        if not 0 <= node.index < len(parts):
+            wanted = f"an index in [0, {len(parts)})"
+            raise FrontendError(message("tuple_get_item", wanted, str(node.index), location_of(node.span)))
         return parts[node.index]
 
     def call(self, node: Call) -> Walk:
@@ -361,22 +378,31 @@ class Inference:
                     continue
                 if partly:
                     return
-                one = rest[0]
-                unknown = next(a for a, t in zip(one.call.args, one.args, strict=True) if resolved(t) is None)
-                place = location_of(unknown.span or one.call.span)
-                raise FrontendError(
-                    message(name_of(one.operator), "operands of known types", f"{_name(unknown)} of type _", place)
-                )
+                raise self._unknown(rest[0])
             self._waiting = rest
 
-    def _done(self, one: _Waiting) -> bool:
-        if (type_ := self._applied(one.call, one.operator, one.args)) is None:
+    def _unknown(self, one: _Waiting | _WaitingField) -> FrontendError:
+        if isinstance(one, _WaitingField):
+            return FrontendError(message("tuple_get_item", "a tuple", "_", location_of(one.node.span)))
+        unknown = next(a for a, t in zip(one.call.args, one.args, strict=True) if resolved(t) is None)
+        at = location_of(unknown.span or one.call.span)
+        wanted = "operands of known types"
+        return FrontendError(message(name_of(one.operator), wanted, f"{_name(unknown)} of type _", at))
+
+    def _done(self, one: _Waiting | _WaitingField) -> bool:
+        if isinstance(one, _WaitingField):
+            node, term = one.node, self._part(one.node, one.whole)
+        else:
+            node, term = one.call, self._applied(one.call, one.operator, one.args)
+        if term is None:
             return False
-        self.unify(one.result, type_, one.call)
+        self.unify(one.result, term, node)
         return True
 
-    def _implied(self, one: _Waiting) -> bool:
+    def _implied(self, one: _Waiting | _WaitingField) -> bool:
         """Whether the operator implies the type of an operand that is not known."""
+        if isinstance(one, _WaitingField):
+            return False
         types = [resolved(term) for term in one.args]
         changed = False
         for index, type_ in implied(one.operator, types, one.call.attrs).items():

@@ -21,7 +21,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import NARROWED_BY, REQUIRED_BY, ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ...dialects.relay.types import UNIT, function_type, tuple_type
+from ...dialects.relay.types import UNIT, fields_of, function_type, tuple_type
 from ...runtime.ndarray import NDArray
 from ...runtime.ndarray import view as of_array
 from ...support.dtypes import Array
@@ -150,8 +150,11 @@ class _Viewer:
     def _together(self, values: list[Expr], last: Operation | None) -> Expr:
         around = last.parent_op() if last is not None else None
         own = last is not None and around is not None and last.location != around.location
-        if last is not None and not own and (whole := _call_of(last.operands, values)) is not None:
-            return whole
+        if last is not None and not own:
+            if (whole := _call_of(last.operands, values)) is not None:
+                return whole
+            if (unpacked := _unpacked(last.operands)) is not None:
+                return self.values[unpacked]
         made = Tuple(values)
         made.type = tuple_type([value.inferred for value in values])
         if last is not None and own:
@@ -258,9 +261,10 @@ class _Viewer:
                 case int():
                     args.append(self.values[op.operands[place]])
                 case _:
-                    fields = [op.operands[index] for index in place]
-                    type_ = tuple_type([value.type for value in fields])
-                    args.append(Tuple(self.args(fields), type=type_, span=_span(op)))
+                    values = [op.operands[index] for index in place]
+                    fields, type_ = self.args(values), tuple_type([value.type for value in values])
+                    whole = _call_of(list(map(_origin, values)), fields)
+                    args.append(whole or Tuple(fields, type=type_, span=_span(op)))
         made = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
             made.type = tuple_type([result.type for result in op.results])
@@ -383,6 +387,20 @@ def _call_of(values: Sequence[SSAValue], fields: Sequence[Expr]) -> Expr | None:
         return None
     first = fields[0]
     return first.tuple_value if tuple(owner.results) == tuple(values) and isinstance(first, TupleGetItem) else None
+
+
+def _unpacked(values: Sequence[SSAValue]) -> SSAValue | None:
+    """The tuple whose fields these values are, all of them in order, where nobody else reads them."""
+    wholes: set[SSAValue] = set()
+    for index, value in enumerate(values):
+        op = value.owner
+        if not isinstance(op, TupleGetItemOp) or op.index.value.data != index or not value.has_one_use():
+            return None
+        wholes.add(op.tuple_value)
+    if len(wholes) != 1:
+        return None
+    (whole,) = wholes
+    return whole if len(fields_of(whole.type) or ()) == len(values) else None
 
 
 def _ordered(block: Block) -> set[Operation]:

@@ -35,9 +35,9 @@ def integers(shape: Sequence[int], dtype: str, seed: int = 0) -> Array:
     return _random(seed).integers(info.min, info.max, shape, endpoint=True).astype(dtype)
 
 
-def _theirs(model: onnx.ModelProto, feeds: Sequence[Array]) -> list[Array]:
+def _theirs(model: onnx.ModelProto, feeds: Sequence[Array], threads: int = 1) -> list[Array]:
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     options.log_severity_level = 4
     options.add_session_config_entry("session.x64quantprecision", "1")
     session = runtime.InferenceSession(model.SerializeToString(), options)
@@ -50,7 +50,7 @@ def check(
 ) -> None:
     """One node, whose inputs at `run` are the graph's and the others constants; of integers `steps` may differ."""
     domain, out = attributes.pop("domain", ""), attributes.pop("out", None)
-    tolerance = attributes.pop("tolerance", 1e-5)
+    tolerance, threads = attributes.pop("tolerance", 1e-5), attributes.pop("threads", 1)
     names = ["" if value is None else f"i{at}" for at, value in enumerate(inputs)]
     arrays = {name: np.asarray(value) for name, value in zip(names, inputs, strict=True) if value is not None}
     given = [f"i{at}" for at in run]
@@ -69,7 +69,7 @@ def check(
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     feeds = [arrays[name] for name in given]
-    (wanted,) = _theirs(model, feeds)
+    (wanted,) = _theirs(model, feeds, threads)
     found = cast(Array, whence.compile(model, threads=1)(*feeds))
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     if wanted.dtype.kind == "f":
@@ -177,14 +177,20 @@ def test_choice():
     check("QLinearWhere", (condition, *parts, s(0.06), z(9, "uint8")), (0, 1, 4), steps=1, domain=MICROSOFT)
 
 
-def test_recurrent_layer():
-    x = _random().standard_normal((5, 2, 6)).astype(np.float32)
-    weights = integers((1, 6, 32), "uint8"), integers((1, 8, 32), "uint8", 1)
-    bias = _random(2).standard_normal((1, 64)).astype(np.float32) * s(0.1)
-    scale, zero = np.full(1, 0.004, np.float32), np.full(1, 128, np.uint8)
-    inputs = (x, *weights, bias, None, None, None, None, scale, zero, scale, zero)
-    # Theirs quantises the states, too.
-    check("DynamicQuantizeLSTM", inputs, domain=MICROSOFT, hidden_size=8, tolerance=2e-3)
+@DTYPES
+@pytest.mark.parametrize("lengths", [None, [9, 31, 24]])
+def test_recurrent_layer(dtype: str, lengths: list[int] | None):
+    """40 steps: the input is quantised once, as far as the longest sequence goes, and the state row by row."""
+    x = _random().standard_normal((40, 3, 6)).astype(np.float32)
+    x[31:] *= 3
+    weights = integers((2, 6, 32), dtype), integers((2, 8, 32), dtype, 1)
+    bias = _random(2).standard_normal((2, 64)).astype(np.float32) * s(0.1)
+    scale, zero = np.full(2, 0.004, np.float32), np.full(2, 128 if dtype == "uint8" else 0, dtype)
+    ends = None if lengths is None else np.array(lengths, np.int32)
+    inputs = (x, *weights, bias, ends, None, None, None, scale, zero, scale, zero)
+    # Theirs quantises those rows together that a thread has.
+    options: dict[str, Any] = {"hidden_size": 8, "direction": "bidirectional", "threads": 3, "tolerance": 2e-5}
+    check("DynamicQuantizeLSTM", inputs, domain=MICROSOFT, out="float32", **options)
 
 
 def test_dynamic_quantisation():

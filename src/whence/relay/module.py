@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, free_vars
 from whence.frontends.relay.view import view
+from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
@@ -115,10 +116,17 @@ class IRModule:
         return [self.get_global_var(name) for name in self.program.functions]
 
     def get_type(self, name: str) -> tuple[Any, ...]:
-        """The name of a data type, to be applied as `relay.TypeCall(name, [..])`, and its constructors."""
+        """The name of a data type, to be called with types as in `List(a)`, and its constructors."""
+        return (self.get_global_type_var(name), *self.program.types[name].constructors)
+
+    def get_global_type_var(self, name: str) -> GlobalTypeVar:
+        """The name of a data type; raises FrontendError for an unknown one."""
         if name not in self.program.types:
             raise FrontendError(f"expected a data type among {', '.join(self.program.types) or 'none'}, got {name}")
-        return (name, *self.program.types[name].constructors)
+        return GlobalTypeVar(name)
+
+    def get_global_type_vars(self) -> Sequence[GlobalTypeVar]:
+        return [GlobalTypeVar(name) for name in self.program.types]
 
     def __getitem__(self, key: str | GlobalVar) -> Any:
         """A function, or the definition of a data type."""
@@ -158,15 +166,13 @@ class IRModule:
         self[var] = func
 
     def import_from_std(self, name: str) -> None:
-        """Add the functions and data types of the prelude, the one file that there is.
+        """Add the functions and data types of `prelude.rly`, or those of natural numbers, `nat.rly`.
 
-        Raises FrontendError for another name, and when something of a name that the prelude has is there already.
+        Raises FrontendError for another name, and when something of a name that the file has is there already.
         """
-        from whence.frontends.relay_text.prelude import import_prelude
+        from whence.frontends.relay_text.prelude import import_standard
 
-        if name not in ("prelude.rly", "prelude.relay"):
-            raise FrontendError(f"import_from_std: expected prelude.rly, got {name}")
-        import_prelude(self.program)
+        import_standard(self.program, name)
         self._module = None
 
     def shallow_copy(self) -> IRModule:

@@ -102,3 +102,15 @@ def test_clauses_that_do_not_fit_are_refused(clause: str, expected: str) -> None
     with pytest.raises(FrontendError) as caught:
         relay.fromtext(text).typed()
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_fields_of_what_a_function_without_annotations_gives(order: int) -> None:
+    functions = (
+        "def @f(%x, %n: int32) { if (%n < 1) { (%x, %n) } else { %0 = @f(%x, %n - 1); (negative(%0.0), %0.1) } }",
+        "def @main(%a: Tensor[(10), float32]) { %0 = @f(%a, 3); exp(%0.0) }",
+    )
+    mod = relay.fromtext('#[version = "0.0.5"]\n' + "\n".join(functions[::order]))
+    mod.typed()
+    assert spelled(mod["f"].inferred) == "fn (Tensor[(10), float32], int32) -> (Tensor[(10), float32], int32)"
+    assert spelled(mod["main"].inferred) == "fn (Tensor[(10), float32]) -> Tensor[(10), float32]"
