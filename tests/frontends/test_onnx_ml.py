@@ -35,7 +35,9 @@ def model(op: str, inputs: Sequence[Any], outputs: int = 1, version: int = 3, **
     results = [f"y{at}" for at in range(outputs)]
     node = helper.make_node(op, names, results, "layer", domain="ai.onnx.ml", **attributes)
     given = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), ["N" if len(x) > 1 else 1, *x.shape[1:]])
+        helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(x.dtype), ["N" if len(x) > 1 else 1, *x.shape[1:]]
+        )
         for name, x in zip(names, inputs, strict=True)
     ]
     made = [onnx.ValueInfoProto(name=name) for name in results]
@@ -43,7 +45,9 @@ def model(op: str, inputs: Sequence[Any], outputs: int = 1, version: int = 3, **
     return helper.make_model(helper.make_graph([node], "ml", given, made), opset_imports=opsets, ir_version=9)
 
 
-def check(op: str, *inputs: Any, outputs: int = 1, rtol: float = 2e-5, atol: float = 2e-6, version: int = 3, **attributes: Any) -> None:
+def check(
+    op: str, *inputs: Any, outputs: int = 1, rtol: float = 2e-5, atol: float = 2e-6, version: int = 3, **attributes: Any
+) -> None:
     """Whole, and of the first rows only, by one program."""
     proto = model(op, inputs, outputs, version, **attributes)
     executable = whence.compile(proto, tier="symbolic")
@@ -133,7 +137,9 @@ def test_imputers():
 
 def test_encoders_of_numbers():
     x = rows("int64")
-    check("LabelEncoder", x, version=2, keys_int64s=[3, -1, 0, 3], values_floats=[0.5, 1.5, 2.5, 9.0], default_float=7.0)
+    check(
+        "LabelEncoder", x, version=2, keys_int64s=[3, -1, 0, 3], values_floats=[0.5, 1.5, 2.5, 9.0], default_float=7.0
+    )
     check("LabelEncoder", x, version=2, keys_int64s=[3, -1, 0], values_int64s=[5, 6, 7])
     y = rows("int32").astype(np.float32)
     y[2, 1] = np.nan
