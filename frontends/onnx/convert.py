@@ -11,10 +11,12 @@ from . import (
     convolution,
     cumulative,
     elementwise,
+    features,
     image,
     indexing,
     known,
     linear_algebra,
+    linear_models,
     logic,
     losses,
     matmul_nbits,
@@ -88,6 +90,8 @@ MICROSOFT: dict[str, Converter[Context]] = {
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
 MACHINE_LEARNING: dict[str, Converter[Context]] = {
+    **features.TABLE,
+    **linear_models.TABLE,
     **trees.TABLE,
 }
 """Operators of ai.onnx.ml."""

@@ -30,6 +30,7 @@ from ...te.language.tensor import FullOp, PlaceholderOp
 from . import (
     convolution,
     convolution_transpose,
+    couplings,
     creation,
     cumulative,
     dilation,
@@ -71,6 +72,7 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 """
 
 TABLE: dict[type[Operator], Lowering] = {
+    **couplings.TABLE,
     **cumulative.TABLE,
     **dilation.TABLE,
     **elementwise.TABLE,

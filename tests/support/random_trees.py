@@ -1,6 +1,6 @@
 """Random ensembles of trees: every mode, aggregate, transform and base value; against onnxruntime.
 
-    python tests/support/random_trees.py [--cases N] [--seed SEED]
+python tests/support/random_trees.py [--cases N] [--seed SEED]
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Trees:
             chosen = [0]
         for target in chosen:
             weight = float(rng.standard_normal())
-            for name, value in zip(self.weights, (tree, node, target, abs(weight) if self.positive else weight), strict=True):
+            for name, value in zip(
+                self.weights, (tree, node, target, abs(weight) if self.positive else weight), strict=True
+            ):
                 self.weights[name].append(value)
 
     def attributes(self) -> dict[str, Any]:

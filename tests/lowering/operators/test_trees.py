@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
 from whence.dialects.element_types import tensor_type
+from whence.dialects.relay.couplings import CoupledProbabilitiesOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.trees import TreeEnsembleOp
 
@@ -51,6 +52,10 @@ for dtype in ("float32", "float64"):
 CASES.add(TreeEnsembleOp, *nodes("float32", 2, 8, 1 << 20), targets=1, aggregate="max")
 CASES.add(TreeEnsembleOp, *nodes("float32", 2, 3, 9), *leaves("float32", 9), targets=3, aggregate="max", missing=True)
 CASES.add(TreeEnsembleOp, *nodes("float32", 0, 3), targets=1, aggregate="sum")
+for pairs in (1, 3, 10):
+    CASES.add(CoupledProbabilitiesOp, RNG.uniform(0.05, 0.95, (9, pairs)).astype(np.float32))
+CASES.add(CoupledProbabilitiesOp, RNG.uniform(0.05, 0.95, (4, 6)))
+CASES.add(CoupledProbabilitiesOp, RNG.uniform(0.05, 0.95, (4, 3)).astype(np.float16))
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
