@@ -15,10 +15,10 @@ from __future__ import annotations
 import typing
 from importlib import import_module
 
-import whence.te as te
 from whence.frontends.relay.type_view import Any as Any
 from whence.te.language.expr import Expr as Expr
 from whence.te.language.expr import binary, compare
+from whence.te.language.math import cast
 from whence.tir.expressions import FloatImm as FloatImm
 from whence.tir.expressions import IntImm as IntImm
 from whence.tir.expressions import SizeVar as SizeVar
@@ -61,7 +61,7 @@ _RENAMED = {"Not": "logical_not", "Select": "select", "min": "minimum", "max": "
 
 def Cast(dtype: str, value: typing.Any) -> typing.Any:
     """An expression as another dtype."""
-    return te.cast(dtype, value)
+    return cast(dtype, value)
 
 
 def __getattr__(name: str) -> typing.Any:
@@ -76,6 +76,6 @@ def __getattr__(name: str) -> typing.Any:
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        return getattr(te, _RENAMED.get(name, name))
+        return getattr(import_module("whence.te"), _RENAMED.get(name, name))
     except AttributeError:
         raise AttributeError(f"module 'whence.tir' has no attribute '{name}'") from None
