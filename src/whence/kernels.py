@@ -31,6 +31,7 @@ from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes
 from whence.te.schedule.schedule import Schedule
 from whence.textio import one_line
+from whence.tir.function import PrimFunc
 
 
 def lower(
@@ -157,7 +158,7 @@ def _target(target: str | Target) -> Target:
 
 
 def build(
-    inputs: Schedule | PrimFuncOp | str,
+    inputs: Schedule | PrimFuncOp | PrimFunc | str,
     args: Sequence[TeTensor | Var] | None = None,
     target: str | Target = "native",
     *,
@@ -213,8 +214,10 @@ def _build(
     return OpenFunction(symbol, parameters, outputs, lambda sizes: function(kept, sizes), symbolic)
 
 
-def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", threads: int | None = None) -> Function:
-    """Compile a `tir.prim_func`, or the text of one, to a function on numpy arrays; the op stays as it is.
+def build_prim_func(
+    func: PrimFuncOp | PrimFunc | str, *, target: str | Target = "native", threads: int | None = None
+) -> Function:
+    """Compile a `tir.prim_func`, its text, or a `tir.PrimFunc`, to a function on numpy arrays; the op stays as it is.
 
     The function takes what comes before the last `outputs` arguments, and makes those. Where a `tir.assert` does not
     hold, or under `tir.instrument_bound_checkers` an access leaves its buffer, a call of it raises WhenceError.
@@ -222,6 +225,8 @@ def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", 
     """
     if isinstance(func, str):
         func = _parsed(func)
+    elif isinstance(func, PrimFunc):
+        func = func.op
     func.verify()
     return Function(func.clone(), _target(target), threads)
 
