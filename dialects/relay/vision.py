@@ -36,6 +36,7 @@ class Pooled(Operator):
         sig.of(FLOATS)
         if rois[1] != 5 or sig.str("layout") != "NCHW" or min(sig.spatial("pooled_size", 2)) < 1:
             sig.fail("regions (r, 5), layout NCHW and a pooled size", f"{sig.types[1]}, {sig.str('layout')}")
+        sig.require_source(0, (shape[0], *shape[2:]), rois[:1])
         sig.same_element()
         return [tensor_of(sig.types[0].element_type, (rois[0], shape[1], *sig.spatial("pooled_size", 2)))]
 
@@ -165,6 +166,8 @@ class AllClassNonMaxSuppressionOp(Operator):
         boxes, scores = sig.rank(0, 3), sig.rank(1, 3)
         if boxes[2] != 4 or scores[0] != boxes[0] or scores[2] != boxes[1] or sig.str("output_format") != "onnx":
             sig.fail("boxes (b, n, 4), scores (b, c, n), output_format onnx", f"{sig.types[0]}, {sig.types[1]}")
+        for index, what in enumerate(("max_output_boxes_per_class", "iou_threshold", "score_threshold"), 2):
+            sig.require_scalar(index, what)
         whole = scores[0] * scores[1] * cls.bound(sig)
         return [tensor_of(DTYPES["int64"], (whole, 3)), tensor_of(DTYPES["int64"], ())]
 
@@ -219,6 +222,8 @@ class SoftNonMaxSuppressionOp(Operator):
         sig.of(FLOATS, 1)
         if boxes != (count, 4) or sig.int("max_output_size") < 0:
             sig.fail("boxes (n, 4), scores (n), some wanted", f"{sig.types[0]}, {sig.types[1]}")
+        for index, what in enumerate(("iou_threshold", "score_threshold", "sigma"), 2):
+            sig.require_scalar(index, what)
         most = (sig.int("max_output_size"),)
         return [
             tensor_of(DTYPES["int64"], most),

@@ -126,9 +126,15 @@ def split(ctx: Context) -> tuple[SSAValue, ...]:
     if sizes is None:
         size = -(-shape[axis] // count)
         sizes = (*(size,) * (count - 1), shape[axis] - (count - 1) * size)
+        if not ctx.has_attribute("num_outputs"):
+            # Before opset 18 the last part is as long as the others.
+            ctx.require_multiple(shape[axis], count, f"{count} equal parts")
     for part in sizes:
         ctx.require_least(part, 0, f"whether a part is {part}")
-    if len(sizes) != count or sum(sizes) != shape[axis] or any(proves(part, "<", 0) for part in sizes):
+    if len(sizes) != count:
+        ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
+    ctx.require_equal(sum(sizes), shape[axis])
+    if sum(sizes) != shape[axis] or any(proves(part, "<", 0) for part in sizes):
         ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
     bounds = pairwise(accumulate(sizes, initial=0))
     data = ctx.value(0)
