@@ -196,6 +196,16 @@ def check_inputs(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> li
     return arrays
 
 
+def shape_of(value: object) -> tuple[int, ...]:
+    """The shape of a value as an array; that of a number for what is none."""
+    if not isinstance(value, np.ndarray | list | tuple):
+        return ()
+    try:
+        return np.shape(cast(Any, value))
+    except ValueError:  # lists of several lengths
+        return ()
+
+
 def _as_array(value: object, spec: TensorSpec) -> Array | str:
     """The array of a value, or what the value is where it cannot become one."""
     if isinstance(value, np.ndarray):

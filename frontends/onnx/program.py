@@ -18,6 +18,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ..importing import importer
+from .bodies import check_bodies
 from .tensors import dense, dtype_of, to_array
 
 CONTROL = ("If", "Loop", "Scan")
@@ -121,6 +122,8 @@ class Builder:
         graphs = {a.name: a.g for a in proto.attribute if a.type == AttributeProto.GRAPH}
         bodies = {name: self.region(graph, node.opsets, node, region) for name, graph in graphs.items()}
         attributes: dict[str, object] = {}
+        if kind:
+            check_bodies(node, proto, node.opset, graphs)
         if kind in ("Loop", "Scan"):
             attributes = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute if a.name not in graphs}
             batched = kind == "Scan" and node.opset < 9

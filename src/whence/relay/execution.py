@@ -9,6 +9,7 @@ from whence import executors
 from whence.frontends.relay.expr import Expr, Function, GlobalVar, free_vars
 from whence.relay.module import IRModule
 from whence.relay.results import viewed
+from whence.support.doors import door, doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
+@doors()
 class Executor:
     """Runs functions and expressions, with the functions and data types of a module around them."""
 
@@ -44,6 +46,7 @@ class Executor:
         return lambda *arguments, **named: viewed(call(*arguments, **named))
 
 
+@door()
 def create_executor(
     kind: str = "debug",
     mod: IRModule | ModuleOp | None = None,
