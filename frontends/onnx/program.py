@@ -18,6 +18,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ..importing import importer
+from .bodies import check_bodies
 from .host import Hosts, texts_of
 from .tensors import dense, dtype_of, to_array
 
@@ -130,6 +131,7 @@ class Builder:
         attributes: dict[str, object] = {}
         hosts = self.hosts[region]
         if kind:
+            check_bodies(node, proto, node.opset, graphs)
             inner = {name: self.hosts[body] for name, body in bodies.items()}
             attributes["hosted"] = hosts.leaves(bodies, inner, proto.output)
         if kind in ("Loop", "Scan"):

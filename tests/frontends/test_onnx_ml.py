@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from onnx import TensorProto, helper
 from reference_runtime import onnxruntime_outputs
 
 import whence
-from whence.support.errors import FrontendError
 
 RNG = np.random.default_rng(0)
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
