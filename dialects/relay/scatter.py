@@ -66,6 +66,7 @@ class ScatterElementsOp(Scatter):
         if not fits or any(i > d for at, (i, d) in enumerate(zip(indices, data, strict=True)) if at != axis):
             wanted = f"indices and updates of one shape inside of {sig.types[0]}"
             sig.fail(wanted, f"{sig.types[1]} and {sig.types[2]}")
+        sig.require_source(0, [data[axis]], indices)
         return [sig.types[0]]
 
     @classmethod
@@ -95,6 +96,7 @@ class ScatterNdOp(Scatter):
         if not indices or indices[0] > len(data) or sig.shape(2) != (*indices[1:], *data[indices[0] :]):
             wanted = f"coordinates of {sig.types[0]} and slices of it"
             sig.fail(wanted, f"{sig.types[1]} and {sig.types[2]}")
+        sig.require_source(0, data[: indices[0]], indices[1:])
         return [sig.types[0]]
 
     @classmethod

@@ -43,8 +43,9 @@ class Pooled(Operator):
 
 @irdl_op_definition
 class RoiAlignOp(Pooled):
-    """The mean, or by mode "max" the greatest of the weighted neighbours, of samples in each bin.
+    """The mean, or by mode "max" the greatest, of samples in each bin, which are interpolated between four pixels.
 
+    Beyond TVM, mode "max_weighted" takes the greatest of the weighted pixels themselves, as ONNX does.
     `sample_ratio` samples along each axis of a bin, one per pixel for 0 or less. `aligned`: pixels have their centres
     at halves, and regions may be narrower than one.
     """
@@ -56,8 +57,8 @@ class RoiAlignOp(Pooled):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        if sig.str("mode") not in ("avg", "max"):
-            sig.fail("mode avg or max", repr(sig.str("mode")))
+        if sig.str("mode") not in ("avg", "max", "max_weighted"):
+            sig.fail("mode avg, max or max_weighted", repr(sig.str("mode")))
         return super().infer(sig)
 
     @classmethod
@@ -90,10 +91,10 @@ class RoiAlignOp(Pooled):
                     (y0, y1, fy), (x0, x1, fx) = row, column
                     corners = [(y0, x0, 1 - fy, 1 - fx), (y0, x1, 1 - fy, fx), (y1, x0, fy, 1 - fx), (y1, x1, fy, fx)]
                     terms = [image[:, y, x] * (a * b) for y, x, a, b in corners]
-                samples.append(np.max(terms, axis=0) if sig.str("mode") == "max" else np.sum(terms, axis=0))
+                samples.append((np.max if sig.str("mode") == "max_weighted" else np.sum)(terms, axis=0))
         if not samples:
             return 0
-        return np.max(samples, axis=0) if sig.str("mode") == "max" else np.sum(samples, axis=0) / len(samples)
+        return np.sum(samples, axis=0) / len(samples) if sig.str("mode") == "avg" else np.max(samples, axis=0)
 
 
 def _neighbours(at: float, extent: int) -> tuple[int, int, float] | None:

@@ -178,8 +178,8 @@ def check(pattern: str, seed: int, refused: bool = False) -> set[str]:
         for sizes in sizes_tried(model, dice):
             given = model.at(sizes, dice)
             wanted = _judge()(data, given)
-            if isinstance(wanted, str) and first:
-                wanted = _by_reference(model.model, given)
+            if not isinstance(wanted, list) and first and _by_reference(model.model, given) is None:
+                return words | {"without reference"}
             first = False
             text = _call(executable, model, given, wanted, words)
             if text:
