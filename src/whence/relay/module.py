@@ -136,7 +136,9 @@ class IRModule:
         """A function, or the definition of a data type."""
         if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
             return self.program.types[key]
-        return self.program.functions[self.get_global_var(_name(key)).name_hint]
+        function = self.program.functions[self.get_global_var(_name(key)).name_hint]
+        function.home = self.program
+        return function
 
     def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData) -> None:
         if isinstance(function, TypeData):
