@@ -15,6 +15,9 @@ from .errors import ScheduleError
 
 Array = npt.NDArray[np.generic]
 
+RANK = 64
+"""The most dimensions that an array of numpy has."""
+
 NAMES = (
     "float16",
     "float32",

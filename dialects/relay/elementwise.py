@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ...support.dtypes import rounded
-from ..element_types import DTYPES, dtype_name, is_integer, numpy_dtype
+from ..element_types import DTYPES, dtype_name, is_integer, is_small, numpy_dtype
 from ..size_types import tensor_of
 from ..sizes import broadcast_sizes
 from .attributes import real, required_real, required_string, string
@@ -305,6 +305,8 @@ class ClipOp(Unary):
         low, high = sig.get("a_min"), sig.get("a_max")
         if not is_integer(element := sig.types[0].element_type):
             return low == -math.inf and high == math.inf
+        if is_small(element):
+            return False
         info = np.iinfo(numpy_dtype(element).name) if element != i1 else None
         return info is not None and low <= info.min and high >= info.max
 

@@ -170,3 +170,27 @@ def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:
             return Forall(type_.params, cast(FunctionType, substituted(type_.body, free)))
         case _:
             return type_
+
+
+def numbered(type_: Attribute, depth: int = 0) -> Attribute:
+    """A type with numbers for the names of the type variables that polymorphic types in it bind.
+
+    Two types that differ in those names alone become one.
+    """
+    match type_:
+        case Forall():
+            names = [f"{depth + place}'" for place in range(len(type_.params))]
+            own = {param.data: TypeVar(StringAttr(name)) for param, name in zip(type_.params, names, strict=True)}
+            body = substituted(type_.body, cast("dict[str, Attribute]", own))
+            return Forall(ArrayAttr(map(StringAttr, names)), cast(FunctionType, numbered(body, depth + len(names))))
+        case TupleType():
+            return tuple_type([numbered(t, depth) for t in type_.types])
+        case RefType():
+            return RefType(cast(TypeAttribute, numbered(type_.value, depth)))
+        case AdtType():
+            return AdtType(type_.definition, ArrayAttr(numbered(t, depth) for t in type_.arguments))
+        case FunctionType():
+            inputs = [numbered(t, depth) for t in type_.inputs]
+            return FunctionType.from_lists(inputs, [numbered(t, depth) for t in type_.outputs])
+        case _:
+            return type_

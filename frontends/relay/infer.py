@@ -52,7 +52,7 @@ from .operators import attributes_of, grouped, is_absent, name_of, operator_name
 from .places import location_of
 from .type_text import spelled
 from .type_view import plain
-from .unify import Hole, Made, Mismatch, Term, found, instance, joined, resolved, shown, term_of, unify
+from .unify import Hole, Made, Mismatch, Term, check_size, found, instance, joined, resolved, shown, term_of, unify
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
 
@@ -138,6 +138,8 @@ class Inference:
                 child = next(walk) if answer is None else walk.send(answer)
             except StopIteration as stop:
                 answer = self.terms[node] = cast(Term, stop.value)
+                if isinstance(answer, Made):
+                    check_size(answer, _name(node), location_of(node.span))
                 self._typed.append(node)
                 stack.pop()
                 continue

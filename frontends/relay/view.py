@@ -5,7 +5,7 @@ In a let-block an op whose result has a name is a let; every other op is a node 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
@@ -53,6 +53,7 @@ from .expr import (
 )
 from .operators import call_of
 from .places import span_of
+from .type_view import plain
 from .type_view import view as type_view
 from .walks import driven
 
@@ -68,12 +69,15 @@ def _is_shown_at_calls(op: FuncOp) -> bool:
     return (op.primitive is not None or "Composite" in op.attributes) and "Compiler" not in op.attributes
 
 
-def view(module: ModuleOp) -> Program:
+def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None) -> Program:
     """The program of a module.
 
     A primitive or composite function is shown where it is called, as TVM shows it, unless another compiler takes it.
+
+    params: variables by the names of functions, which stay parameters where names and types are still theirs: so who
+    made a module of an expression finds his variables in what passes made of it.
     """
-    viewer = _Viewer(module)
+    viewer = _Viewer(module, params or {})
     for op in module.ops:
         if isinstance(op, TypeDataOp):
             viewer.type_data(op)
@@ -86,8 +90,9 @@ def view(module: ModuleOp) -> Program:
 class _Viewer:
     """The expressions made so far."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, params: Mapping[str, Sequence[Var]]):
         self.module = module
+        self._params = params
         self.program = Program()
         self.values: dict[SSAValue, Expr] = {}
         self._constructors: dict[str, Constructor] = {}
@@ -116,7 +121,7 @@ class _Viewer:
         attrs = {key: _attribute(value) for key, value in op.attributes.items() if key not in _INTERNAL}
         if op.primitive is not None:
             attrs["Primitive"] = 1
-        params = self.variables(op.block.args, _names(op))
+        params = self.variables(op.block.args, _names(op), self._params.get(op.sym_name.data, ()))
         outputs_of = op.attributes.get("output_names")
         named = [str(name) for name in cast("Sequence[Any]", _attribute(outputs_of) if outputs_of else ())]
         made = Function(params, _NOTHING, output, op.type_names(), attrs, output_names=named, span=_span(op))
@@ -124,12 +129,20 @@ class _Viewer:
         made.body = self.block(op.block)
         return made
 
-    def variables(self, arguments: Sequence[BlockArgument], names: Sequence[str] = ()) -> list[Var]:
-        """The variables of a block's arguments, under the names that the source has, if it has any."""
+    def variables(
+        self, arguments: Sequence[BlockArgument], names: Sequence[str] = (), before: Sequence[Var] = ()
+    ) -> list[Var]:
+        """The variables of a block's arguments, under the names that the source has, if it has any.
+
+        before: those that they were.
+        """
         found: list[Var] = []
         for index, argument in enumerate(arguments):
             name = names[index] if index < len(names) else argument.name_hint or f"p{index}"
-            var = Var(name, argument.type, span=span_of(argument.location), type=argument.type)
+            var = before[index] if len(before) == len(arguments) else None
+            if var is None or var.name_hint != name or plain(var.type_annotation) != argument.type:
+                var = Var(name, argument.type, span=span_of(argument.location))
+            var.type = argument.type
             self.values[argument] = var
             found.append(var)
         return found

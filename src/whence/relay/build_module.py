@@ -36,6 +36,7 @@ from whence.runtime.factory import GraphExecutorFactory, Origin
 from whence.runtime.library import Library
 from whence.runtime.threads import ThreadPool
 from whence.support.context import PassContext
+from whence.support.doors import door
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
 from whence.target import TargetLike, params_beside, target_of
@@ -191,6 +192,7 @@ def build_config(
     return PassContext(opt_level, required_pass=required_pass or (), disabled_pass=disabled_pass or ())
 
 
+@door()
 def build(
     ir_mod: ModuleOp | IRModule | Function,
     target: TargetLike = "llvm",
