@@ -137,11 +137,12 @@ def test_functions_are_known_by_name() -> None:
         np.testing.assert_array_equal(found(whence.nd.array([1, 2])), [2, 4])
         with pytest.raises(TypeError, match="Don't know how to handle type"):
             found(np.ones(3))
+        by_name: Any = found
         with pytest.raises(TypeError):
-            found(value=3)
+            by_name(value=3)
         with pytest.raises(FrontendError, match=r"Global PackedFunc test\.twice is already registered"):
             whence.register_func("test.twice", twice)
-        whence.register_func("test.twice", lambda value: value, override=True)
+        whence.register_func("test.twice", str, override=True)
         assert "test.twice" in list_global_func_names()
         assert whence.get_global_func("test.none", allow_missing=True) is None
         with pytest.raises(ValueError, match=r"Cannot find global function test\.none"):
@@ -181,7 +182,7 @@ def test_values_become_objects() -> None:
     assert found[5]["key"][0].value == 3
     x = relay.var("x")
     assert whence.convert(x) is x
-    assert whence.convert(lambda value: value + 1)(2) == 3
+    assert whence.convert(abs)(-3) == 3
     for wrong in ({1.5: 2}, object(), {3}):
         with pytest.raises(ValueError, match=r"convert|container"):
             whence.convert(wrong)
@@ -230,18 +231,19 @@ def test_executors_and_runtimes_have_kinds() -> None:
 def test_expressions_take_spans_last_and_types_are_called() -> None:
     span = relay.Span(relay.SourceName("place"), 1, 1, 1, 1)
     x = relay.Var("x", relay.TensorType((2,)), span)
+    made: Any = relay
     nodes = [
         x,
-        relay.Call(relay.op.op.get("negative"), [x], None, None, span),
+        made.Call(relay.op.op.get("negative"), [x], None, None, span),
         relay.Tuple([x], span),
         relay.TupleGetItem(relay.Tuple([x]), 0, span),
         relay.Let(x, relay.const(1.0), x, span),
-        relay.Function([x], x, None, None, None, span),
+        made.Function([x], x, None, None, None, span),
         relay.RefCreate(x, span),
     ]
     assert all(node.span is span and node.same_as(node) for node in nodes)
     values = np.ones((2, 3), np.float32)
-    constant = relay.Constant(values)
+    constant: Any = relay.Constant(values)
     np.testing.assert_array_equal(constant.data.numpy(), values)
     assert relay.Constant(values).data is constant.data
     mod = Prelude().mod
@@ -314,7 +316,7 @@ def test_small_parts() -> None:
     x = relay.var("x", shape=(2,))
     with pytest.raises(NotImplementedError):
         relay.ExprFunctor().visit(x)
-    function = relay.Function([x], x).with_attr({"Primitive": tir.IntImm("int32", 1), "Compiler": "mine"})
+    function: Any = relay.Function([x], x).with_attr({"Primitive": tir.IntImm("int32", 1), "Compiler": "mine"})
     assert (function.attrs.Primitive, function.attrs.Compiler) == (1, "mine")
     assert relay.function.FunctionWithFields(function, body=x) is function
     assert relay.function.FunctionWithFields(function, attrs={"a": 1}).attrs == {"a": 1}

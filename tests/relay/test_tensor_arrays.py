@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def flat(value: Any) -> list[Any]:
     return [one for field in value.fields for one in flat(field)]
 
 
-def array_of(p: Prelude, dtype: str, tensors: list[relay.Expr]) -> relay.Expr:
+def array_of(p: Prelude, dtype: str, tensors: Sequence[relay.Expr]) -> relay.Expr:
     found = p.get_global_var("tensor_array", dtype)(relay.const(len(tensors)))
     for number, tensor in enumerate(tensors):
         found = p.get_global_var("tensor_array_write", dtype)(found, relay.const(number), tensor)

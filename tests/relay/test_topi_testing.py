@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from whence import topi
 from whence.support.errors import FrontendError
-from whence.topi import testing
 
+testing: Any = topi.testing
 RANDOM = np.random.default_rng(2)
 
 

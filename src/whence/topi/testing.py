@@ -167,7 +167,7 @@ def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dty
 
 def matrix_set_diag(input_np: Array, diagonal: Array, k: Any = 0, align: str = "RIGHT_LEFT") -> Array:
     """The matrices with other diagonals."""
-    given = tuple(k) if isinstance(k, list | tuple) else int(k)
+    given = tuple(cast("list[int]", k)) if isinstance(k, list | tuple) else int(k)
     return _one(relay.matrix_set_diag, input_np, diagonal, k=given, align=align)
 
 
@@ -302,6 +302,6 @@ def roi_align_nchw_python(
         pooled_size=_each(pooled_size, 2),
         spatial_scale=spatial_scale,
         sample_ratio=sample_ratio,
-        mode=cast(bytes, mode).decode() if isinstance(mode, bytes) else mode,
+        mode=mode.decode() if isinstance(mode, bytes) else mode,
         layout="NCHW",
     )
