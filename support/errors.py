@@ -34,6 +34,10 @@ class PipelineError(WhenceError):
     """A pass pipeline, a command line or a compile option is bad."""
 
 
+class InternalError(WhenceError):
+    """A bug of ours, with its cause: the text says in which pass and layer (`support/doors.py`)."""
+
+
 class MemoryRefused(WhenceError, MemoryError):
     """A call takes more memory than there is."""
 

@@ -23,9 +23,10 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.open_functions import OpenFunction
 from whence.passes.tir.pipeline import run_tir_passes
+from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
-from whence.te.language.scalars import Sizes, extent_value
+from whence.te.language.extents import Sizes, extent_value
 from whence.te.language.tensor import PlaceholderOp
 from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes
@@ -34,6 +35,7 @@ from whence.textio import one_line
 from whence.tir.function import PrimFunc
 
 
+@door()
 def lower(
     schedule: Schedule,
     args: Sequence[TeTensor | Var] | str | None = None,
@@ -56,6 +58,7 @@ def lower(
     return func
 
 
+@door()
 def create_prim_func(tensors: Sequence[TeTensor], name: str = "main") -> PrimFuncOp:
     """The unscheduled loops of te tensors: arguments are the placeholders among `tensors`, results the others."""
     inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
@@ -157,6 +160,7 @@ def _target(target: str | Target) -> Target:
     return target if isinstance(target, Target) else Target.parse(target)
 
 
+@door()
 def build(
     inputs: Schedule | PrimFuncOp | PrimFunc | str,
     args: Sequence[TeTensor | Var] | None = None,
@@ -178,6 +182,7 @@ def build(
     return _build(inputs, _Signature.of(inputs, args, "build"), target, name, threads)
 
 
+@door()
 def build_schedule(schedule: Schedule, *, target: str | Target = "native", threads: int | None = None) -> Function:
     """Compile a schedule to a function on numpy arrays; the schedule stays as it is.
 
@@ -214,6 +219,7 @@ def _build(
     return OpenFunction(symbol, parameters, outputs, lambda sizes: function(kept, sizes), symbolic)
 
 
+@door()
 def build_prim_func(
     func: PrimFuncOp | PrimFunc | str, *, target: str | Target = "native", threads: int | None = None
 ) -> Function:

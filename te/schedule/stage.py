@@ -17,6 +17,7 @@ from ...dialects.element_types import dtype_name
 from ...dialects.schedule.base import SCOPES
 from ...dialects.size_types import extents_of
 from ...dialects.sizes import Size
+from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
@@ -37,6 +38,7 @@ def _rank(layout: AffineMapAttr) -> int:
     return len(layout.data.results)
 
 
+@doors(ScheduleError, inherited=True)
 class Stage(LoopPrimitives):
     """One operation of the function, and how it is scheduled.
 
