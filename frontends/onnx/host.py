@@ -244,7 +244,7 @@ def _encoder(node: NodeProto, where: str, reads: bool) -> dict[str, Any] | None:
     )
     if values and isinstance(values[0], str):
         dtype, missing = None, told.get("default_string", "_Unused")
-    elif dtype.kind == "f":
+    elif dtype is not None and dtype.kind == "f":
         missing = told.get("default_float", -0.0)
     else:
         missing = told.get("default_int64", -1)

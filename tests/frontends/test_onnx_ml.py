@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,6 +123,7 @@ def test_features(dtype: str):
         check("Binarizer", rows("float32"), threshold=0.3)
         check("FeatureVectorizer", x, rows(dtype, 2), rows(dtype, 3), inputdimensions=[4, 2, 3])
     check("ArrayFeatureExtractor", x, np.array([[2, 0, 0]], np.int64))
+    check("ArrayFeatureExtractor", x[:1], np.array([[2], [0], [3], [0]], np.int64))
 
 
 def test_imputers():
@@ -152,3 +152,91 @@ def test_encoders_of_numbers():
         "default_tensor": helper.make_tensor("d", TensorProto.DOUBLE, [1], [3.0]),
     }
     check("LabelEncoder", y.astype(np.float64), version=4, **tensors)
+
+
+def tree(**changes: Any) -> onnx.ModelProto:
+    """One comparison and two leaves, with other attributes; None leaves one out."""
+    attributes: dict[str, Any] = {
+        "nodes_treeids": [0, 0, 0],
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_featureids": [1, 0, 0],
+        "nodes_values": [0.5, 0.0, 0.0],
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+        "target_treeids": [0, 0],
+        "target_nodeids": [1, 2],
+        "target_ids": [0, 0],
+        "target_weights": [1.0, 2.0],
+        "n_targets": 1,
+        **changes,
+    }
+    plain = {name: value for name, value in attributes.items() if value is not None}
+    return model("TreeEnsembleRegressor", [np.zeros((3, 4), np.float32)], **plain)
+
+
+BAD_TREES = {
+    "cycle": ({"nodes_modes": ["BRANCH_LEQ", "BRANCH_LT", "LEAF"], "nodes_truenodeids": [1, 0, 0]}, "a cycle"),
+    "itself": ({"nodes_truenodeids": [0, 0, 0]}, "a cycle"),
+    "no node": ({"nodes_truenodeids": [7, 0, 0]}, "a true node that exists, got node 7 of tree 0"),
+    "negative": ({"nodes_falsenodeids": [-1, 0, 0]}, "a false node that exists, got node -1 of tree 0"),
+    "other tree": ({"nodes_treeids": [0, 1, 0], "target_treeids": [1, 0]}, "got node 1 of tree 0"),
+    "twice": ({"nodes_nodeids": [0, 1, 1]}, "node 1 of tree 0 twice"),
+    "feature": ({"nodes_featureids": [4, 0, 0]}, "rows of at least 5 features, as nodes_featureids says, got 4"),
+    "huge feature": ({"nodes_featureids": [2**40, 0, 0]}, "features"),
+    "negative feature": ({"nodes_featureids": [-1, 0, 0]}, "features of at least 0, got -1"),
+    "short": ({"nodes_values": [0.5]}, "nodes_values of 3 elements, as nodes_treeids, got 1"),
+    "missing": ({"nodes_truenodeids": None}, "nodes_truenodeids of 3 elements, as nodes_treeids, got 0"),
+    "no nodes": ({f"nodes_{n}": None for n in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
+                  "falsenodeids")}, "at least one node, got none"),
+    "mode": ({"nodes_modes": ["BRANCH_NEAR", "LEAF", "LEAF"]}, "modes among BRANCH_LEQ, .*got 'BRANCH_NEAR'"),
+    "leaf": ({"target_nodeids": [1, 9]}, "a leaf that exists, got node 9 of tree 0"),
+    "target": ({"target_ids": [0, 1]}, r"targets in \[0, 1\), got 0 to 1"),
+    "targets": ({"n_targets": 0}, "at least one target, got 0"),
+    "weights": ({"target_ids": [0]}, "target_ids of 2 elements, as target_weights, got 1"),
+    "tracks": ({"nodes_missing_value_tracks_true": [1]}, "nodes_missing_value_tracks_true of 3 elements"),
+    "aggregate": ({"aggregate_function": "MEDIAN"}, "an aggregate_function among .*got 'MEDIAN'"),
+    "transform": ({"post_transform": "TANH"}, "a post_transform among .*got 'TANH'"),
+    "base": ({"base_values": [1.0, 2.0]}, "base_values of 0 or 1 elements, got 2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_TREES)
+def test_trees_that_are_none_are_refused(name: str):
+    changes, text = BAD_TREES[name]
+    with pytest.raises(
+        FrontendError, match=f"TreeEnsembleRegressor: expected .*{text}.*layer 'layer', <memory> node 0"
+    ):
+        whence.compile(tree(**changes), input_shapes="x0:[3,4]")
+
+
+def test_a_bad_tree_of_open_rows_is_refused_by_a_call():
+    executable = whence.compile(tree(nodes_truenodeids=[0, 0, 0]))
+    with pytest.raises(FrontendError, match=r"a cycle.*layer 'layer', <memory> node 0"):
+        executable(np.zeros((2, 4), np.float32))
+
+
+def test_features_are_checked_where_only_a_call_knows_them():
+    proto = tree(nodes_featureids=[3, 0, 0])
+    proto.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "F"
+    executable = whence.compile(proto)
+    assert executable(np.zeros((2, 4), np.float32)).tolist() == [[1.0], [1.0]]
+    with pytest.raises(FrontendError, match="F"):
+        executable(np.zeros((2, 3), np.float32))
+
+
+def test_a_chain_of_nodes_that_share_a_leaf_is_as_long_as_it_is():
+    """Exporters write sets so; the nodes that two lead to are not copied."""
+    count = 3000
+    proto = tree(
+        nodes_treeids=[0] * (count + 2),
+        nodes_nodeids=list(range(count + 2)),
+        nodes_featureids=[0] * (count + 2),
+        nodes_values=[float(2 * at) for at in range(count)] + [0.0, 0.0],
+        nodes_modes=["BRANCH_EQ"] * count + ["LEAF", "LEAF"],
+        nodes_truenodeids=[count] * count + [0, 0],
+        nodes_falsenodeids=[*range(1, count), count + 1, 0, 0],
+        target_nodeids=[count, count + 1],
+    )
+    x = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [2 * count - 2, 0, 0, 0], [2 * count, 0, 0, 0]], np.float32)
+    assert whence.compile(proto)(x).tolist() == [[1.0], [2.0], [1.0], [2.0]]
