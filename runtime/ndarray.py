@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..support.errors import FrontendError, expectation
+from .device import Device
+from .device import cpu as cpu
+from .device import device as device
 from .tensors import ALIGNMENT, Tensor, address, aligned_empty
 
 
@@ -26,6 +29,11 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
 
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
+
+    @property
+    def device(self) -> Device:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Where it lies."""
+        return Device()
 
     def same_as(self, other: object) -> bool:
         """Whether it is the same array."""

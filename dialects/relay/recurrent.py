@@ -189,11 +189,13 @@ def product(state: AnyArray, rows: AnyArray) -> AnyArray:
 
 def steps_of_range(rows: AnyArray) -> AnyArray:
     """Each row (.., n) as bytes stand for it, whose 256 steps span its range and 0."""
-    low, high = np.minimum(rows.min(-1, keepdims=True), 0), np.maximum(rows.max(-1, keepdims=True), 0)
-    step = (high - low) / rows.dtype.type(255)
-    step = np.where(step == 0, rows.dtype.type(1), step)
-    zero = np.clip(np.round(-low / step), 0, 255)
-    return (np.clip(np.round(rows / step) + zero, 0, 255) - zero) * step
+    low: AnyArray = np.minimum(rows.min(-1, keepdims=True), 0)
+    high: AnyArray = np.maximum(rows.max(-1, keepdims=True), 0)
+    quotient: AnyArray = (high - low) / np.array(255, rows.dtype)
+    step: AnyArray = np.where(quotient == 0, np.ones_like(quotient), quotient)
+    zero: AnyArray = np.clip(np.round(-low / step), 0, 255)
+    number: AnyArray = np.clip(np.round(rows / step) + zero, 0, 255)
+    return (number - zero) * step
 
 
 @irdl_op_definition

@@ -125,6 +125,11 @@ def _instance(general: Forall, special: FunctionType) -> FunctionType | None:
     """A polymorphic function's type for the types that stand in `special` in the places of its variables."""
     if len(general.body.inputs) != len(special.inputs):
         return None
+    return cast(FunctionType, substituted(general.body, type_arguments(general, special)))
+
+
+def type_arguments(general: Forall, special: FunctionType) -> dict[str, Attribute]:
+    """What stands in `special` for the variables of a polymorphic function's type."""
     given: dict[str, Attribute] = {}
     stack = list(zip((*general.body.inputs, *general.body.outputs), (*special.inputs, *special.outputs), strict=False))
     while stack:
@@ -142,7 +147,7 @@ def _instance(general: Forall, special: FunctionType) -> FunctionType | None:
                 stack.extend(zip((*wide.inputs, *wide.outputs), (*narrow.inputs, *narrow.outputs), strict=False))
             case _:
                 continue
-    return cast(FunctionType, substituted(general.body, given))
+    return given
 
 
 def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:

@@ -115,7 +115,7 @@ def _attended(ctx: Context, heads: Heads, bias: SSAValue | None, softcap: float 
 
 def attention(ctx: Context) -> tuple[SSAValue, ...]:
     """The input times the weights of query, key and value at once; present keys and values are one tensor."""
-    if ctx.int("do_rotary", 0):
+    if ctx.is_one("do_rotary"):
         ctx.fail("do_rotary 0", "1")
     heads, hidden = ctx.int("num_heads", 0), ctx.shape(1)[1]
     sizes = ctx.ints("qkv_hidden_sizes") or (hidden // 3,) * 3
@@ -132,7 +132,7 @@ def attention(ctx: Context) -> tuple[SSAValue, ...]:
         key, value = (_joined(ctx, _at(ctx, ctx.value(4), 0, i), one) for i, one in enumerate((key, value)))
     mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
     bias = mask.index(ctx.value(3)) if ctx.has(3) else None
-    if ctx.int("unidirectional", 0):
+    if ctx.is_one("unidirectional"):
         bias = added(ctx, bias, mask.causal(past))
     if ctx.has(5):
         bias = added(ctx, bias, as_wide(ctx, ctx.value(5)))
@@ -155,7 +155,7 @@ def multi_head_attention(ctx: Context) -> tuple[SSAValue, ...]:
     before = 0 if past[0] is None else shape_of(past[0])[2]
     mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
     bias = mask.index(ctx.value(4)) if ctx.has(4) else None
-    if ctx.int("unidirectional", 0):
+    if ctx.is_one("unidirectional"):
         bias = added(ctx, bias, mask.causal(before))
     if ctx.has(5):
         bias = added(ctx, bias, as_wide(ctx, ctx.value(5)))
@@ -206,7 +206,7 @@ def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
         parts = [_cut(ctx, parts[0], 2, begin, end) for begin, end in pairwise(ends)]
     query, key, value = (split_heads(ctx, one, n) for one, n in zip(parts, (heads, key_heads, key_heads), strict=True))
     past = ctx.shape(3)[2] if ctx.has(3) else 0
-    if ctx.int("do_rotary", 0):
+    if ctx.is_one("do_rotary"):
         query, key = _rotated(ctx, query, past), _rotated(ctx, key, past)
     if ctx.has(3):
         key, value = _joined(ctx, ctx.value(3), key), _joined(ctx, ctx.value(4), value)
@@ -230,7 +230,7 @@ def _rotated(ctx: Context, value: SSAValue, past: int) -> SSAValue:
     angles = [ctx.emit(TakeOp, ctx.value(index), own, axis=0) for index in (7, 8)]
     turn = 2 * shape_of(angles[0])[-1]
     angles = [ctx.emit(ReshapeOp, one, newshape=(shape_of(one)[0], 1, length, turn // 2)) for one in angles]
-    return turned(ctx, value, angles, bool(ctx.int("rotary_interleaved", 0)), min(turn, size))
+    return turned(ctx, value, angles, ctx.is_one("rotary_interleaved"), min(turn, size))
 
 
 def embed_layer_norm(ctx: Context) -> tuple[Result, ...]:

@@ -164,7 +164,7 @@ def _check_compiled(inputs: Sequence[ValueInfoProto]) -> None:
 
 def _check_names(shapes: Mapping[str, object], inputs: Sequence[ValueInfoProto]) -> None:
     if unknown := [name for name in shapes if name not in {value.name for value in inputs}]:
-        names = ", ".join(unknown)
+        names = ", ".join(map(str, unknown))
         raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {names}")
 
 

@@ -39,7 +39,7 @@ def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
     """The image, the window, and how far the last one reaches beyond the image and its padding."""
     image = image_of(ctx)
     found = window(ctx, image, positive(ctx, "kernel_shape", len(image)))
-    return image, found, found.outgrowth(image) if ctx.int("ceil_mode", 0) else found.shortfall(ctx, image)
+    return image, found, found.outgrowth(image) if ctx.is_one("ceil_mode") else found.shortfall(ctx, image)
 
 
 def _padded(ctx: Context, data: SSAValue, before: Sizes, after: Sizes) -> SSAValue:
@@ -75,7 +75,7 @@ def max_pool(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
             strides=found.strides,
             dilation=found.dilation,
             padding=(*found.before, *_sum(found.after, beyond)),
-            storage_order=ctx.int("storage_order", 0),
+            storage_order=int(ctx.zero_or_one("storage_order")),
         )
     return _emit(ctx, MAX_POOL, ctx.value(0), found, found.before, _sum(found.after, beyond))
 

@@ -6,7 +6,8 @@ A layer inside another, of a subgraph or of a function's body, is called `<outer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +19,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ..importing import importer
+from .bodies import check_bodies
 from .host import Hosts, texts_of
 from .tensors import dense, dtype_of, to_array
 
@@ -130,6 +132,7 @@ class Builder:
         attributes: dict[str, object] = {}
         hosts = self.hosts[region]
         if kind:
+            check_bodies(node, proto, node.opset, graphs)
             inner = {name: self.hosts[body] for name, body in bodies.items()}
             attributes["hosted"] = hosts.leaves(bodies, inner, proto.output)
         if kind in ("Loop", "Scan"):
@@ -142,7 +145,9 @@ class Builder:
             left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
             attributes["scan_types"] = [_open_type(value) for value in left]
         step = Step(tuple(proto.input), tuple(proto.output), node.layer, kind, bodies, attributes, node)
-        return [step] if kind else hosts.steps(step, node, canonical(proto.domain))
+        if kind:
+            return [step]
+        return hosts.steps(step, proto, (canonical(proto.domain), node.opset), node.leaf, partial(replace, node))
 
 
 def _open_type(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], np.dtype[np.generic]]:

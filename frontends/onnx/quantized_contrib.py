@@ -11,13 +11,15 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import qnn_elementwise as qe
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.logic import WhereOp
+from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
-from ...dialects.relay.reduce import MaxOp
+from ...dialects.relay.reduce import MaxOp, MeanOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ..importing.converter import Converter, Result
 from ..importing.tensor import Tensor, shape_of
-from ..importing.terms import places
+from ..importing.terms import Term, places
+from .activations import along_axis
 from .context import Context
 from .quantization import (
     dequantize_linear,
@@ -54,12 +56,24 @@ def unary(op: type[Operator], attributes: Attributes = lambda ctx: {}) -> Conver
     return Converter(lambda ctx: ctx.emit(op, ctx.value(0), *_parameters(ctx, 1, 3), **attributes(ctx)))
 
 
-def _softmax(ctx: Context) -> dict[str, Value]:
-    """The softmax of opset 13 on, along one axis."""
-    rank, axis = len(ctx.shape(0)), ctx.int("axis", -1)
-    if ctx.int("opset", 13) < 13 and axis % rank != rank - 1:
-        ctx.fail("the last axis, or opset 13", f"axis {axis} of opset {ctx.int('opset', 13)}")
-    return {"axis": axis}
+def softmax(ctx: Context) -> SSAValue:
+    """Of the opset that an attribute names; 1 is a whole number of steps, as onnxruntime has it."""
+    scale, zero, new_scale, new_zero = (Term(ctx, value) for value in _parameters(ctx, 1, 3))
+    one, dtype = (1.0 / new_scale).apply(ew.FloorOp), ctx.dtype(0).name
+
+    def rows(x: Term, axis: int) -> Term:
+        parts = x.apply(DequantizeOp, scale, zero).apply(SoftmaxOp, axis=axis)
+        return (parts * one).apply(QuantizeOp, new_scale.number(1.0), new_zero, out_dtype=dtype)
+
+    return along_axis(ctx, rows, ctx.int("axis", -1), ctx.int("opset", 13))
+
+
+def reduce_mean(ctx: Context) -> SSAValue:
+    """The mean of the real numbers along `axes`, or along all."""
+    real = ctx.emit(DequantizeOp, ctx.value(0), *_parameters(ctx, 1))
+    axes = ctx.ints("axes") or tuple(range(len(ctx.shape(0))))
+    mean = ctx.emit(MeanOp, real, axis=axes, keepdims=ctx.is_one("keepdims", True))
+    return ctx.emit(QuantizeOp, mean, *_parameters(ctx, 3), out_dtype=ctx.dtype(0).name)
 
 
 def concat(ctx: Context) -> SSAValue:
@@ -101,7 +115,7 @@ def average_pool(ctx: Context) -> SSAValue:
         pool_size=kernel,
         strides=found.strides,
         padding=(*found.before, *found.after),
-        ceil_mode=bool(ctx.int("ceil_mode", 0)),
+        ceil_mode=ctx.is_one("ceil_mode"),
         count_include_pad=bool(ctx.int("count_include_pad", 0)),
     )
 
@@ -197,7 +211,8 @@ TABLE = {
     "QLinearLeakyRelu": unary(qe.LeakyReluOp, lambda ctx: {"alpha": ctx.float("alpha", 0.01)}),
     "QLinearMul": binary(qe.MulOp),
     "QLinearSigmoid": unary(qe.SigmoidOp),
-    "QLinearSoftmax": unary(qe.SoftmaxOp, _softmax),
+    "QLinearReduceMean": Converter(reduce_mean),
+    "QLinearSoftmax": Converter(softmax),
     "QLinearWhere": Converter(where),
     "QuantizeLinear": Converter(quantize_linear),
 }

@@ -35,6 +35,8 @@ class Expr(Node):
     @property
     def inferred(self) -> Attribute:
         """The type that was inferred; raises FrontendError before that."""
+        if self.type is None and isinstance(self, Function) and self.home is not None:
+            import_module(".infer", __package__).infer(self.home)
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
@@ -258,6 +260,8 @@ class Function(Expr):
     span: AnySpan = None
     output_names: Sequence[str] = field(default=(), kw_only=True)
     """What a model calls the results, which text does not say."""
+    home: Program | None = field(default=None, kw_only=True)
+    """The program that it was taken of: its types are inferred there when somebody asks for them."""
 
     def __post_init__(self) -> None:
         given: Any = self.type_params or ()

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
+from ...dialects.relay.traits import Mark
 from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type, tuple_type
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
@@ -50,7 +51,7 @@ from .operators import attributes_of, grouped, is_absent, name_of, operator_name
 from .places import location_of
 from .type_text import spelled
 from .type_view import plain
-from .unify import Hole, Made, Mismatch, Term, found, instance, joined, resolved, shown, term_of, unify
+from .unify import Hole, Made, Mismatch, Term, check_size, found, instance, joined, resolved, shown, term_of, unify
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
 
@@ -105,14 +106,18 @@ class Inference:
         self._vars: dict[Var, None] = {}
 
     def run(self, roots: Sequence[Expr]) -> None:
+        self.solve(roots)
+        for expr in (*self._vars, *self._typed):
+            expr.type = self._final(expr)
+
+    def solve(self, roots: Sequence[Expr]) -> None:
+        """Find the terms, and leave the expressions as they are."""
         for root in roots:
             self._walk(root)
         for name, function in self.program.functions.items():
             if function in self.terms and name in self._declared:
                 self.unify(self._declared[name], self.terms[function], function, f"@{name}")
         self._settle()
-        for expr in (*self._vars, *self._typed):
-            expr.type = self._final(expr)
 
     def _final(self, expr: Expr) -> Attribute:
         if (type_ := resolved(self.terms[expr])) is None:
@@ -132,6 +137,8 @@ class Inference:
                 child = next(walk) if answer is None else walk.send(answer)
             except StopIteration as stop:
                 answer = self.terms[node] = cast(Term, stop.value)
+                if isinstance(answer, Made):
+                    check_size(answer, _name(node), location_of(node.span))
                 self._typed.append(node)
                 stack.pop()
                 continue
@@ -242,13 +249,10 @@ class Inference:
             args.append((yield arg))
         if isinstance(node.op, Op):
             return self._operator_call(node, node.op, args)
-        if isinstance(node.op, Constructor):
-            # One constructor makes values of several types: each call is one use of it.
-            callee = instance(self._constructed(node.op), list(map(plain, node.type_args)))
-        else:
-            callee = found((yield node.op))
-            if isinstance(callee, Attribute):
-                callee = instance(callee, list(map(plain, node.type_args)))
+        # One constructor makes values of several types: each call is one use of it.
+        callee = self.instance(
+            node, self._constructed(node.op) if isinstance(node.op, Constructor) else found((yield node.op))
+        )
         result = Hole()
         expected = found(callee)
         if isinstance(expected, Made) and expected.kind == "function" and len(expected.parts) != len(args) + 1:
@@ -257,8 +261,18 @@ class Inference:
         self.unify(callee, Made("function", (*args, result)), node)
         return result
 
+    def instance(self, node: Call, callee: Term) -> Term:
+        """The type of the callee where it is called."""
+        given = list(map(plain, node.type_args))
+        try:
+            return instance(callee, given) if isinstance(callee, Attribute) else callee
+        except Mismatch as mismatch:
+            raise FrontendError(message(_name(node), *map(str, mismatch.args), location_of(node.span))) from None
+
     def _operator_call(self, node: Call, op: Op, args: list[Term]) -> Term:
         operator = operator_named(op.name)
+        if operator.has_trait(Mark) and len(args) == 1:
+            return args[0]
         if (result := self._applied(node, operator, args)) is not None:
             return result
         hole = Hole()

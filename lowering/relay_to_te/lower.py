@@ -25,7 +25,7 @@ from ...provenance.diagnostics import fail
 from ...support.dtypes import storage
 from ...te import Tensor
 from ...te.language.emit import build_function
-from ...te.language.scalars import SymbolSizes
+from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
 from . import (
     convolution,

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import islice
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
-from xdsl.ir.affine import AffineExpr
 
 from ...dialects import te
+from ...dialects.affine import is_long
 from ...support.machine import Machine
 from ...te.schedule.bounds import Reading, readings
 from ...te.schedule.schedule import Schedule
@@ -33,8 +32,6 @@ from .strategies import Schedules, Strategy, all_rows, rows_for
 
 _COPIES = 128
 """Ops that may be computed again at other points in the loops of a stage, rather than be read from buffers."""
-_INDEX = 64
-"""Operations in an index at which a stage may be computed, rather than be read from a buffer."""
 
 CHOSEN = "strategies"
 """The attribute of a schedule.sequence that names the row that each stage was scheduled by."""
@@ -108,8 +105,8 @@ def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[
 def _inlined(schedule: Schedule) -> set[StageState]:
     """The elementwise stages that others read, but for those that would be copied too often.
 
-    A stage that is read at several points of a loop is computed at each of them. In a chain of stages that each read the
-    one before at two points that would be 2 ** n copies of the first: so here and there one gets a buffer.
+    A stage that is read at several points of a loop is computed at each of them. In a chain of stages that each read
+    the one before at two points that would be 2 ** n copies of the first: so here and there one gets a buffer.
     """
     inlined: set[StageState] = set()
     copied = Counter[StageState]()
@@ -122,7 +119,7 @@ def _inlined(schedule: Schedule) -> set[StageState]:
         copies = {host: (count - 1) * len(compute.block.ops) for host, count in times.items() if count > 1}
         if any(copied[host] + ops > _COPIES for host, ops in copies.items()):
             return False
-        if any(_is_long(index) for _, point in readings for index in point):
+        if any(is_long(index) for _, point in readings for index in point):
             return False
         copied.update(copies)
         inlined.add(stage)
@@ -130,7 +127,3 @@ def _inlined(schedule: Schedule) -> set[StageState]:
 
     readings(schedule, may)
     return inlined
-
-
-def _is_long(index: AffineExpr) -> bool:
-    return next(islice(index.dfs(), _INDEX, None), None) is not None

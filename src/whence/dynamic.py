@@ -21,12 +21,14 @@ from whence.runtime.interpreter import Interpreter
 from whence.runtime.open_specs import OPEN, OpenSpec
 from whence.runtime.shape_patterns import Pattern
 from whence.sized import SizedExecutable, Tier
+from whence.support.doors import doors
 from whence.support.errors import FrontendError, ScheduleError, WhenceError
 
 if TYPE_CHECKING:
     from whence.explorer.where import Where
 
 
+@doors()
 class DynamicExecutable(InterpretedExecutable):
     """A compiled model of which some things are decided only when it is called.
 

@@ -112,7 +112,7 @@ def _composed(
     point: tuple[AffineExpr, ...],
     computed: dict[tuple[SSAValue, tuple[AffineExpr, ...]], int],
 ) -> tuple[AffineExpr, ...]:
-    """Where a read is in the loops of a host that computes the reader at a point; `computed` numbers computed indices."""
+    """Where a read is in the loops of a host that has its reader at a point; `computed` numbers computed indices."""
     rank, position = len(host.block.args), {argument: i for i, argument in enumerate(reader.block.args)}
 
     def dim(index: SSAValue) -> AffineExpr:
@@ -182,6 +182,8 @@ class _Inference:
         scans = [stage.producer for stage in schedule.stages if isinstance(stage.producer, te.ScanOp)]
         self.updates = {update.owner: scan for scan in scans for update in scan.updates}
         self.found: dict[StageState, Bounds] = {}
+        self.later: set[StageState] = set()
+        """Stages at the root that compute what the steps of scans read."""
 
     def visit(self, stage: StageState) -> None:
         """Readers and hosts come first."""
@@ -195,9 +197,26 @@ class _Inference:
             last = max(scan.first, last) if isinstance(last, int) and isinstance(scan.first, int) else last
             around, ranges = (self.schedule[scan].axes[0],), ((scan.first, last),)
             region = [Interval(AffineDimExpr(0), 1), *full_region(stage.compute.shape[1:])]
+        elif self._begins_later(stage):
+            # What no step of a scan reads may lie where there is nothing to compute it of.
+            region = self._required(stage, None, around, ranges)
         else:
             region = full_region(stage.compute.shape)
         self.found[stage] = Bounds(around, ranges, region, loop_extents(stage, region))
+
+    def _begins_later(self, stage: StageState) -> bool:
+        """Whether all that read a stage at the root are steps of scans, or stages that these alone read."""
+        uses = (use.operation.parent_op() for result in stage.compute.results for use in result.uses)
+        if stage.storage.layout is not None or not all(isinstance(use, te.ComputeOp) for use in uses):
+            return False
+        readers = [reader for reader, _ in self.readings[stage]]
+        later = all(self._is_step(reader) or reader in self.later for reader in readers)
+        if found := bool(readers) and later:
+            self.later.add(stage)
+        return found
+
+    def _is_step(self, stage: StageState) -> bool:
+        return stage.scan is not None or stage.compute in self.updates
 
     def _around(self, stage: StageState, attach: Attach) -> tuple[tuple[IterVar, ...], tuple[Range, ...]]:
         """The loops around the attach point, and their values."""
@@ -216,7 +235,7 @@ class _Inference:
         return (*bounds.around, *outer), (*bounds.ranges, *counts)
 
     def _required(
-        self, stage: StageState, host: StageState, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
+        self, stage: StageState, host: StageState | None, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
     ) -> list[Interval]:
         """The smallest region that holds every point read while the loops around stand still."""
         shape = stage.compute.shape
@@ -229,7 +248,8 @@ class _Inference:
         )
         needed: Sequence[Interval | None] | None = None
         for reader, point in self.readings[stage]:
-            self._check_order(stage, host, around, reader)
+            if host is not None:
+                self._check_order(stage, host, around, reader)
             dims, everything = self._point(reader, around, ranges, fixed)
             *axes, unknown = dims
             computed = max((dim + 1 for expr in point for dim in expr.used_dims()), default=0) - len(axes)
@@ -238,6 +258,7 @@ class _Inference:
             whole = zip(found if needed is None else needed, found, shape, strict=True)
             needed = [union(a, b, ranges, extent) for a, b, extent in whole]
         if needed is None:
+            assert host is not None
             raise ScheduleError(
                 f"compute_at: stage '{stage.label}' is computed inside '{host.label}', which does not read it"
             )

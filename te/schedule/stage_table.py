@@ -8,6 +8,7 @@ from typing import Generic, TypeAlias, TypeVar
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects import te
+from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.tensor import Operation as TeOperation
@@ -21,6 +22,7 @@ Key: TypeAlias = str | Producer | SSAValue | StageState | Tensor | TeOperation
 """What names a stage: its label, its op, its tensor, itself; in the te language its tensor or operation."""
 
 
+@doors(ScheduleError)
 class StageTable(Generic[StageT_co]):
     """The stages of a te.func, one per operation, producers first."""
 

@@ -1,4 +1,4 @@
-"""ONNX models whose graphs read values twice, in many shapes: as trees they have 2 ** n operators, as graphs a few n."""
+"""ONNX models whose graphs read values twice, in many shapes: trees of 2 ** n operators, as graphs of a few n."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from whence.frontends.relay.expr import Expr, Function, GlobalVar, Var, free_var
 from whence.relay.binding import bind
 from whence.relay.module import IRModule
 from whence.relay.results import viewed
+from whence.support.doors import door, doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
+@doors()
 class Executor:
     """Runs functions and expressions, with the functions and data types of a module around them."""
 
@@ -56,6 +58,7 @@ class Executor:
         return lambda *arguments, **named: viewed(call(*arguments, **named), known)
 
 
+@door()
 def create_executor(
     kind: str = "debug",
     mod: IRModule | ModuleOp | None = None,

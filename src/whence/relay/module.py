@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, free_vars
+from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var, free_vars
 from whence.frontends.relay.view import view
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
@@ -35,6 +35,8 @@ class IRModule:
             {_name(key): data for key, data in (type_definitions or {}).items()},
         )
         self._module: ModuleOp | None = None
+        self._params: Mapping[str, Sequence[Var]] = {}
+        """The variables of functions that ops were made of."""
         self._globals: dict[str, GlobalVar] = {key.name_hint: key for key in functions or {} if _is_global(key)}
 
     @staticmethod
@@ -59,6 +61,8 @@ class IRModule:
         """The module of other ops, which are not copied, with the attributes of this one."""
         made = IRModule.of(module)
         made.attrs = dict(self.attrs)
+        functions = self._program.functions if self._program is not None else None
+        made._params = self._params if functions is None else {name: f.params for name, f in functions.items()}
         return made
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
@@ -93,7 +97,7 @@ class IRModule:
         """The expressions."""
         if self._program is None:
             assert self._module is not None
-            self._program = view(self._module)
+            self._program = view(self._module, self._params)
         return self._program
 
     @property
@@ -132,7 +136,9 @@ class IRModule:
         """A function, or the definition of a data type."""
         if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
             return self.program.types[key]
-        return self.program.functions[self.get_global_var(_name(key)).name_hint]
+        function = self.program.functions[self.get_global_var(_name(key)).name_hint]
+        function.home = self.program
+        return function
 
     def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData) -> None:
         if isinstance(function, TypeData):

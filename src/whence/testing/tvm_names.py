@@ -23,9 +23,8 @@ from typing import Any
 _OURS, _THEIRS = "whence", "tvm"
 _ELSEWHERE = {
     "tvm.driver.tvmc.main": "whence.driver.tvmc",
-    "tvm.relay.transform.transform": "whence.relay.transform",
-    "tvm.target.target": "whence.target",
     "tvm.ir.module": "whence.ir",
+    "tvm.ir.transform": "whence.transform",
 }
 """Modules of TVM's whose names another module of whence has."""
 

@@ -28,7 +28,8 @@ class ExprModulePass(transform.ModulePass):
 
     def __init__(self, pass_func: Callable[[IRModule, Any], IRModule], info: transform.PassInfo):
         def run(module: ModuleOp, context: Any) -> ModuleOp:
-            made: Any = pass_func(IRModule.of(module), context)
+            held: Any = module
+            made: Any = pass_func(held if isinstance(held, IRModule) else IRModule.of(module), context)
             if not isinstance(made, IRModule):
                 raise PipelineError(f"pass {info.name}: expected it to return an IRModule, got {type(made).__name__}")
             return made.module
