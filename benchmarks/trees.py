@@ -30,7 +30,8 @@ def forest(trees: int, depth: int, targets: int) -> onnx.ModelProto:
     """Full trees of random comparisons; leaves have one weight, or with more targets one for each."""
     rng = np.random.default_rng(0)
     count, leaves = 2 ** (depth + 1) - 1, 2**depth
-    node, first = np.tile(np.arange(count), trees), count - leaves
+    node: Any = np.arange(count * trees) % count
+    first = count - leaves
     tree, leaf = np.repeat(np.arange(trees), count), node >= first
     kind = "target" if targets == 1 else "class"
     attributes: dict[str, Any] = {
@@ -46,7 +47,7 @@ def forest(trees: int, depth: int, targets: int) -> onnx.ModelProto:
         f"{kind}_ids": np.tile(np.arange(targets), int(leaf.sum())),
         f"{kind}_weights": rng.random(int(leaf.sum()) * targets),
     }
-    plain = {name: x if isinstance(x, list) else x.tolist() for name, x in attributes.items()}
+    plain: dict[str, Any] = {name: x if isinstance(x, list) else x.tolist() for name, x in attributes.items()}
     if targets == 1:
         made = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1, **plain)
     else:

@@ -53,7 +53,7 @@ def _normalized(attributes: Attributes, inputs: Inputs) -> Texts:
         raise ValueError(f"expected texts [C] or [1, C], got {list(x.shape)}")
     if action not in ("NONE", "LOWER", "UPPER"):
         raise ValueError(f"expected a case_change_action among NONE, LOWER, UPPER, got {action!r}")
-    words = attributes.get("stopwords") or []
+    words: list[str] = attributes.get("stopwords") or []
     if attributes.get("is_case_sensitive", 0):
         gone = set(words)
         kept = [text for text in _flat(x) if text not in gone]
@@ -72,7 +72,7 @@ def _in_case(text: str, change: Callable[[str], str]) -> str:
 
 def _pool(attributes: Attributes) -> _Counts:
     """The n-grams that are counted, as a tree: word after word, and at the end the place of the n-gram in the pool."""
-    pool = attributes.get("pool_strings") or attributes.get("pool_int64s") or []
+    pool: list[Any] = attributes.get("pool_strings") or attributes.get("pool_int64s") or []
     starts = [*attributes["ngram_counts"], len(pool)]
     if any(not 0 <= a <= b for a, b in pairwise(starts)):
         raise ValueError(f"expected ngram_counts that rise to {len(pool)}, got {starts[:-1]}")

@@ -85,7 +85,7 @@ def array_feature_extractor(ctx: Context) -> SSAValue:
     count = prod(ctx.shape(1))
     known = ctx.known(1)
     if known is not None and known.size:
-        if known.min() < 0 or (isinstance(extent, int) and known.max() >= extent):
+        if known.min() < 0 or proves(extent, "<=", int(known.max())):
             ctx.fail(f"indices in [0, {extent})", f"{known.min()} to {known.max()}")
         ctx.require_least(extent, int(known.max()) + 1, f"whether there are {int(known.max()) + 1} features")
     places = term(ctx, 1).reshape(count)

@@ -120,7 +120,7 @@ class Hosts:
     ) -> list[Step]:
         """What a step becomes: itself, a host step, or one of native code and a host step behind it.
 
-        version: the domain of `node`, and its version. source_of: gives the source of a step of another node in its place.
+        version: the domain of `node`, and its version. source_of: gives the source of a step of another node.
         """
         domain, opset = version
         key, where = (domain, node.op_type), "; ".join(places(leaf))
@@ -232,31 +232,33 @@ def _encoder(node: NodeProto, where: str, reads: bool) -> dict[str, Any] | None:
     told = _plain(node, where)
     if "classes_strings" in told:
         return told
-    kinds = ("strings", "int64s", "floats", "tensor")
-    columns = [
-        next((told[f"{what}_{kind}"] for kind in kinds if f"{what}_{kind}" in told), []) for what in ("keys", "values")
-    ]
-    keys, values = (column.reshape(-1).tolist() if isinstance(column, np.ndarray) else column for column in columns)
-    of_text = any(isinstance(item, str) for item in (*keys[:1], *values[:1]))
-    if not of_text and not reads:
+    keys, values = _listed(told, "keys"), _listed(told, "values")
+    if not any(isinstance(item, str) for item in (*keys[:1], *values[:1])) and not reads:
         return None
     if len(keys) != len(values):
         found = f"{len(keys)} and {len(values)}"
         raise FrontendError(expectation(node.op_type, "as many keys as values", found, where))
-    default = told.get("default_tensor")
-    dtype: Any = (
-        columns[1].dtype
-        if isinstance(columns[1], np.ndarray)
-        else np.dtype(np.float32 if "values_floats" in told else np.int64)
-    )
+    dtype: np.dtype[Any] | None = np.dtype(np.float32 if "values_floats" in told else np.int64)
+    if "values_tensor" in told:
+        dtype = told["values_tensor"].dtype
     if values and isinstance(values[0], str):
-        dtype, missing = None, told.get("default_string", "_Unused")
+        dtype, default = None, told.get("default_string", "_Unused")
     elif dtype is not None and dtype.kind == "f":
-        missing = told.get("default_float", -0.0)
+        default = told.get("default_float", -0.0)
     else:
-        missing = told.get("default_int64", -1)
-    default = missing if default is None else default.reshape(-1).tolist()[0]
+        default = told.get("default_int64", -1)
+    if (given := told.get("default_tensor")) is not None:
+        (default,) = given.reshape(-1).tolist() or [default]
     return {"keys": keys, "values": values, "default": default, "dtype": dtype}
+
+
+def _listed(told: Mapping[str, Any], what: str) -> list[Any]:
+    """The keys or values of an encoder."""
+    if (tensor := told.get(f"{what}_tensor")) is not None:
+        return tensor.reshape(-1).tolist()
+    return next(
+        (list(told[name]) for kind in ("strings", "int64s", "floats") if (name := f"{what}_{kind}") in told), []
+    )
 
 
 def _target(attributes: Mapping[str, AttributeProto]) -> int:

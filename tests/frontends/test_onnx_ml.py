@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 from reference_runtime import onnxruntime_outputs
 
 import whence
+from whence.support.errors import FrontendError
 
 RNG = np.random.default_rng(0)
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")

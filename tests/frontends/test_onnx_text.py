@@ -165,7 +165,7 @@ def test_texts_are_cut_into_words():
 def test_encoders_of_texts():
     ml = {"domain": "ai.onnx.ml", "version": 2}
     keys = ["red", "blue", "red"]
-    check("LabelEncoder", WORDS, keys_strings=keys[:2], values_int64s=[4, 5], default_int64=9, **ml)
+    check("LabelEncoder", WORDS, keys_strings=keys, values_int64s=[4, 5, 6], default_int64=9, **ml)
     check("LabelEncoder", WORDS, keys_strings=keys[:2], values_floats=[4.0, 0.5], **ml)
     check("LabelEncoder", WORDS, keys_strings=keys[:2], values_strings=["r", "b"], default_string="?", **ml)
     check("LabelEncoder", np.array([1, 2, 5]), keys_int64s=[5, 1], values_strings=["five", "one"], **ml)
