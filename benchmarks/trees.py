@@ -30,7 +30,7 @@ def forest(trees: int, depth: int, targets: int) -> onnx.ModelProto:
     """Full trees of random comparisons; leaves have one weight, or with more targets one for each."""
     rng = np.random.default_rng(0)
     count, leaves = 2 ** (depth + 1) - 1, 2**depth
-    node: Any = np.arange(count * trees) % count
+    node = cast(Any, np.arange(count * trees) % count)
     first = count - leaves
     tree, leaf = np.repeat(np.arange(trees), count), node >= first
     kind = "target" if targets == 1 else "class"

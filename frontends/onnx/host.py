@@ -256,9 +256,9 @@ def _listed(told: Mapping[str, Any], what: str) -> list[Any]:
     """The keys or values of an encoder."""
     if (tensor := told.get(f"{what}_tensor")) is not None:
         return tensor.reshape(-1).tolist()
-    return next(
-        (list(told[name]) for kind in ("strings", "int64s", "floats") if (name := f"{what}_{kind}") in told), []
-    )
+    names = [f"{what}_{kind}" for kind in ("strings", "int64s", "floats")]
+    columns: list[list[Any]] = [told[name] for name in names if name in told]
+    return columns[0] if columns else []
 
 
 def _target(attributes: Mapping[str, AttributeProto]) -> int:

@@ -77,7 +77,7 @@ class Trees:
                 self.weights[name].append(value)
 
     def attributes(self) -> dict[str, Any]:
-        found = {f"nodes_{name}": values for name, values in self.nodes.items()}
+        found: dict[str, Any] = {f"nodes_{name}": values for name, values in self.nodes.items()}
         found |= {f"{self.kind}_{name}": values for name, values in self.weights.items()}
         if self.rng.integers(2):
             found["nodes_missing_value_tracks_true"] = self.missing
