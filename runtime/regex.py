@@ -1,8 +1,8 @@
 """Regular expressions in RE2's syntax, matched in time that is linear in the text, whatever the expression.
 
 An expression becomes a machine of states, all of which that a text may be in are followed at once; so none is tried
-again and again, as by Python's `re`. What RE2 lacks, such as references to groups, is refused. Classes such as `\\d` are
-of ASCII letters; `\\p{L}` knows Unicode's categories, not its scripts.
+again and again, as by Python's `re`. What RE2 lacks, such as references to groups, is refused. Classes such as `\\d`
+are of ASCII letters; `\\p{L}` knows Unicode's categories, not its scripts.
 """
 
 from __future__ import annotations

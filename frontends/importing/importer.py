@@ -28,7 +28,6 @@ from ...provenance.span import fuse, layer_location, leaves
 from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
-from ...runtime.host import HOST
 from ...runtime.interpreter import Demand
 from ...runtime.open_specs import OpenSpec
 from ...runtime.shape_patterns import places_of_sizes
@@ -395,10 +394,9 @@ class Importer(ABC):
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""
         node = node_of(step)
-        if step.kind == HOST or step.attributes.get("hosted"):
-            raise Undecided(message(node.op_type, "steps of native code", "one on texts or maps", node.leaf), None)
-        if step.kind != "If":
-            raise Undecided(message(step.kind, "steps that shapes decide", "a loop", node.leaf), None)
+        if step.kind != "If" or step.attributes.get("hosted"):
+            what = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
+            raise Undecided(message(node.op_type, "steps that shapes decide", what, node.leaf), None)
         condition = self.lookup(step.inputs[0], region, step)
         if condition.array is None:
             found = f"'{condition.name}', which is computed at run time"

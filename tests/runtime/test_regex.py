@@ -55,7 +55,8 @@ def test_what_is_re2s_own(expression: str, text: str, matches: bool):
 @pytest.mark.parametrize(
     "expression",
     ["(", ")", "a)", "[a", "*a", "a**", "(a)\\1", "(?=a)", "(?<!a)b", "(?P<n>a", "\\", "a{3,2}", "a{1001}", "[b-a]",
-     "\\pX", "\\p{Greek}", "\\y", "[[:none:]]", "\\x{110000}", "(?z)a", "((a{1000}){1000}){1000}", "(" * 200 + ")" * 200],
+     "\\pX", "\\p{Greek}", "\\y", "[[:none:]]", "\\x{110000}", "(?z)a", "((a{1000}){1000}){1000}",
+     "(" * 200 + ")" * 200],
 )  # fmt: skip
 def test_what_is_refused(expression: str):
     with pytest.raises(ValueError, match="expected a regular expression"):

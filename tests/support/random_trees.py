@@ -77,7 +77,7 @@ class Trees:
                 self.weights[name].append(value)
 
     def attributes(self) -> dict[str, Any]:
-        found = {f"nodes_{name}": values for name, values in self.nodes.items()}
+        found: dict[str, Any] = {f"nodes_{name}": values for name, values in self.nodes.items()}
         found |= {f"{self.kind}_{name}": values for name, values in self.weights.items()}
         if self.rng.integers(2):
             found["nodes_missing_value_tracks_true"] = self.missing
@@ -124,7 +124,7 @@ def regressor(rng: np.random.Generator) -> onnx.ModelProto:
 
 
 def classifier(rng: np.random.Generator) -> onnx.ModelProto:
-    """What onnxruntime leaves unset is not asked for: the second score of PROBIT, rows of which no class has a score."""
+    """What onnxruntime leaves unset is not asked for: PROBIT's second score, rows without a score of any class."""
     double, classes = bool(rng.integers(2)), int(rng.integers(1, 5))
     modes = MODES if rng.integers(2) else (str(rng.choice(MODES)),)
     trees = Trees(rng, classes, kind="class", double=double, modes=modes)
