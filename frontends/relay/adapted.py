@@ -27,14 +27,12 @@ class Adapted:
 
 def adapted(operator: type[Operator], attrs: Mapping[str, Any], types: Sequence[Attribute]) -> Adapted:
     """The call that stands for one with arguments of these types."""
-    first = types[0] if types else None
-    if not isinstance(first, TensorType) or len(types) < 2:
+    if len(types) < 2 or not all(isinstance(type_, TensorType) for type_ in types[:2]):
         return Adapted(operator, attrs, types)
+    first, second = (cast(Tensor, type_) for type_ in types[:2])
     if operator is DenseOp and len(first.get_shape()) > 2:
         return Adapted(MatmulOp, {**attrs, "transpose_b": True}, types)
-    value = types[1]
-    if operator is PadOp and isinstance(value, TensorType) and value != first:
-        wanted = TensorType(cast(Tensor, first).element_type, value.get_shape(), value.encoding)
-        if wanted != value:
-            return Adapted(operator, attrs, [first, wanted, *types[2:]], (1,))
+    if operator is PadOp and first.element_type != second.element_type:
+        number = TensorType(first.element_type, second.get_shape(), second.encoding)
+        return Adapted(operator, attrs, [first, number, *types[2:]], (1,))
     return Adapted(operator, attrs, types)

@@ -315,7 +315,7 @@ class _Elaborator:
 
     def _operator(self, node: Call, callee: Op) -> Walk:
         cls = operator_named(callee.name)
-        if cls.has_trait(Mark) and len(node.args) == 1 and not isinstance(node.inferred, TensorType):
+        if cls.has_trait(Mark) and len(node.args) == 1 and not _is_tensor(node.inferred):
             return self._marked((yield node.args[0]), cls, node)
         call = adapted(cls, node.attrs, [arg.inferred for arg in node.args])
         cls, declared = call.operator, call.operator.operand_groups()
@@ -344,7 +344,7 @@ class _Elaborator:
 
     def _marked(self, value: SSAValue, cls: type[Operator], node: Call) -> SSAValue:
         """A value with a mark on each tensor that is in it or its tuples; references, functions and data have none."""
-        if isinstance(value.type, TensorType):
+        if _is_tensor(value.type):
             op = self.add(cls.of_types([[value]], attributes_of(cls, node.attrs), [value.type]), node, name_of(cls))
             return op.results[0]
         if fields_of(value.type) is None:
@@ -448,6 +448,10 @@ def _attribute(key: str, value: Any, function: Function) -> Attribute:
     except ValueError as error:
         location = location_of(function.span)
         raise FrontendError(message(f"function attribute {SIZES}", "bounds of sizes", str(error), location)) from error
+
+
+def _is_tensor(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType)
 
 
 def _place(value: SSAValue) -> LocationAttr:

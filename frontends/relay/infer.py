@@ -273,7 +273,8 @@ class Inference:
         try:
             return instance(callee, given) if isinstance(callee, Attribute) else callee
         except Mismatch as mismatch:
-            raise FrontendError(message(_name(node), *map(str, mismatch.args), location_of(node.span))) from None
+            wanted, got = (str(one) for one in mismatch.args)
+            raise FrontendError(message(_name(node), wanted, got, location_of(node.span))) from None
 
     def _operator_call(self, node: Call, op: Op, args: list[Term]) -> Term:
         operator = operator_named(op.name)

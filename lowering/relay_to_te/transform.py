@@ -78,7 +78,7 @@ def take(op: Operator, data: Tensor, indices: Tensor) -> Tensor:
         whole = shape(data)
 
         def flat(*i: Expr) -> Expr:
-            return data(*unflatten(inside(indices(*i).astype("int64"), product(whole)), whole))
+            return data(*unflatten(inside(indices(*i).astype("int64"), cast(int, product(whole))), whole))
 
         return compute(shape_of(op.results[0]), flat, label(op))
     axis, batch = where

@@ -57,7 +57,7 @@ class Rescale(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
         inner = op.data.owner
-        if not isinstance(inner, DequantizeOp) or not is_one(op.output_scale) or not is_one(op.output_zero_point):
+        if not isinstance(inner, DequantizeOp) or not _in_one_step(op):
             return
         operands = (inner.data, inner.input_scale, inner.input_zero_point, op.output_scale, op.output_zero_point)
         known = [constant_value(value, self.module) for value in operands[1:]]
@@ -167,12 +167,7 @@ class Optional(RewritePattern):
         if not isinstance(inner, SoftmaxOp) or inner.name.removeprefix("relay.") not in self.names:
             return
         source = real(inner.operands[0], op.signature.str("out_dtype"))
-        if (
-            source is None
-            or sole_user(op.data) is None
-            or not is_one(op.output_scale)
-            or not is_one(op.output_zero_point)
-        ):
+        if source is None or sole_user(op.data) is None or not _in_one_step(op):
             return
         scales = source.input_scale, source.input_zero_point, op.output_scale, op.output_zero_point
         made = self.KINDS[type(inner)](source.data, *scales, location=None, **attributes_of(inner))
@@ -313,12 +308,7 @@ class BinaryOnIntegers(RewritePattern):
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
         inner = op.data.owner
         kind = _BINARY.get(type(inner)) if isinstance(inner, Operator) else None
-        if (
-            kind is None
-            or sole_user(op.data) is None
-            or not is_one(op.output_scale)
-            or not is_one(op.output_zero_point)
-        ):
+        if kind is None or sole_user(op.data) is None or not _in_one_step(op):
             return
         assert isinstance(inner, ew.AddOp | ew.SubtractOp | ew.MultiplyOp)
         dtype = op.signature.str("out_dtype")
@@ -385,7 +375,7 @@ class FunctionOfBytes(RewritePattern):
 
     def _region(self, op: QuantizeOp) -> tuple[list[Operator], DequantizeOp] | None:
         """The operators between one dequantisation and this, consumers first, if nothing else takes part."""
-        if not is_one(op.output_scale) or not is_one(op.output_zero_point):
+        if not _in_one_step(op):
             return None
         region: dict[Operator, None] = {}
         sources: set[Operation] = set()
