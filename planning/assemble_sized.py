@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, ModuleOp
@@ -13,7 +13,7 @@ from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
-from ..dialects.relay.size_ranges import narrowed_of, ranges_of, required_of, symbols_in
+from ..dialects.relay.size_ranges import ranges_of, required_of, symbols_in
 from ..dialects.sizes import Ranges, Size, SizeExpr, bounds, product
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
@@ -24,7 +24,7 @@ from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import ALIGNMENT
 from ..support.errors import PipelineError
 from .artifact import Assembly, Call, KernelCode
-from .assemble import Params, kernel_index, name_at
+from .assemble import Params, kernel_index, name_at, with_layers
 from .lifetimes import Plan
 from .size_values import Formula, Group, SizeValues
 from .symbolic_plan import Groups, Use, plan_groups
@@ -72,11 +72,7 @@ def assemble_sized(
         _spec(values, value, name_at(input_names, k) or value.name_hint or f"input{k}", value.location)
         for k, value in enumerate(arguments)
     )
-    by = {place: layer_names(location) for place, location in narrowed_of(main).items()}
-    inputs = tuple(
-        replace(spec, layers=tuple(by.get((k, axis), ()) for axis in range(len(spec.shape)))) if by else spec
-        for k, spec in enumerate(given)
-    )
+    inputs = with_layers(given, main)
     end = main.return_op.location
     outputs = tuple(_spec(values, v, name_at(output_names, k) or f"output{k}", end) for k, v in enumerate(returned))
     copied: list[tuple[SSAValue, Slot]] = []

@@ -70,13 +70,14 @@ def restored(data: Mapping[str, Any]) -> Program:
 
 
 def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
-    """Names, shapes and dtypes, and what extents are sizes."""
+    """Names, shapes and dtypes, which extents are sizes, and which layers take no others."""
     return [
         [
             spec.name,
             spec.shape,
             spec.dtype.name,
-            *([spec.places, spec.texts, spec.layers] if isinstance(spec, SizedSpec) else []),
+            *([spec.places, spec.texts] if isinstance(spec, SizedSpec) else []),
+            *([spec.layers] if spec.layers else []),
         ]
         for spec in specs
     ]
@@ -84,12 +85,16 @@ def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
 
 def restored_specs(data: Sequence[Sequence[Any]]) -> tuple[TensorSpec, ...]:
     """What `saved_specs` gave the data of."""
-    return tuple(
-        SizedSpec(name, tuple(shape), numpy_of(dtype), tuple(sizes[0]), tuple(sizes[1]), tuple(map(tuple, sizes[2])))
-        if sizes
-        else TensorSpec(name, tuple(shape), numpy_of(dtype))
-        for name, shape, dtype, *sizes in data
-    )
+    return tuple(_restored_spec(*spec) for spec in data)
+
+
+def _restored_spec(name: str, shape: Sequence[int], dtype: str, *more: Sequence[Any]) -> TensorSpec:
+    *sizes, layers = more if len(more) % 2 else (*more, ())
+    by: tuple[tuple[str, ...], ...] = tuple(tuple(one) for one in layers)
+    if sizes:
+        places, texts = map(tuple, sizes)
+        return SizedSpec(name, tuple(shape), numpy_of(dtype), places, texts, layers=by)
+    return TensorSpec(name, tuple(shape), numpy_of(dtype), layers=by)
 
 
 def _saved_sizes(sizes: Sizes) -> list[object]:

@@ -16,7 +16,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -34,11 +34,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
+from ...support.dtypes import RANK
 from ..int_lists import numbers_of
 from ..size_types import is_symbolic
+from ..sizes import Size, proves
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
 from .open_extents import infer_open, infer_symbolic, is_open, is_static
-from .signature import Group, Signature, Tensor, as_tensor
+from .signature import Group, Signature, Tensor, as_tensor, requirements
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
 from .traits import FusionPattern, OpPattern
@@ -167,13 +169,26 @@ class Operator(IRDLOperation):
     def inferred(cls, sig: Signature) -> Sequence[Tensor]:
         """The result types for a signature of which extents may be open."""
         if all(map(is_static, sig.types)):
-            return cls.infer(sig)
-        return infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
+            found = cls.infer(sig)
+        else:
+            found = infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
+        for type_ in found:
+            if isinstance(type_, TensorType) and len(type_.shape) > RANK:
+                sig.fail(f"a result of at most {RANK} dimensions", str(len(type_.shape)))
+        return found
 
-    def check_sizes(self) -> None:
-        """Raise UndecidedSize unless the types of symbolic operands fit each other for all values of their symbols."""
-        if any(map(is_symbolic, self.operand_types)):
-            self.infer(self.signature)
+    def check_sizes(self) -> Sequence[Size]:
+        """What no call may make negative for this operator to make sense: extents of results, and what its rule needs.
+
+        Raises UndecidedSize unless the types of symbolic operands fit each other for all other values of their symbols.
+        """
+        if not any(map(is_symbolic, (*self.operand_types, *self.result_types))):
+            return ()
+        with requirements() as required:
+            if any(map(is_symbolic, self.operand_types)):
+                self.infer(self.signature)
+        extents = [extent for type_ in self.result_types if is_symbolic(type_) for extent in shape_of(type_)]
+        return [*required, *(extent for extent in extents if not proves(extent, ">=", 0))]
 
     def at_types(self, operands: Sequence[SSAValue]) -> Self:
         """This operator with other operands, of types whose extents may differ.

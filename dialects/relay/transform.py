@@ -76,12 +76,7 @@ class ReshapeOp(Reshaping):
                     raise UndecidedSize(f"whether {rest} divides {prod(old)} elements", (divided, prod(old)))
                 sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
             new[left[0]] = prod(old) // rest
-        fits = decide(prod(new), "==", prod(old))
-        if fits is None:
-            text = f"whether {prod(new)} == {prod(old)} depends on the values of sizes"
-            raise UndecidedSize(text, (prod(new), prod(old)), needed=True)
-        if not fits:
-            sig.fail(f"a newshape of {prod(old)} elements", str(new))
+        sig.require_equal(prod(new), prod(old), f"a newshape of {prod(old)} elements", str(new))
         return new
 
 
@@ -126,8 +121,8 @@ class SqueezeOp(Reshaping):
     def shape(cls, sig: Signature) -> Sequence[int]:
         old, axes = sig.shape(0), sig.get("axis")
         gone = {i for i, e in enumerate(old) if e == 1} if axes is None else {sig.axis(a, len(old)) for a in axes}
-        if any(proves(old[i], "!=", 1) for i in gone):
-            sig.fail("axes of extent 1", f"axis {sorted(gone)} of {sig.types[0]}")
+        for i in gone:
+            sig.require_equal(old[i], 1, "axes of extent 1", f"axis {sorted(gone)} of {sig.types[0]}")
         return [extent for i, extent in enumerate(old) if i not in gone]
 
 
@@ -275,6 +270,7 @@ class TakeOp(Operator):
             sig.fail("integer indices", str(sig.types[1]))
         if sig.str("mode") not in ("clip", "wrap", "fast"):
             sig.fail("mode clip, wrap or fast", repr(sig.str("mode")))
+        sig.require_source(0, [old[axis]], sig.shape(1))
         return [tensor_of(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
 
     @classmethod
@@ -349,6 +345,9 @@ class PadOp(Injective):
             sig.fail(f"{2 * len(old)} non-negative pad widths", str(list(width)))
         if sig.str("pad_mode") not in ("constant", "edge", "reflect", "wrap"):
             sig.fail("pad_mode constant, edge, reflect or wrap", repr(sig.str("pad_mode")))
+        if sig.str("pad_mode") != "constant":
+            for extent, before, after in zip(old, width[::2], width[1::2], strict=True):
+                sig.require_source(0, [extent], [before + after])
         return [before + extent + after for before, extent, after in zip(width[::2], old, width[1::2], strict=True)]
 
     @classmethod

@@ -72,6 +72,25 @@ class Context:
         if decide(a, "==", b) is None:
             raise UndecidedSize(f"whether {a} == {b} depends on the values of sizes", (a, b), needed=True)
 
+    def require_multiple(self, size: Size, divisor: int, expected: str) -> None:
+        """Have every call checked: `size` must be a multiple. Raises FrontendError where it surely is none."""
+        if decide(size % divisor, "==", 0) is False:
+            self.fail(expected, str(size))
+        if decide(size % divisor, "==", 0) is None:
+            self.require(-(size % divisor))
+
+    def require_shape(self, index: int, shape: Sequence[Size], what: str) -> None:
+        """Have input `index`, called `what`, be of a shape, as `require_equal` has sizes.
+
+        Raises FrontendError where it surely is none.
+        """
+        own: Sequence[Size] = self.shape(index)
+        wrong = len(own) != len(shape) or any(decide(a, "==", b) is False for a, b in zip(own, shape, strict=True))
+        if wrong:
+            self.fail(f"{what} of shape [{', '.join(map(str, shape))}]", f"[{', '.join(map(str, own))}]")
+        for a, b in zip(own, shape, strict=True):
+            self.require_equal(a, b)
+
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""
         raise FrontendError(message(self.op_type, expected, found, self.leaf))
@@ -180,7 +199,7 @@ class Context:
             made.infer(made.signature)  # which sizes would have to be equal, it says best
             types = ", ".join(str(operand.type) for operand in made.operands)
             raise Undecided(message(self.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
-        made.check_sizes()
+        self.required += made.check_sizes()
         for result in made.results:
             self.fits(shape_of(result), dtype_of(result))
 

@@ -228,7 +228,11 @@ def attention(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.has(4):
         key = ctx.emit(ConcatenateOp, [ctx.value(4), key], axis=2)
         value = ctx.emit(ConcatenateOp, [ctx.value(5), value], axis=2)
-    own, caches = dtype_of(query), (key, value)
+    own, caches, rows = dtype_of(query), (key, value), (shape_of(key)[:-1], shape_of(value)[:-1])
+    for a, b in zip(*rows, strict=False):
+        ctx.require_equal(a, b)
+    if rows[0] != rows[1]:
+        ctx.fail("as many values as keys", f"{list(shape_of(value))} and {list(shape_of(key))}")
     # Half precision is computed in float32 from the first product to the last.
     query, key, value = (as_wide(ctx, one) for one in (query, key, value))
     bias, may_be_empty = _bias(ctx, query, shape_of(key)[2], past)

@@ -14,10 +14,12 @@ from . import (
     elementwise,
     experts,
     generation,
+    features,
     image,
     indexing,
     known,
     linear_algebra,
+    linear_models,
     logic,
     losses,
     matmul_nbits,
@@ -37,6 +39,7 @@ from . import (
     signal,
     signal_windows,
     sorting,
+    trees,
     vision,
 )
 from .context import Context
@@ -95,7 +98,14 @@ MICROSOFT: dict[str, Converter[Context]] = {
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
-DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+MACHINE_LEARNING: dict[str, Converter[Context]] = {
+    **features.TABLE,
+    **linear_models.TABLE,
+    **trees.TABLE,
+}
+"""Operators of ai.onnx.ml."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT, "ai.onnx.ml": MACHINE_LEARNING}
 """Domain -> operator -> how it is imported."""
 
 

@@ -22,6 +22,7 @@ from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
 from .convert import converter_of
 from .expand import Functions, functions_of, has_body
+from .host import is_hosted_operator
 from .opsets import KNOWN, differs, warn_of
 from .program import CONTROL, Builder, canonical, layer_names
 
@@ -71,6 +72,9 @@ def _check(model: ModelProto, file: str, folder: Path | None) -> Source:
     opsets = {canonical(entry.domain): entry.version for entry in model.opset_import}
     functions = functions_of(model)
     _check_supported(model, opsets, functions)
+    if "" not in opsets and all(canonical(node.domain) for node in graph.node):
+        # Of operators of the standard, if functions have any, they say the opset.
+        opsets[""] = KNOWN[-1]
     if "" not in opsets:
         raise FrontendError(f"{file}: expected ONNX opset {KNOWN[0]} to {KNOWN[-1]}, got no opset")
     warn_of(opsets[""], file)
@@ -124,7 +128,8 @@ def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Fu
     def visit(nodes: Sequence[NodeProto], outer: str, versions: Mapping[str, int]) -> None:
         for node, name in zip(nodes, layer_names(nodes), strict=True):
             domain, layer = canonical(node.domain), outer + name
-            known = converter_of(domain, node.op_type) is not None or (not domain and node.op_type in CONTROL)
+            known = converter_of(domain, node.op_type) is not None or is_hosted_operator(domain, node.op_type)
+            known = known or (not domain and node.op_type in CONTROL)
             if not known and not has_body(node, versions.get(domain, 1), functions):
                 shown = f"{domain}.{node.op_type}" if domain else node.op_type
                 found.setdefault(shown, []).append(layer)

@@ -66,6 +66,7 @@ def rotary(ctx: Context, x: SSAValue, cos: SSAValue, sin: SSAValue, positions: S
 
 
 def rotary_embedding(ctx: Context) -> SSAValue:
+    ctx.require_shape(2, ctx.shape(1), "sines as many as cosines")
     positions = ctx.value(3) if ctx.has(3) else None
     return rotary(ctx, ctx.value(0), ctx.value(1), ctx.value(2), positions)
 

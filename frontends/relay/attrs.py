@@ -56,3 +56,24 @@ class Attrs(dict[str, Any]):
         """An attribute as text; "" for one that is left open."""
         value = getattr(self, name)
         return "" if value is None else str(value)
+
+
+class FunctionAttrs(dict[str, Any]):
+    """The attributes of a function, which are Python attributes, too: `func.attrs.Compiler`."""
+
+    def __init__(self, given: Mapping[str, Any]):
+        super().__init__({key: _number(value) for key, value in given.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"expected an attribute among {', '.join(self) or 'none'}, got {name}")
+
+
+def _number(value: Any) -> Any:
+    """A value that another level's language wrote as one of its constants: `tir.IntImm("int32", 1)` is 1."""
+    return (
+        value.value
+        if hasattr(value, "dtype") and isinstance(getattr(value, "value", None), int | float | str)
+        else value
+    )

@@ -59,10 +59,13 @@ class TypeView:
         return getattr(self.attribute, name)
 
     def __eq__(self, other: object) -> bool:
-        return self.attribute == plain(other)
+        there = plain(other)
+        if self.attribute == there:
+            return True
+        return isinstance(there, Attribute) and types.numbered(self.attribute) == types.numbered(there)
 
     def __hash__(self) -> int:
-        return hash(self.attribute)
+        return hash(types.numbered(self.attribute))
 
     def __str__(self) -> str:
         return spelled(self.attribute)

@@ -35,6 +35,7 @@ from ..relay.expr import (
     TupleGetItem,
     Var,
 )
+from ..relay.type_view import view
 from .actions import Declarations
 from .layout import span_of
 from .values import Infix, Meta, Named, Number, Placed, Read, Signature, Type
@@ -241,6 +242,7 @@ class Actions(Declarations):
             # The name of a constructor without fields is a call already.
             if args:
                 self.error(f"expected no arguments for {op.op.name_hint}, got {len(args)}", callee.first, last)
+            op.type_args = tuple(map(view, types))
             return Placed(op, callee.first, last)
         if attrs and not isinstance(op, Op) and ATTRS_TYPE_KEY not in attrs:
             self.error(f"expected {ATTRS_TYPE_KEY} among the attributes of a call of no operator", callee.first, last)

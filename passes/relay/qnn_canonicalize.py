@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.element_types import dtype_name
+from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import qnn, qnn_elementwise, qnn_products
 from ...dialects.relay.attributes import Value, to_python
@@ -76,15 +76,32 @@ class Arithmetic:
         a, b, c = (self.cast(value, "float64") for value in (a, b, c))
         return self.cast(self.add(ew.AddOp, self.add(ew.MultiplyOp, a, b), c), "float32")
 
-    def rounded(self, steps: SSAValue, zero_point: SSAValue | None, dtype: str, axis: int = -1) -> SSAValue:
-        """Numbers of steps as numbers of a dtype from the zero point on; None: it is in them."""
+    def rounded(
+        self, steps: SSAValue, zero_point: SSAValue | None, dtype: str, axis: int = -1, rounding: str = "TOEVEN"
+    ) -> SSAValue:
+        """Numbers of steps as numbers of a dtype from the zero point on.
+
+        zero_point: None where the steps have it. rounding: as of qnn.requantize.
+        """
         low, high = (-GREATEST[dtype], GREATEST[dtype]) if is_float(dtype) else limits(dtype)
         if not is_float(dtype):
-            steps = self.add(ew.RoundOp, steps)
+            if rounding == "TOEVEN":
+                steps = self.add(ew.RoundOp, steps)
             if zero_point is not None and not is_zero(zero_point, self.module):
-                start = self.cast(self.spread(zero_point, axis, len(shape_of(steps))), "float32")
-                steps = self.add(ew.AddOp, steps, start)
+                start = self.spread(zero_point, axis, len(shape_of(steps)))
+                steps = self.add(ew.AddOp, steps, self.cast(start, dtype_name(element_of(steps))))
+            if rounding != "TOEVEN":
+                steps = self.without_halves(steps, away=rounding == "TONEAREST")
         return self.cast(self.add(ew.ClipOp, steps, a_min=float(low), a_max=float(high)), dtype)
+
+    def without_halves(self, steps: SSAValue, *, away: bool) -> SSAValue:
+        """The nearest whole numbers; halves go up, or `away` from zero."""
+        if not away:
+            half = self.constant(np.array(0.5, numpy_dtype(element_of(steps))), "half")
+            return self.add(ew.FloorOp, self.add(ew.AddOp, steps, half))
+        whole = self.add(ew.TruncOp, steps)
+        rest = self.add(ew.SubtractOp, steps, whole)
+        return self.add(ew.AddOp, whole, self.add(ew.TruncOp, self.add(ew.AddOp, rest, rest)))
 
     def instead(self, op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
         """Let `value` be the result of `op`."""
@@ -127,7 +144,7 @@ class Dequantize(RewritePattern):
 
 @dataclass
 class Requantize(RewritePattern):
-    """Of float32 the quotient of the scales is multiplied by; else an integer, which must be known."""
+    """Of floats the quotient of the scales is multiplied by; else an integer, which must be known."""
 
     module: ModuleOp
 
@@ -136,14 +153,16 @@ class Requantize(RewritePattern):
         work, sig = Arithmetic(self.module), op.signature
         axis, rank, dtype = sig.int("axis"), len(shape_of(op.data)), sig.str("out_dtype")
         data = work.centred(op.data, op.input_zero_point, axis)
-        if sig.str("compute_dtype") == "float32":
-            old, new = (work.spread(scale, axis, rank) for scale in (op.input_scale, op.output_scale))
-            steps = work.add(ew.MultiplyOp, work.cast(data, "float32"), work.add(ew.DivideOp, old, new))
-            work.instead(op, work.rounded(steps, op.output_zero_point, dtype, axis), rewriter)
+        if (number := sig.str("compute_dtype")) in qnn.FLOAT_COMPUTE:
+            scales = (work.spread(scale, axis, rank) for scale in (op.input_scale, op.output_scale))
+            old, new = (work.cast(scale, number) for scale in scales)
+            steps = work.add(ew.MultiplyOp, work.cast(data, number), work.add(ew.DivideOp, old, new))
+            result = work.rounded(steps, op.output_zero_point, dtype, axis, sig.str("rounding"))
+            work.instead(op, result, rewriter)
             return
         scales = [constant_value(scale, self.module) for scale in (op.input_scale, op.output_scale)]
         if scales[0] is None or scales[1] is None:
-            sig.fail("constant scales, as compute_dtype is not float32", "scales that are computed")
+            sig.fail("constant scales, as compute_dtype is no float", "scales that are computed")
         multiplier, shift = qnn.fixed_point(scales[0].astype(np.float64) / scales[1].astype(np.float64))
         # As many axes as the data: fewer would not say which of them the numbers go along.
         along = [-1 if k == axis % rank else 1 for k in range(rank)] if multiplier.size > 1 else []

@@ -50,7 +50,7 @@ def _name(row: Row) -> str:
 _ROWS = {_name(row): row for row in PASSES if row.name.startswith("relay-")}
 
 
-def _maker(name: str, row: Row) -> Callable[..., Pass]:
+def maker(name: str, row: Row) -> Callable[..., Pass]:
     def make(*arguments: Any, **options: Any) -> Pass:
         kind = row.load()
         known = [field.name for field in fields(kind)]
@@ -157,7 +157,7 @@ _WITHOUT: dict[str, str] = {
 
 def __getattr__(name: str) -> Callable[..., Pass]:
     if name in _ROWS:
-        return _maker(name, _ROWS[name])
+        return maker(name, _ROWS[name])
     reason = f": {_WITHOUT[name]}" if name in _WITHOUT else ""
     raise AttributeError(f"module 'whence.transform' has no attribute '{name}'{reason}")
 

@@ -20,6 +20,7 @@ from ....dialects.relay.matmul import BatchMatmulOp
 from ....dialects.relay.operator import Operator, element_of, shape_of
 from ....dialects.relay.reduce import ArgMaxOp, ArgMinOp, SumOp
 from ....dialects.relay.scatter import ScatterNdOp
+from ....dialects.relay.shapes import NdarraySizeOp, ShapeOfOp
 from ....dialects.relay.sorting import ArgsortOp
 from .elementwise import nothing
 from .site import Gradients, Rule, Site
@@ -187,6 +188,11 @@ RULES: dict[type[Operator], Rule] = {
     transform.LayoutTransformOp: _layout,
     creation.FullLikeOp: _full,
     creation.FullOp: _full,
+    creation.ZerosOp: nothing,
+    creation.OnesOp: nothing,
+    creation.ArangeOp: nothing,
+    ShapeOfOp: nothing,
+    NdarraySizeOp: nothing,
     OneHotOp: nothing,
     ArgwhereOp: nothing,
     ArgMaxOp: nothing,

@@ -83,6 +83,9 @@ _HOMES = {
     "bind": "whence.relay.binding",
     "pretty_print": "whence.frontends.relay_text",
     "Prelude": "whence.relay.prelude",
+    "TypeFunctor": "whence.relay.type_functor",
+    "TypeMutator": "whence.relay.type_functor",
+    "TypeVisitor": "whence.relay.type_functor",
     "ExprFunctor": "whence.relay.expr_functor",
     "ExprVisitor": "whence.relay.expr_functor",
     "ExprMutator": "whence.relay.expr_functor",
@@ -92,11 +95,13 @@ _HOMES = {
 _MODULES = (
     "adt",
     "analysis",
+    "backend",
     "build_module",
     "dataflow_pattern",
     "expr",
     "expr_functor",
     "frontend",
+    "function",
     "loops",
     "op",
     "prelude",
@@ -105,6 +110,7 @@ _MODULES = (
     "testing",
     "transform",
     "ty",
+    "type_functor",
     "vm",
 )
 

@@ -19,7 +19,7 @@ from whence.support.errors import FrontendError
 def _size_of_te(extent: object) -> Size | None:
     """A size in the language of te, each variable of which is the size of its name; None for what is no expression."""
     from whence.te.language.expr import Expr as Number
-    from whence.te.language.scalars import extent_value
+    from whence.te.language.extents import extent_value
 
     return extent_value(extent, _Symbols()) if isinstance(extent, Number) else None
 
