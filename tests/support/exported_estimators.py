@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,7 +40,8 @@ def check(file: Path) -> str:
     model = onnx.load(file)
     executable: Any = whence.compile(file)
     if file.with_suffix(".npz").exists():
-        with cast(Any, np).load(file.with_suffix(".npz")) as archive:
+        load = cast("Callable[[Path], Any]", np.load)  # pyright: ignore[reportUnknownMemberType]
+        with load(file.with_suffix(".npz")) as archive:
             texts, own = archive["x"], archive["own"]
         results = list(executable.run({"x": texts}).values())
         scores = results[-1]
