@@ -31,7 +31,7 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
         return repr(self.view(np.ndarray))
 
     @property
-    def device(self) -> Device:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def device(self) -> Device:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Where it lies."""
         return Device()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -41,14 +41,13 @@ def _argument(value: Any) -> Any:
     """An argument as the function sees it."""
     if value is None or isinstance(value, _OBJECTS) or callable(value):
         return value
-    if isinstance(value, np.ndarray):
-        raise TypeError(f"Don't know how to handle type {type(value)}")  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, numbers.Integral | np.bool_):
-        return int(value)
+        return int(cast(int, value))
     if isinstance(value, numbers.Number):
-        return float(value)  # pyright: ignore[reportArgumentType]
-    if type(value).__module__.split(".")[0] in ("builtins", "numpy"):
-        raise TypeError(f"Don't know how to handle type {type(value)}")
+        return float(cast(float, value))
+    kind = cast("type[Any]", type(value))
+    if kind.__module__.split(".")[0] in ("builtins", "numpy"):
+        raise TypeError(f"Don't know how to handle type {kind}")
     return value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 
@@ -51,7 +51,7 @@ class CalledError(PipelineError, RuntimeError):
 
 
 @contextmanager
-def called() -> Iterator[None]:
+def called() -> Generator[None]:
     """A scope that calls functions of the user's: their RuntimeErrors are TVMErrors, too; other errors stay."""
     try:
         yield

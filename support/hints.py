@@ -28,7 +28,7 @@ def fits(value: object, hint: Any, names: dict[str, Any]) -> bool:
         return value is None
     kind = origin or hint
     if kind in (int, float):
-        return hasattr(value, "__index__" if kind is int else "__float__")
+        return hasattr(type(value), "__index__" if kind is int else "__float__")
     if not isinstance(kind, type):
         return True
     try:

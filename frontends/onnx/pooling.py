@@ -39,6 +39,10 @@ def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
     """The image, the window, and how far the last one reaches beyond the image and its padding."""
     image = image_of(ctx)
     found = window(ctx, image, positive(ctx, "kernel_shape", len(image)))
+    spans = [d * (size - 1) + 1 for d, size in zip(found.dilation, found.kernel, strict=True)]
+    if any(proves(pad, ">=", span) for pad, span in zip(found.before + found.after, spans + spans, strict=True)):
+        # A window of padding only has no element.
+        ctx.fail(f"pads smaller than the window, {spans}", str([*found.before, *found.after]))
     return image, found, found.outgrowth(image) if ctx.is_one("ceil_mode") else found.shortfall(ctx, image)
 
 

@@ -142,8 +142,8 @@ class ModulePass(Pass):
         made: object = self._func(
             cast("ModuleOp", module if holder is None else holder.holding(module)), PassContext.current()
         )
-        if isinstance(made, HoldsModule) and holder is not None:
-            return made.module
+        if holder is not None and isinstance(made, HoldsModule):
+            made = cast(object, made.module)
         if not isinstance(made, ModuleOp):
             raise PipelineError(f"pass {self.info.name}: expected it to return a module, got {type(made).__name__}")
         return made

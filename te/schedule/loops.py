@@ -282,7 +282,7 @@ class LoopPrimitives(StageState):
         return made
 
     def end_fuse(self, fused: IterVar) -> None:
-        """Record the fuse of all axes given, after its pairs."""
+        """Record a fuse, after its pairs."""
         self.record.add(ops.FusedOp(self.handle(fused)), self)
 
     def reorder(self, *order: IterVar | Axis) -> None:
@@ -291,18 +291,18 @@ class LoopPrimitives(StageState):
         The given axes take, in the given order, the places that they occupy now. Raises ScheduleError for an axis given
         twice, or that is no loop of this stage.
         """
-        axes = [self.axis_of(axis) for axis in order]
+        if not (axes := [self.axis_of(axis) for axis in order]):
+            return
         positions = [self.position("reorder", axis) for axis in axes]
         if len(set(axes)) != len(axes):
             self.fail("reorder", "Same axis can not appear more than once")
         if fixed := [axis for axis in axes if axis.kind == "tensorized" or axis.sort not in ("data", "reduce")]:
             self.fail("reorder", f"Cannot reorder on {_type(fixed[0])} axis {fixed[0].name}")
-        if axes:
-            self._perfect("reorder", min(positions), max(positions))
+        self._perfect("reorder", min(positions), max(positions))
         before = list(self.leaf)
         for position, axis in zip(sorted(positions), axes, strict=True):
             self.leaf[position] = axis
-        if self.script is not None and axes:
+        if self.script is not None:
             span = slice(min(positions), max(positions) + 1)
             self.script.reorder(before[span], self.leaf[span])
         self.record.add(ops.ReorderOp([self.handle(axis) for axis in axes]), self)

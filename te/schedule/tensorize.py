@@ -140,7 +140,8 @@ class _Match:
                 self.fail("expected a body that does not use its axes as numbers")
             case _:
                 if a.name != b.name or a.properties != b.properties or a.attributes != b.attributes:
-                    self.fail(f"expected {_spelled(b)}, got {_spelled(a)}")
+                    spell = _spelled if a.name == b.name else _name
+                    self.fail(f"expected {spell(b)}, got {spell(a)}")
                 if [same.get(operand) for operand in a.operands] != list(b.operands):
                     self.fail(f"expected other operands of {a.name}")
         same.update(zip(a.results, b.results, strict=True))
@@ -162,6 +163,10 @@ class _Match:
         if any(form.terms for i, form in enumerate(mine) if i not in dims):
             self.fail("expected the intrinsic's way through its inputs, got another")
         return dims
+
+
+def _name(op: Operation) -> str:
+    return op.name
 
 
 def _spelled(op: Operation) -> str:

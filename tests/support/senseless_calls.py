@@ -24,7 +24,6 @@ from whence.kernels import lower
 from whence.runtime.params import load_param_dict, read_params, write_params
 from whence.runtime.sealed import seal
 from whence.te.schedule.schedule import Schedule
-from whence.te.schedule.stage import Stage
 
 Dice = random.Random
 SEAL = 64
@@ -44,14 +43,11 @@ def _odd(dice: Dice, schedule: Schedule) -> Any:
     return dice.choice(values)
 
 
-_STAGE = [name for name, value in vars(Stage).items() if callable(value) and not name.startswith("_")]
-_STAGE += [
-    name
-    for base in Stage.__mro__[1:]
-    if base.__module__.endswith("schedule.loops")
-    for name, value in vars(base).items()
-    if callable(value) and not name.startswith("_")
-]
+_STAGE = (
+    *("split", "fuse", "reorder", "tile", "unroll", "vectorize", "parallel", "bind", "pragma", "prefetch", "tensorize"),
+    *("compute_at", "compute_inline", "compute_root", "set_scope", "storage_align", "double_buffer", "rolling_buffer"),
+    *("transform_layout", "set_store_predicate", "set_axis_separators", "env_threads", "handle", "axis_of"),
+)
 _SCHEDULE = ("cache_write", "cache_read", "rfactor", "create_group", "snapshot", "__getitem__", "tensor_of")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from whence.frontends.relay.expr import TypeData
 from whence.frontends.relay.type_view import FuncType, RefType, TensorType, TupleType, TypeCall, TypeVar, view
@@ -29,7 +29,7 @@ class TypeFunctor:
     def visit(self, typ: Any) -> Any:
         """What this class makes of a type. Raises MissingMethod, a NotImplementedError, without a method for it."""
         typ = view(typ)
-        name = "incomplete_type" if typ == HOLE else _NAMES.get(type(typ), "")
+        name = "incomplete_type" if typ == HOLE else _NAMES.get(cast("type[Any]", type(typ)), "")
         method: Callable[[Any], Any] | None = getattr(self, f"visit_{name}", None)
         if method is None:
             what = f"a method visit_{name}" if name else "a type"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -41,8 +41,8 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
 
 def device_enabled(target: Any) -> bool:
     """Whether programs can be made for a target: those of LLVM's kind can."""
-    kind = target.get("kind", "") if isinstance(target, dict) else str(target)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return kind.split()[:1] == ["llvm"]  # pyright: ignore[reportUnknownMemberType]
+    kind = cast("dict[str, Any]", target).get("kind", "") if isinstance(target, dict) else target
+    return str(kind).split()[:1] == ["llvm"]
 
 
 def enabled_targets() -> list[tuple[str, Device]]:

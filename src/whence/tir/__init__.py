@@ -13,6 +13,7 @@ which docs/tir.md describes: what is not there, as pointers and blocks of thread
 from __future__ import annotations
 
 import typing
+from functools import partial
 from importlib import import_module
 
 from whence.frontends.relay.type_view import Any as Any
@@ -70,9 +71,9 @@ def __getattr__(name: str) -> typing.Any:
     if name in ("expr", "op", "stmt"):
         return import_module(__name__)
     if (op := _BINARY.get(name)) is not None:
-        return lambda a, b: binary(op, a, b)
+        return partial(binary, op)
     if (op := _COMPARE.get(name)) is not None:
-        return lambda a, b: compare(op, a, b)
+        return partial(compare, op)
     if name.startswith("__"):
         raise AttributeError(name)
     try:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from whence.support.dtypes import fail
 from whence.te.language.expr import Expr, ExprLike, Extent, Var, convert
@@ -43,7 +44,7 @@ class BufferVar:
         return self.buffer[index]
 
     def __setitem__(self, index: Any, value: ExprLike) -> None:
-        indices = list(index) if isinstance(index, tuple) else [index]  # pyright: ignore[reportUnknownArgumentType]
+        indices = list(cast("tuple[Any, ...]", index)) if isinstance(index, tuple) else [index]
         self._builder.emit(BufferStore(self.buffer, value, indices))
 
 
@@ -103,7 +104,7 @@ class IRBuilder:
         """A name for a value in what follows."""
         given = convert(value)
         var = Var(var_name, given.dtype)
-        self._scopes[-1].append(lambda rest: LetStmt(var, given, rest))
+        self._scopes[-1].append(partial(LetStmt, var, given))
         return var
 
     def allocate(
@@ -116,7 +117,7 @@ class IRBuilder:
     ) -> BufferVar:
         """A new buffer for what follows."""
         buffer = Buffer(shape, dtype, name, scope)
-        self._scopes[-1].append(lambda rest: Allocate(buffer, rest))
+        self._scopes[-1].append(partial(Allocate, buffer))
         return BufferVar(self, buffer)
 
     def pointer(

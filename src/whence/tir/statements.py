@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import LocationAttr
 
@@ -43,20 +43,24 @@ class Buffer:
         return self._scope
 
     def __getitem__(self, indices: Any) -> Read:
-        return BufferLoad(self, list(indices) if isinstance(indices, tuple) else [indices])
+        return BufferLoad(self, list(cast("tuple[Any, ...]", indices)) if isinstance(indices, tuple) else [indices])
 
     def vload(self, begin: Sequence[ExprLike] | ExprLike, dtype: str | None = None) -> Read:
         """The element at a point; raises ScheduleError for a dtype of several lanes."""
         if dtype not in (None, self.dtype):
             fail(f"tir.Buffer.vload: expected {self.dtype}, got {dtype}: vectors are made of vectorized loops")
-        return self[tuple(begin) if isinstance(begin, list | tuple) else begin]
+        return BufferLoad(self, _point(begin))
 
     def vstore(self, begin: Sequence[ExprLike] | ExprLike, value: ExprLike) -> BufferStore:
         """A store of an element at a point."""
-        return BufferStore(self, value, list(begin) if isinstance(begin, list | tuple) else [begin])  # pyright: ignore[reportUnknownArgumentType]
+        return BufferStore(self, value, _point(begin))
 
     def __repr__(self) -> str:
         return f"Buffer({self.name}, {list(self.shape)}, {self.dtype})"
+
+
+def _point(begin: Any) -> list[ExprLike]:
+    return list(cast("list[ExprLike]", begin)) if isinstance(begin, list | tuple) else [begin]
 
 
 def decl_buffer(
@@ -68,7 +72,7 @@ def decl_buffer(
 
 def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike]) -> Read:
     """An element of a buffer."""
-    return buffer.tensor(*indices)
+    return cast(Read, buffer.tensor(*indices))
 
 
 @dataclass(eq=False)

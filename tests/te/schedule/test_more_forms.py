@@ -22,13 +22,14 @@ def test_a_scan_reads_the_row_before(through: str) -> None:
     doubled = te.compute((M, N), lambda t, i: x[t, i] * 2.0, name="doubled")
     before = te.compute((M, N), lambda t, i: doubled[t - 1, i] + 1.0, name="before")
     again = te.compute((M, N), lambda t, i: before[t, i] * 3.0, name="again")
-    source, value = {
+    forms: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = {
         "placeholder": (lambda t, i: x[t - 1, i], lambda v: v),
         "compute": (lambda t, i: doubled[t - 1, i], lambda v: v * 2),
         "shifted": (lambda t, i: before[t, i], lambda v: v * 2 + 1),
         "twice": (lambda t, i: again[t, i], lambda v: (v * 2 + 1) * 3),
         "at step": (lambda t, i: before[t, i], lambda v: v * 2 + 1),
-    }[through]
+    }
+    source, value = forms[through]
     state = te.placeholder((M, N), name="state")
     init = te.compute((1, N), lambda _, i: x[0, i], name="init")
     update = te.compute((M, N), lambda t, i: state[t - 1, i] + source(t, i), name="update")
@@ -49,7 +50,7 @@ def doubled(a: Any) -> Any:
     for i in range(16):
         for j in range(8):
             b[i, j] = a[i, j] * 2.0
-    return b
+    return b  # pyright: ignore
 
 
 @pytest.mark.parametrize("tags", [["threadIdx.x"], ["blockIdx.x", "threadIdx.x"], ["blockIdx.x", "blockIdx.y"]])
@@ -76,7 +77,8 @@ def test_a_number_of_an_intrinsic_is_named() -> None:
         schedule[b].tensorize(schedule[b].op.axis[1], twice)
 
 
-LAYOUTS: dict[str, Callable[..., list[Any]]] = {
+Form = Callable[[Any, Any], list[Any]]
+LAYOUTS: dict[str, Form] = {
     "as it was": lambda i, j: [i, j],
     "turned": lambda i, j: [j, i],
     "flat": lambda i, j: [i * 4 + j],
@@ -103,10 +105,16 @@ def test_a_stage_of_open_size_gets_a_layout(layout: str) -> None:
         np.testing.assert_allclose(func(values), (values + 1) * 2, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "layout", [lambda i, j: [i % 8, j], lambda i, j: [i * 3 + j], lambda i, j: [i // 2, j], lambda i, j: [j * 100 + i]]
-)
-def test_a_layout_that_collides_at_some_size_is_refused(layout: Callable[..., list[Any]]) -> None:
+COLLIDING: list[Form] = [
+    lambda i, j: [i % 8, j],
+    lambda i, j: [i * 3 + j],
+    lambda i, j: [i // 2, j],
+    lambda i, j: [j * 100 + i],
+]
+
+
+@pytest.mark.parametrize("layout", COLLIDING)
+def test_a_layout_that_collides_at_some_size_is_refused(layout: Form) -> None:
     k = te.size_var("k")
     a = te.placeholder((k, 4), name="a")
     b = te.compute((k, 4), lambda i, j: a[i, j] + 1.0, name="b")

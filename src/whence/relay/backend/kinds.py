@@ -42,15 +42,9 @@ class Kind:
         return dict(self.options)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is type(self)
-            and isinstance(other, Kind)
-            and (self.name, self.options)
-            == (
-                other.name,
-                other.options,
-            )
-        )
+        if not isinstance(other, Kind):
+            return NotImplemented
+        return (type(self), self.name, self.options) == (type(other), other.name, other.options)
 
     def __hash__(self) -> int:
         return hash(self.name)
