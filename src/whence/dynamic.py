@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +78,10 @@ class DynamicExecutable(InterpretedExecutable):
     @property
     def layers(self) -> tuple[str, ...]:
         """The names of the layers of the imported model, in order; inner ones are called `<outer>/<inner>`."""
-        return tuple(node_of(step).layer for step in _steps(self._source.region))
+        steps = _steps(self._source.region)
+        # Of a layer in two parts the second stands behind the first.
+        again = {after for step, after in pairwise(steps) if _twins(step, after)}
+        return tuple(node_of(step).layer for step in steps if step not in again)
 
     def where(self, layer: str) -> Where:
         """What became of a layer: as `InterpretedExecutable.where`, or the operator that Python does for it."""
@@ -168,6 +172,11 @@ class DynamicExecutable(InterpretedExecutable):
             if isinstance(source, Output)
         }
         return Stretch(found.next, found.arguments, found.results, part, part, part.takes, open_)
+
+
+def _twins(step: Step, after: Step) -> bool:
+    """Whether a step is the part of a layer that Python does behind the native one."""
+    return after.kind == HOST and node_of(after).leaf is node_of(step).leaf
 
 
 def _steps(region: Region) -> list[Step]:
