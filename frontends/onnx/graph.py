@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects.sizes import Size, SizeExpr
 from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OpenSpec
-from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
@@ -98,7 +97,7 @@ class Importer(importer.Importer):
         proto = node_of(step).proto
         return converter_of(canonical(proto.domain), proto.op_type)
 
-    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         sizes = folded_sizes(context)
         return super().folded(context, convert) if sizes is None else (sizes,)
 
