@@ -63,7 +63,7 @@ class TreeEnsembleOp(Operator):
         wanted += [tensor_of(number, [count]), tensor_of(i32, [count, 2])]
         names = ["roots", "depths", "features", "values", "children"]
         if leaves := sig.operand("leaves"):
-            if len(leaves) != 3:  # noqa: PLR2004
+            if len(leaves) != 3:
                 sig.fail("begins, targets and weights of leaves", f"{len(leaves)} tensors")
             extent = sig.shape(7)
             wanted += [tensor_of(i32, [count + 1]), tensor_of(i32, extent), tensor_of(number, extent)]
