@@ -9,6 +9,9 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 
+from whence.support.errors import FrontendError
+from whence.support.nesting import TOO_DEEP, too_deep
+
 
 class LocatedParser(Parser):
     """xDSL's parser; ops whose text says no location get `loc("file":line:column)` of their first token.
@@ -17,7 +20,12 @@ class LocatedParser(Parser):
     """
 
     def __init__(self, ctx: Context, text: str, name: str, lines_above: int = 0):
-        """lines_above: how many lines of the file come before the text, as before a later chunk of it."""
+        """lines_above: how many lines of the file come before the text, as before a later chunk of it.
+
+        Raises FrontendError for text that nests too deep.
+        """
+        if (place := too_deep(text)) is not None:
+            raise FrontendError(f"{name}:{lines_above + place[0]}:{place[1]}: {TOO_DEEP}")
         super().__init__(ctx, text, name)
         self._above = lines_above
         self._file = StringAttr(name)
