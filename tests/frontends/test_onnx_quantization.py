@@ -116,6 +116,7 @@ def test_averages(dtype: str, last: int):
     if not last:
         window: dict[str, Any] = {"kernel_shape": [2, 2], "pads": [1, 0, 1, 1], "strides": [2, 1]}
         check("QLinearAveragePool", inputs, domain=MICROSOFT, **window)
+        check("QLinearAveragePool", inputs, domain=MICROSOFT, kernel_shape=[2, 2], strides=[2, 2])
 
 
 @DTYPES
