@@ -45,7 +45,7 @@ def _host(step: Step, values: Environment) -> Control:
     inputs = [_given(values[name]) if name else None for name in step.inputs]
     try:
         found = OPERATORS[task.operator](task.attributes, inputs)
-    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
         _fail(task, error)
     return list(cast("tuple[Value, ...]", found)) if isinstance(found, tuple) else [found]
     yield

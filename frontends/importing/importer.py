@@ -390,7 +390,7 @@ class Importer(ABC):
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""
         node = node_of(step)
-        if step.kind != "If" or step.attributes.get("hosted"):
+        if step.kind != "If":
             what = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
             raise Undecided(message(node.op_type, "steps that shapes decide", what, node.leaf), None)
         condition = self.lookup(step.inputs[0], region, step)

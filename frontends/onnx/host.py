@@ -116,19 +116,16 @@ class Hosts:
     def reads(self, node: NodeProto) -> bool:
         return any(name in self for name in node.input if name)
 
-    def leaves(self, bodies: Mapping[str, Region], inner: Mapping[str, Hosts], outputs: Sequence[str]) -> bool:
-        """Note what bodies of a step give that is hosted, as the last outputs of it; whether there is any."""
-        found = False
+    def leave(self, bodies: Mapping[str, Region], inner: Mapping[str, Hosts], outputs: Sequence[str]) -> None:
+        """Note what bodies of a step give that is hosted, as the last outputs of it."""
         for name, body in bodies.items():
             # A loop's condition comes before what it leaves.
             given = body.outputs[max(0, len(body.outputs) - len(outputs)) :]
             for outer, value in zip(outputs, given, strict=False):
                 if outer and value in inner[name]:
                     self.names.add(outer)
-                    found = True
                 elif outer and inner[name].listed(value):
                     self.lists.add(outer)
-        return found
 
     def steps(
         self,

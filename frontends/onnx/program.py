@@ -134,7 +134,7 @@ class Builder:
         if kind:
             check_bodies(node, proto, node.opset, graphs)
             inner = {name: self.hosts[body] for name, body in bodies.items()}
-            attributes["hosted"] = hosts.leaves(bodies, inner, proto.output)
+            hosts.leave(bodies, inner, proto.output)
         if kind in ("Loop", "Scan"):
             attributes |= {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute if a.name not in graphs}
             batched = kind == "Scan" and node.opset < 9
