@@ -10,6 +10,8 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 
 from whence.provenance.diagnostics import fail
+from whence.support.errors import FrontendError
+from whence.support.nesting import TOO_DEEP, too_deep
 
 
 def check_visible(module: ModuleOp) -> None:
@@ -40,7 +42,12 @@ class LocatedParser(Parser):
     """
 
     def __init__(self, ctx: Context, text: str, name: str, lines_above: int = 0):
-        """lines_above: how many lines of the file come before the text, as before a later chunk of it."""
+        """lines_above: how many lines of the file come before the text, as before a later chunk of it.
+
+        Raises FrontendError for text that nests too deep.
+        """
+        if (place := too_deep(text)) is not None:
+            raise FrontendError(f"{name}:{lines_above + place[0]}:{place[1]}: {TOO_DEEP}")
         super().__init__(ctx, text, name)
         self._above = lines_above
         self._file = StringAttr(name)

@@ -163,16 +163,18 @@ def test_n_grams_are_counted(mode: str, skips: int):
     check("TfIdfVectorizer", numbers[0], **arguments, pool_int64s=pool)
     words = np.array(["", "a", "b", "c"], np.object_)
     arguments["pool_strings"] = [str(words[at]) for at in pool]
-    check("TfIdfVectorizer", words[numbers], **(arguments | {"min_gram_length": 2}))
+    arguments["min_gram_length"] = 2
+    check("TfIdfVectorizer", words[numbers], **arguments)
 
 
 def test_texts_are_cut_into_words():
     x = np.array([["red, green;blue", "a"], ["", ";;x, yz"]], np.object_)
     arguments: dict[str, Any] = {"domain": "com.microsoft", "version": 1, "mark": 0, "pad_value": "#", "mincharnum": 1}
     check("Tokenizer", x, separators=[";", ", "], **arguments)
-    check("Tokenizer", x, separators=[";", ", "], **(arguments | {"mark": 1, "mincharnum": 2}))
     check("Tokenizer", x, separators=[""], **arguments)
     check("Tokenizer", x, tokenexp="[a-z]+", **arguments)
+    arguments |= {"mark": 1, "mincharnum": 2}
+    check("Tokenizer", x, separators=[";", ", "], **arguments)
 
 
 def test_encoders_of_texts():

@@ -257,6 +257,18 @@ def test_expressions_take_spans_last_and_types_are_called() -> None:
     assert hash(relay.FuncType([a], a, [a])) == hash(relay.FuncType([b], b, [b]))
 
 
+def test_attributes_and_arguments_as_tvm_has_them() -> None:
+    call: Any = relay.nn.conv2d(relay.var("x"), relay.var("w"), strides=(2, 1))
+    assert [one.value for one in call.attrs.strides] == [2, 1]
+    assert call.attrs.strides == [2, 1] or call.attrs.strides == (2, 1)
+    x = relay.var("x", shape=(), dtype="int32")
+    found = relay.create_executor().evaluate(relay.Function([x], x + x))(relay.const(4))
+    assert found.numpy() == 8
+    span = relay.Span(None, 1, 2, 3, 4)
+    assert span.same_as(span)
+    assert not span.same_as(relay.Span(None, 1, 2, 3, 4))
+
+
 def test_natural_numbers() -> None:
     p = Prelude()
     p.mod.import_from_std("nat.rly")
@@ -372,3 +384,10 @@ def test_types_are_visited() -> None:
         assert relay.TypeMutator().visit(type_) == type_
         with pytest.raises(NotImplementedError):
             relay.TypeFunctor().visit(type_)
+    relation = relay.TypeRelation("broadcast", [tensor], 1)
+    assert relay.TypeMutator().visit(relation) == relation
+    visitor = _Names()
+    visitor.visit(relation)
+    assert visitor.seen == ["int8"]
+    assert (a.kind, relay.TypeVar("s", relay.TypeKind.ShapeVar).kind) == (relay.TypeKind.Type, relay.TypeKind.ShapeVar)
+    assert relay.transform.InferTypeLocal(relay.const(1) + relay.const(2)) == relay.scalar_type("int32")

@@ -57,6 +57,7 @@ from whence.relay.ty import TupleType as TupleType
 from whence.relay.ty import TypeCall as TypeCall
 from whence.relay.ty import TypeData as TypeData
 from whence.relay.ty import TypeKind as TypeKind
+from whence.relay.ty import TypeRelation as TypeRelation
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import scalar_type as scalar_type
 from whence.support.errors import FrontendError
