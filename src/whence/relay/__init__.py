@@ -107,6 +107,7 @@ _MODULES = (
     "op",
     "prelude",
     "profiler_vm",
+    "qnn",
     "scope_builder",
     "testing",
     "transform",
