@@ -27,6 +27,7 @@ _ELSEWHERE = {"vm": "whence.relay.vm", "profiler_vm": "whence.relay.profiler_vm"
 """What needs more than the runtime, and is found here where that is installed."""
 _OBJECTS = {
     "Module": "whence.function_module:FunctionModule",
+    "Object": "whence.frontends.relay.node:Node",
     "const": "whence.te:const",
     "convert": "whence.objects:convert",
 }

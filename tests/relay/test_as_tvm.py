@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import whence
-from whence import ir, relay, te, testing, tir
+from whence import ir, relay, support, te, testing, tir
+from whence.ir import diagnostics
 from whence.relay.backend import Executor, Runtime
 from whence.relay.backend.interpreter import ConstructorValue
 from whence.relay.backend.name_transforms import sanitize_name, to_c_constant_style, to_c_function_style
@@ -357,6 +358,47 @@ def test_small_parts() -> None:
     assert not folder.path.exists()
     assert whence.nd.array([1.0]).device == whence.cpu()
     assert whence.cpu().exist
+
+
+def test_diagnostics_are_shown_to_who_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(3), float32]) { no_such_operator(%x) }'
+    seen: list[Any] = []
+    diagnostics.override_renderer(seen.append)
+    try:
+        with pytest.raises(whence.error.DiagnosticError):
+            relay.fromtext(wrong)
+    finally:
+        diagnostics.override_renderer(None)
+    assert "no_such_operator" in seen[0].diagnostics[0].message
+    diagnostics.get_renderer().render(seen[0])
+    assert "no_such_operator" in capsys.readouterr().err
+    with pytest.raises(whence.error.DiagnosticError):
+        relay.fromtext(wrong)
+    assert len(seen) == 1
+    x = relay.var("x", shape=(2,))
+    mod = relay.IRModule.from_expr(x + x)
+    ir.assert_structural_equal(relay.SpanCheck()(mod), mod)
+    assert "SpanCheck: @main: " in capsys.readouterr().err
+    assert support.libinfo()["USE_LLVM"] == "ON"
+
+
+def test_programs_of_the_virtual_machine_are_exported(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(2,))
+    mod = relay.IRModule.from_expr(relay.Function([x], x + x))
+    executable = relay.vm.compile(mod)
+    code, lib = executable.save()
+    path = lib.export_library(str(tmp_path / "lib.tar"), fcompile=False)
+    loaded = whence.runtime.load_module(path)
+    machine = whence.runtime.vm.VirtualMachine(whence.runtime.vm.Executable.load_exec(code, loaded), whence.cpu())
+    np.testing.assert_array_equal(machine.run(x=np.ones(2, np.float32)), [2, 2])
+    np.testing.assert_array_equal(machine.invoke("main", x=np.zeros(2, np.float32)), [0, 0])
+    i, down = relay.var("i", shape=(), dtype="int32"), relay.GlobalVar("down")
+    body = relay.If(relay.equal(i, relay.const(0)), i, down(i - relay.const(1)))
+    loop = relay.IRModule({down: relay.Function([i], body, relay.scalar_type("int32"))})
+    j = relay.var("j", shape=(), dtype="int32")
+    loop["main"] = relay.Function([j], down(j))
+    with pytest.raises(PipelineError, match="a model that a call decides"):
+        relay.vm.compile(loop).export_library(str(tmp_path / "other.tar"))
 
 
 class _Names(relay.TypeVisitor):

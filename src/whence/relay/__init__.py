@@ -84,6 +84,7 @@ _HOMES = {
     "bind": "whence.relay.binding",
     "pretty_print": "whence.frontends.relay_text",
     "Prelude": "whence.relay.prelude",
+    "SpanCheck": "whence.relay.span_check",
     "TypeFunctor": "whence.relay.type_functor",
     "TypeMutator": "whence.relay.type_functor",
     "TypeVisitor": "whence.relay.type_functor",

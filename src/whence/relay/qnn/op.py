@@ -11,7 +11,7 @@ QNN_LEGALIZE = "FTVMQnnLegalize"
 
 
 def register_qnn_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> Any:
-    """A function (attrs, inputs, types) -> expression or None, which says what `qnn.transform.Legalize` makes of one."""
+    """A function (attrs, inputs, types) -> expression or None, for `qnn.transform.Legalize`."""
     return register_op_attr(op_name, QNN_LEGALIZE, legal_op, level)
 
 
