@@ -7,10 +7,11 @@ attributes, and gives a value for each output.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias, cast
 
 import numpy as np
 
+from ..support.dtypes import Array
 from ..support.errors import FrontendError
 from . import host_maps, host_tensors, host_text
 from .control import CONTROL, NEVER_COMPILED, Control
@@ -46,7 +47,7 @@ def _host(step: Step, values: Environment) -> Control:
         found = OPERATORS[task.operator](task.attributes, inputs)
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, RecursionError) as error:
         _fail(task, error)
-    return list(found) if isinstance(found, tuple) else [found]
+    return list(cast("tuple[Value, ...]", found)) if isinstance(found, tuple) else [found]
     yield
 
 
@@ -64,8 +65,8 @@ def _given(value: Value) -> Any:
 def is_hosted(value: object) -> bool:
     """Whether no native code takes a value: it is a map, or of texts."""
     if isinstance(value, np.ndarray):
-        return bool(value.dtype.hasobject)
-    return isinstance(value, dict) or (isinstance(value, list) and any(map(is_hosted, value)))
+        return cast(Array, value).dtype.hasobject
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(is_hosted, cast("list[object]", value))))
 
 
 CONTROL[HOST] = _host

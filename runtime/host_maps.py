@@ -46,7 +46,7 @@ def _cast_map(attributes: Attributes, inputs: Inputs) -> Any:
 def _dict_vectorizer(attributes: Attributes, inputs: Inputs) -> Any:
     """The values of the keys of a vocabulary, 0 or an empty text for those that a map lacks."""
     items: Mapping[Any, Any] = inputs[0]
-    words = attributes.get("string_vocabulary") or attributes.get("int64_vocabulary") or []
+    words: list[Any] = attributes.get("string_vocabulary") or attributes.get("int64_vocabulary") or []
     if any(isinstance(value, str) for value in items.values()):
         return texts([items.get(word, "") for word in words]).reshape(1, -1)
     whole = bool(items) and all(isinstance(value, int | np.integer) for value in items.values())
@@ -67,9 +67,11 @@ def _category_mapper(attributes: Attributes, inputs: Inputs) -> Any:
 
 
 def _label_encoder(attributes: Attributes, inputs: Inputs) -> Any:
-    """Another value for each that is a key; NaN is one, too."""
+    """Another value for each that is a key; NaN is one, too. Of equal keys the first counts, as in onnxruntime."""
     x, keys, values, default = inputs[0], attributes["keys"], attributes["values"], attributes["default"]
-    known = {_key(key): value for key, value in zip(keys, values, strict=True)}
+    known: dict[Any, Any] = {}
+    for key, value in zip(keys, values, strict=True):
+        known.setdefault(_key(key), value)
     found = [known.get(_key(item), default) for item in x.reshape(-1).tolist()]
     dtype = attributes["dtype"]
     return (texts(found) if dtype is None else np.asarray(found, dtype)).reshape(x.shape)

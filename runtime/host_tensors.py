@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,9 +50,10 @@ def _reshape(attributes: Attributes, inputs: Inputs) -> Texts:
 
 
 def _flatten(attributes: Attributes, inputs: Inputs) -> Texts:
-    x, axis = inputs[0], attributes.get("axis", 1)
+    x: Texts = inputs[0]
+    axis: int = attributes.get("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
-    return x.reshape(int(np.prod(x.shape[:axis])), int(np.prod(x.shape[axis:])))
+    return x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:]))
 
 
 def _transpose(attributes: Attributes, inputs: Inputs) -> Texts:
@@ -108,7 +110,7 @@ def _gather(attributes: Attributes, inputs: Inputs) -> Texts:
     return texts(np.take(x, _inside(places, x.shape[axis]), axis=axis))
 
 
-def _inside(places: Any, extent: int) -> Any:
+def _inside(places: NDArray[np.int64], extent: int) -> NDArray[np.int64]:
     """Indices, which may count from the end; raises ValueError for one outside."""
     if places.size and not -extent <= places.min() <= places.max() < extent:
         raise ValueError(f"expected indices in [{-extent}, {extent}), got {places.min()} to {places.max()}")
@@ -145,7 +147,8 @@ def _tile(attributes: Attributes, inputs: Inputs) -> Texts:
 
 
 def _where(attributes: Attributes, inputs: Inputs) -> Texts:
-    return np.where(*inputs)
+    condition, x, y = inputs
+    return texts(np.where(condition, texts(x), texts(y)))
 
 
 def _equal(attributes: Attributes, inputs: Inputs) -> Any:

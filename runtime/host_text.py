@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,7 +53,7 @@ def _normalized(attributes: Attributes, inputs: Inputs) -> Texts:
         raise ValueError(f"expected texts [C] or [1, C], got {list(x.shape)}")
     if action not in ("NONE", "LOWER", "UPPER"):
         raise ValueError(f"expected a case_change_action among NONE, LOWER, UPPER, got {action!r}")
-    words = attributes.get("stopwords") or []
+    words: list[str] = attributes.get("stopwords") or []
     if attributes.get("is_case_sensitive", 0):
         gone = set(words)
         kept = [text for text in _flat(x) if text not in gone]
@@ -60,19 +61,24 @@ def _normalized(attributes: Attributes, inputs: Inputs) -> Texts:
         gone = {word.lower() for word in words}
         kept = [text for text in _flat(x) if text.lower() not in gone]
     change = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}[action]
-    found = texts([change(text) for text in kept] or [""])
+    found = texts([_in_case(text, change) for text in kept] or [""])
     return found if x.ndim == 1 else found.reshape(1, -1)
+
+
+def _in_case(text: str, change: Callable[[str], str]) -> str:
+    """Character by character: one that would become several stays."""
+    return "".join(other if len(other := change(character)) == 1 else character for character in text)
 
 
 def _pool(attributes: Attributes) -> _Counts:
     """The n-grams that are counted, as a tree: word after word, and at the end the place of the n-gram in the pool."""
-    pool = attributes.get("pool_strings") or attributes.get("pool_int64s") or []
+    pool: list[Any] = attributes.get("pool_strings") or attributes.get("pool_int64s") or []
     starts = [*attributes["ngram_counts"], len(pool)]
-    if any(not 0 <= a <= b for a, b in zip(starts, starts[1:], strict=False)):
+    if any(not 0 <= a <= b for a, b in pairwise(starts)):
         raise ValueError(f"expected ngram_counts that rise to {len(pool)}, got {starts[:-1]}")
     tree: _Counts = {}
     place = 0
-    for size, (start, end) in enumerate(zip(starts, starts[1:], strict=False), 1):
+    for size, (start, end) in enumerate(pairwise(starts), 1):
         if (end - start) % size:
             raise ValueError(f"expected whole {size}-grams in the pool, got {end - start} words of them")
         for at in range(start, end, size):

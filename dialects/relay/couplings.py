@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isqrt
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
+from ..sizes import Size
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .traits import FLOATS, OPAQUE
@@ -35,7 +37,7 @@ class CoupledProbabilitiesOp(Operator):
     def classes(cls, sig: Signature) -> int:
         """How many classes have so many pairs."""
         pairs = sig.rank(0, 2)[1]
-        classes = (1 + isqrt(1 + 8 * pairs)) // 2 if isinstance(pairs, int) and pairs > 0 else 0
+        classes = (1 + isqrt(1 + 8 * pairs)) // 2 if isinstance(cast(Size, pairs), int) and pairs > 0 else 0
         if classes * (classes - 1) // 2 != pairs or not classes:
             sig.fail("rows of all pairs of some classes", str(sig.types[0]))
         return classes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -78,12 +80,12 @@ def imputer(ctx: Context) -> SSAValue:
 
 
 def array_feature_extractor(ctx: Context) -> SSAValue:
-    """Elements of the last axis; of a vector they are a row."""
+    """Elements of the last axis, in the order of all indices; of a vector they are a row."""
     extent, data = _last(ctx), term(ctx, 0)
-    count = ctx.shape(1)[-1] if ctx.shape(1) else 1
+    count = prod(ctx.shape(1))
     known = ctx.known(1)
     if known is not None and known.size:
-        if known.min() < 0 or (isinstance(extent, int) and known.max() >= extent):
+        if known.min() < 0 or proves(extent, "<=", int(known.max())):
             ctx.fail(f"indices in [0, {extent})", f"{known.min()} to {known.max()}")
         ctx.require_least(extent, int(known.max()) + 1, f"whether there are {int(known.max()) + 1} features")
     places = term(ctx, 1).reshape(count)
@@ -102,7 +104,7 @@ def feature_vectorizer(ctx: Context) -> SSAValue:
         shape = data.shape
         if not shape or count < 0:
             ctx.fail("features, at least 0 of each input", f"{count} of a tensor {list(shape)}")
-        data = data.reshape(1, *shape) if len(shape) == 1 else data.reshape(shape[0], int(np.prod(shape[1:])))
+        data = data.reshape(1, *shape) if len(shape) == 1 else data.reshape(shape[0], prod(shape[1:]))
         have = data.shape[1]
         if proves(have, ">", count):
             data = data.apply(StridedSliceOp, begin=(0,), end=(count,), strides=(1,), axes=(1,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...support.dtypes import Array
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.floating]
+Floats = NDArray[Any]
 Fail = Callable[[str, str], NoReturn]
 """Called with what was expected and what was found."""
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
+from xdsl.dialects.builtin import LocationAttr
 
 from ...provenance.diagnostics import places
 from ...runtime.flow import Region, Step
 from ...runtime.host import HOST, OPERATORS, Task
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, expectation
-
-if TYPE_CHECKING:
-    from .program import Node
 
 _ML = "ai.onnx.ml"
 _ALWAYS = {
@@ -112,13 +110,23 @@ class Hosts:
                     found = True
         return found
 
-    def steps(self, step: Step, source: Node, domain: str) -> list[Step]:
-        """What a step becomes: itself, a host step, or one of native code and a host step behind it."""
-        node, opset = source.proto, source.opset
-        key, where = (domain, node.op_type), "; ".join(places(source.leaf))
+    def steps(
+        self,
+        step: Step,
+        node: NodeProto,
+        version: tuple[str, int],
+        leaf: LocationAttr,
+        source_of: Callable[..., object],
+    ) -> list[Step]:
+        """What a step becomes: itself, a host step, or one of native code and a host step behind it.
+
+        version: the domain of `node`, and its version. source_of: gives the source of a step of another node.
+        """
+        domain, opset = version
+        key, where = (domain, node.op_type), "; ".join(places(leaf))
         attributes = {a.name: a for a in node.attribute}
         if domain == _ML and attributes.get("classlabels_strings") and node.op_type in _LABELS:
-            return self._labelled(step, source, attributes, where)
+            return self._labelled(step, node, where, source_of)
         operator, count = f"{domain}.{node.op_type}" if domain else node.op_type, len(node.output)
         if key in _ALWAYS:
             told, count = _plain(node, where), _ALWAYS[key]
@@ -154,12 +162,11 @@ class Hosts:
         else:
             return [step]
         self.names.update(name for name in node.output[:count] if name)
-        return [replace(step, kind=HOST, attributes={"task": Task(operator, told, where)})]
+        return [replace(step, kind=HOST, attributes={"task": Task(operator, told, where), "hosted": True})]
 
-    def _labelled(self, step: Step, source: Node, attributes: Mapping[str, AttributeProto], where: str) -> list[Step]:
+    def _labelled(self, step: Step, node: NodeProto, where: str, source_of: Callable[..., object]) -> list[Step]:
         """A classifier that gives numbers of classes, and a host step that gives their names."""
-        node = source.proto
-        names = _texts(attributes["classlabels_strings"].strings, where)
+        names: list[str] = _plain(node, where)["classlabels_strings"]
         plain = NodeProto()
         plain.CopyFrom(node)
         kept = [a for a in node.attribute if a.name not in ("classlabels_strings", _LABELS[node.op_type])]
@@ -167,15 +174,15 @@ class Hosts:
         plain.attribute.extend([*kept, helper.make_attribute(_LABELS[node.op_type], list(range(len(names))))])
         label = node.output[0] if node.output else ""
         if not label:
-            return [replace(step, source=replace(source, proto=plain))]
+            return [replace(step, source=source_of(proto=plain))]
         number = f"{label} (number)"
         plain.output[0] = number
         self.names.add(label)
         # One class has a score that may be high or low.
         task = Task("labels", {"names": names if len(names) > 1 else ["0", "1"]}, where)
         return [
-            replace(step, outputs=tuple(plain.output), source=replace(source, proto=plain)),
-            Step((number,), (label,), step.layer, HOST, {}, {"task": task}, source),
+            replace(step, outputs=tuple(plain.output), source=source_of(proto=plain)),
+            Step((number,), (label,), step.layer, HOST, {}, {"task": task, "hosted": True}, step.source),
         ]
 
 
@@ -225,31 +232,33 @@ def _encoder(node: NodeProto, where: str, reads: bool) -> dict[str, Any] | None:
     told = _plain(node, where)
     if "classes_strings" in told:
         return told
-    kinds = ("strings", "int64s", "floats", "tensor")
-    columns = [
-        next((told[f"{what}_{kind}"] for kind in kinds if f"{what}_{kind}" in told), []) for what in ("keys", "values")
-    ]
-    keys, values = (column.reshape(-1).tolist() if isinstance(column, np.ndarray) else column for column in columns)
-    of_text = any(isinstance(item, str) for item in (*keys[:1], *values[:1]))
-    if not of_text and not reads:
+    keys, values = _listed(told, "keys"), _listed(told, "values")
+    if not any(isinstance(item, str) for item in (*keys[:1], *values[:1])) and not reads:
         return None
     if len(keys) != len(values):
         found = f"{len(keys)} and {len(values)}"
         raise FrontendError(expectation(node.op_type, "as many keys as values", found, where))
-    default = told.get("default_tensor")
-    dtype: Any = (
-        columns[1].dtype
-        if isinstance(columns[1], np.ndarray)
-        else np.dtype(np.float32 if "values_floats" in told else np.int64)
-    )
+    dtype: np.dtype[Any] | None = np.dtype(np.float32 if "values_floats" in told else np.int64)
+    if "values_tensor" in told:
+        dtype = told["values_tensor"].dtype
     if values and isinstance(values[0], str):
-        dtype, missing = None, told.get("default_string", "_Unused")
-    elif dtype.kind == "f":
-        missing = told.get("default_float", -0.0)
+        dtype, default = None, told.get("default_string", "_Unused")
+    elif dtype is not None and dtype.kind == "f":
+        default = told.get("default_float", -0.0)
     else:
-        missing = told.get("default_int64", -1)
-    default = missing if default is None else default.reshape(-1).tolist()[0]
+        default = told.get("default_int64", -1)
+    if (given := told.get("default_tensor")) is not None:
+        (default,) = given.reshape(-1).tolist() or [default]
     return {"keys": keys, "values": values, "default": default, "dtype": dtype}
+
+
+def _listed(told: Mapping[str, Any], what: str) -> list[Any]:
+    """The keys or values of an encoder."""
+    if (tensor := told.get(f"{what}_tensor")) is not None:
+        return tensor.reshape(-1).tolist()
+    names = [f"{what}_{kind}" for kind in ("strings", "int64s", "floats")]
+    columns: list[list[Any]] = [told[name] for name in names if name in told]
+    return columns[0] if columns else []
 
 
 def _target(attributes: Mapping[str, AttributeProto]) -> int:

@@ -13,6 +13,7 @@ from ...dialects.relay.elementwise import LogicalNotOp, PowerOp
 from ...dialects.relay.matmul import DenseOp
 from ...dialects.relay.reduce import MaxOp
 from ...dialects.sizes import proves
+from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.terms import Term, constant, exp, sigmoid, tanh, where
 from .context import Context
@@ -162,7 +163,7 @@ def _machine_scores(ctx: Context, data: Term, per_class: NDArray[np.int64]) -> T
     return _product(ctx, _kernel(ctx, data, vectors, ctx.str("kernel_type", "LINEAR")), weight, rho, "coefficients")
 
 
-def _linear_machine(ctx: Context, data: Term, labels: NDArray[np.int64], transform: str) -> tuple[SSAValue, SSAValue]:
+def _linear_machine(ctx: Context, data: Term, labels: Array, transform: str) -> tuple[SSAValue, SSAValue]:
     """Without support vectors: a score of each class. Of two, the second is chosen where any is high enough."""
     rho, coefficients = _floats(ctx, "rho"), _matrix(ctx, "coefficients", len(labels))
     if not len(rho):

@@ -6,7 +6,8 @@ A layer inside another, of a subgraph or of a function's body, is called `<outer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -144,7 +145,9 @@ class Builder:
             left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
             attributes["scan_types"] = [_open_type(value) for value in left]
         step = Step(tuple(proto.input), tuple(proto.output), node.layer, kind, bodies, attributes, node)
-        return [step] if kind else hosts.steps(step, node, canonical(proto.domain))
+        if kind:
+            return [step]
+        return hosts.steps(step, proto, (canonical(proto.domain), node.opset), node.leaf, partial(replace, node))
 
 
 def _open_type(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], np.dtype[np.generic]]:

@@ -292,7 +292,10 @@ class Stage(LoopPrimitives):
             self.fail("transform_layout", f"expected a tensor of at most {_CHECKED} elements, got {prod(shape)}")
         grid = list(np.indices(shape).reshape(len(shape), -1))
         # Evaluates on whole columns: the operators of affine expressions are those of arrays.
-        columns = [np.broadcast_to(cast(Any, expr).eval(grid, []), prod(shape)) for expr in layout.data.results]
+        try:
+            columns = [np.broadcast_to(cast(Any, expr).eval(grid, []), prod(shape)) for expr in layout.data.results]
+        except OverflowError:
+            self.fail("transform_layout", "expected a layout of numbers that 64 bits hold, got larger ones")
         if any(column.min(initial=0) < 0 for column in columns):
             self.fail("transform_layout", "expected indices of at least 0, got negative ones")
         sizes = [int(column.max(initial=0)) + 1 for column in columns]

@@ -50,8 +50,7 @@ class Trees:
             nodes["treeids"].append(tree)
             nodes["nodeids"].append(node)
             nodes["featureids"].append(0 if leaf else int(rng.integers(FEATURES)))
-            # Some of the values that rows have, too.
-            nodes["values"].append(float(rng.integers(-3, 4)) if rng.random() < 0.5 else float(rng.standard_normal()))
+            nodes["values"].append(self.value())
             nodes["modes"].append("LEAF" if leaf else str(rng.choice(self.modes)))
             self.missing.append(int(rng.integers(2)))
             nodes["truenodeids"].append(0 if leaf else count)
@@ -61,6 +60,13 @@ class Trees:
             else:
                 waiting += [(count, left - 1), (count + 1, left - 1)]
                 count += 2
+
+    def value(self) -> float:
+        """Often one that rows have, too."""
+        kind = self.rng.random()
+        if kind < 0.04:
+            return float(self.rng.choice([np.inf, -np.inf, np.nan]))
+        return float(self.rng.integers(-3, 4)) if kind < 0.5 else float(self.rng.standard_normal())
 
     def say(self, tree: int, node: int, targets: int) -> None:
         rng = self.rng
@@ -77,7 +83,7 @@ class Trees:
                 self.weights[name].append(value)
 
     def attributes(self) -> dict[str, Any]:
-        found = {f"nodes_{name}": values for name, values in self.nodes.items()}
+        found: dict[str, Any] = {f"nodes_{name}": values for name, values in self.nodes.items()}
         found |= {f"{self.kind}_{name}": values for name, values in self.weights.items()}
         if self.rng.integers(2):
             found["nodes_missing_value_tracks_true"] = self.missing
@@ -124,7 +130,7 @@ def regressor(rng: np.random.Generator) -> onnx.ModelProto:
 
 
 def classifier(rng: np.random.Generator) -> onnx.ModelProto:
-    """What onnxruntime leaves unset is not asked for: the second score of PROBIT, rows of which no class has a score."""
+    """What onnxruntime leaves unset is not asked for: PROBIT's second score, rows without a score of any class."""
     double, classes = bool(rng.integers(2)), int(rng.integers(1, 5))
     modes = MODES if rng.integers(2) else (str(rng.choice(MODES)),)
     trees = Trees(rng, classes, kind="class", double=double, modes=modes)
