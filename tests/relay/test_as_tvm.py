@@ -24,7 +24,8 @@ from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.target import Target
 
 NAMES = """
-tvm.IRModule tvm.cpu tvm.nd.array tvm.runtime.ndarray.device tvm.runtime.vm.VirtualMachine tvm.runtime.convert
+tvm.IRModule tvm.cpu tvm.nd.array tvm.runtime.ndarray.device tvm.runtime.vm.VirtualMachine
+tvm.runtime.profiler_vm.VirtualMachineProfiler tvm.runtime.convert
 tvm.runtime.container.ADT tvm.runtime.container.String tvm.runtime.Module tvm.runtime.NDArray tvm.convert
 tvm.register_func tvm.get_global_func tvm.error.TVMError tvm.error.DiagnosticError tvm._ffi.base.TVMError
 tvm._ffi.get_global_func tvm._ffi.registry.list_global_func_names tvm.target.Target tvm.target.target.Target
@@ -49,6 +50,8 @@ import tvm
 import tvm.relay.testing
 from tvm import relay
 from tvm.relay.transform.transform import InferType
+from tvm.runtime.vm import VirtualMachine
+from tvm.driver.build_module import lower
 import whence
 assert tvm is whence and relay is whence.relay, tvm
 assert relay.__spec__.name == "whence.relay"
@@ -399,6 +402,20 @@ def test_programs_of_the_virtual_machine_are_exported(tmp_path: Path) -> None:
     loop["main"] = relay.Function([j], down(j))
     with pytest.raises(PipelineError, match="a model that a call decides"):
         relay.vm.compile(loop).export_library(str(tmp_path / "other.tar"))
+
+
+def test_numbers_out_of_expressions() -> None:
+    n = te.var("n")
+    utils = whence.topi.utils
+    assert utils.get_const_tuple([tir.IntImm("int32", 3), te.const(2) * 4, 5]) == (3, 8, 5)
+    assert utils.get_const_tuple([n])[0] is n
+    assert utils.get_const_int(n - n + 2) == 2
+    with pytest.raises(WhenceError, match="expected a number"):
+        utils.get_const_int(n)
+    assert relay.ty.is_dynamic(relay.TupleType([relay.TensorType((relay.Any(), 2))]))
+    assert not relay.ty.is_dynamic(relay.TensorType((1, 2)))
+    assert relay.expr.pretty_print(relay.const(1)) == "1"
+    assert relay.expr.astext(relay.const(1)).endswith("1")
 
 
 class _Names(relay.TypeVisitor):
