@@ -30,18 +30,12 @@ def factor(x: AnyArray, out_dtype: str) -> AnyArray:
 
 def lowest(dtype: np.dtype[Any]) -> Any:
     """What a maximum starts from."""
-    return -np.inf if is_float(dtype) else dtype.type(0) if dtype == np.bool_ else _ends(dtype)[0]
+    return -np.inf if is_float(dtype) else dtype.type(0) if dtype == np.bool_ else np.iinfo(dtype).min
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
     """What a minimum starts from."""
-    return np.inf if is_float(dtype) else dtype.type(1) if dtype == np.bool_ else _ends(dtype)[1]
-
-
-def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """The least and the greatest number of an integer dtype; of one that numpy has not, too."""
-    info = ml_dtypes.iinfo(dtype) if dtype.kind == "V" else np.iinfo(dtype)
-    return int(info.min), int(info.max)
+    return np.inf if is_float(dtype) else dtype.type(1) if dtype == np.bool_ else np.iinfo(dtype).max
 
 
 def divide(x: AnyArray, y: AnyArray) -> AnyArray:
