@@ -57,6 +57,7 @@ fuzz-relay: $(INSTALLED)
 
 fuzz-sizes: $(INSTALLED)
 	$(BIN)/python tests/support/random_open_models.py --cases 1000 --seed $(SEED)
+	$(BIN)/python tests/support/random_open_operators.py --cases 1000 --seed $(SEED)
 	$(BIN)/python tests/support/open_exports.py
 
 conformance: $(INSTALLED)

@@ -57,9 +57,14 @@ class Unknowns:
 
         Where nothing else can be said of them, a symbol is bounded to values for which they are, or are not, as there.
         """
-        if equal is None:
+        try:
+            return equal is not None and self._take_equal(*equal)
+        except ZeroDivisionError:  # a quotient by what is nothing in this case
             return False
-        needed = range_for(*equal)
+
+    def _take_equal(self, first: Size, second: Size) -> bool:
+        """What `narrow` does of two sizes; raises ZeroDivisionError."""
+        needed = range_for(first, second)
         if needed is not None:
             name, limits = needed
             common = common_range(self.ranges.get(name, (0, None)), limits)
@@ -67,11 +72,11 @@ class Unknowns:
                 self.ranges[name] = common
                 self.narrowed = True
                 return True
-        found = _solved(*equal, self.values) or self._paired(*equal) or self._ones(*equal)
+        found = _solved(first, second, self.values) or self._paired(first, second) or self._ones(first, second)
         if found is None:
-            if self._of_multiples(*equal) or self._around(*equal):
+            if self._of_multiples(first, second) or self._around(first, second):
                 return True
-            found = self._fixed(*equal)
+            found = self._fixed(first, second)
         if found is None:
             return False
         self.sizes = [substitute(size, found) for size in self.sizes]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ..dialects.relay.index_bounds import index_bounds_of
+from ..dialects.relay.size_ranges import narrowed_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import layer_names
 from ..runtime import program
+from ..runtime.index_bounds import IndexBound
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
 from ..runtime.tensors import TensorSpec, lasting
 from ..support.dtypes import Array
@@ -21,6 +25,8 @@ from .artifact import Assembly, Call, KernelCode
 from .lifetimes import Lifetimes, Step
 from .plan import plan_lifetimes
 from .pools import Pools, plan_in_pools
+
+SpecT = TypeVar("SpecT", bound=TensorSpec)
 
 
 def assemble(
@@ -55,10 +61,9 @@ def assemble(
             raise PipelineError(message("assemble", "constants and calls in @main", op.name, op.location))
 
     specs = _Specs()
-    inputs = tuple(
-        specs.of(argument, name_at(input_names, k) or argument.name_hint or f"input{k}")
-        for k, argument in enumerate(main.block.args)
-    )
+    arguments = enumerate(main.block.args)
+    named = (specs.of(x, name_at(input_names, k) or x.name_hint or f"input{k}") for k, x in arguments)
+    inputs = with_layers(tuple(named), main)
     returned = tuple(main.return_op.values)
     outputs = tuple(specs.of(value, name_at(output_names, k) or f"output{k}") for k, value in enumerate(returned))
 
@@ -91,8 +96,20 @@ def assemble(
         inputs,
         outputs,
         placed.arena_bytes,
+        indices=tuple(
+            IndexBound(one.input, tuple(map(int, one.extents)), places(one.location)) for one in index_bounds_of(main)
+        ),
     )
     return Assembly(done, tuple(params.arrays), known, placed, main.return_op.location)
+
+
+def with_layers(specs: tuple[SpecT, ...], main: FuncOp) -> tuple[SpecT, ...]:
+    """Specifications of inputs that know the layers which take no other extents, where the model says others."""
+    by = {place: places(location) for place, location in narrowed_of(main).items()}
+    if not by:
+        return specs
+    rows = (tuple(by.get((k, axis), ()) for axis in range(len(spec.shape))) for k, spec in enumerate(specs))
+    return tuple(replace(spec, layers=row) for spec, row in zip(specs, rows, strict=True))
 
 
 def name_at(names: Sequence[str], k: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, ModuleOp
@@ -11,20 +11,22 @@ from xdsl.ir import SSAValue
 
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ..dialects.relay.index_bounds import index_bounds_of
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
-from ..dialects.relay.size_ranges import narrowed_of, ranges_of, required_of, symbols_in
+from ..dialects.relay.size_ranges import ranges_of, required_of, symbols_in
 from ..dialects.sizes import Ranges, Size, SizeExpr, bounds, product
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import fuse, layer_names
 from ..runtime import program
+from ..runtime.index_bounds import IndexBound
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
 from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import ALIGNMENT
 from ..support.errors import PipelineError
 from .artifact import Assembly, Call, KernelCode
-from .assemble import Params, kernel_index, name_at
+from .assemble import Params, kernel_index, name_at, with_layers
 from .lifetimes import Plan
 from .size_values import Formula, Group, SizeValues
 from .symbolic_plan import Groups, Use, plan_groups
@@ -72,11 +74,7 @@ def assemble_sized(
         _spec(values, value, name_at(input_names, k) or value.name_hint or f"input{k}", value.location)
         for k, value in enumerate(arguments)
     )
-    by = {place: layer_names(location) for place, location in narrowed_of(main).items()}
-    inputs = tuple(
-        replace(spec, layers=tuple(by.get((k, axis), ()) for axis in range(len(spec.shape)))) if by else spec
-        for k, spec in enumerate(given)
-    )
+    inputs = with_layers(given, main)
     end = main.return_op.location
     outputs = tuple(_spec(values, v, name_at(output_names, k) or f"output{k}", end) for k, v in enumerate(returned))
     copied: list[tuple[SSAValue, Slot]] = []
@@ -113,9 +111,13 @@ def assemble_sized(
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
     for size, location in required_of(main):
         values.require(size, location)
+    indices = tuple(
+        IndexBound(one.input, tuple(values.number(n, one.location) for n in one.extents), places(one.location))
+        for one in index_bounds_of(main)
+    )
     sizes = values.done([shape_of(value) for value in arguments], [spec.name for spec in inputs], arena)
     most = _most(groups, values.ranges)
-    done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, most, sizes)
+    done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, most, sizes, indices)
     plan = Plan({}, (-1,) * len(calls), most, 0, ALGORITHM, ())
     return SizedAssembly(Assembly(done, tuple(params.arrays), tuple(known), plan, end), tuple(values.located()))
 

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ..dialects.size_terms import Atom
 from ..dialects.sizes import Ranges, Size, SizeExpr, substitute, symbols_of
-from ..provenance.diagnostics import message
-from ..provenance.span import fuse, layer_names
+from ..provenance.diagnostics import message, places
+from ..provenance.span import fuse
 from ..runtime.sizes import Derived, Sizes, Solution, Terms
 from ..support.errors import PipelineError
 
@@ -76,7 +76,7 @@ class SizeValues:
         shapes, names: of the inputs.
         """
         derived = [
-            Derived(_text(formula.what), layer_names(self._required.get(at, formula.location)))
+            Derived(_text(formula.what), places(self._required.get(at, formula.location)))
             for at, formula in enumerate(self.located())
         ]
         spans = [self.ranges.get(name, (0, None)) for name in self.symbols]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError
+from ..support.errors import FrontendError, expectation
 from .flow import Environment, Step, Value, tensor
 
 Control: TypeAlias = Generator[Environment, list[Value], list[Value]]
@@ -71,6 +71,9 @@ def _scan(step: Step, values: Environment) -> Control:
         np.moveaxis(values.array(name), axis, 0)[:: -1 if back else 1]
         for name, axis, back in zip(names[len(names) - scanned :], axes, backwards, strict=True)
     ]
+    if len({len(rows) for rows in slices}) > 1:
+        found = ", ".join(str(len(rows)) for rows in slices)
+        raise FrontendError(expectation(step.kind, "inputs of one length", found, f"layer '{step.layer}'"))
     states, columns = yield from _scanned(step, states, slices, values)
     axes = attributes.get("scan_output_axes") or [0] * outputs
     backwards = attributes.get("scan_output_directions") or [0] * outputs

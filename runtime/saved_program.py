@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..support.dtypes import numpy_of
+from .index_bounds import IndexBound
 from .program import Call, Copy, KernelEntry, Program, Site, Slot
 from .sizes import Derived, SizedSpec, Sizes, Solution
 from .tensors import TensorSpec
@@ -36,6 +37,7 @@ def saved(program: Program) -> dict[str, object]:
         "inputs": saved_specs(program.inputs),
         "outputs": saved_specs(program.outputs),
         "arena_bytes": program.arena_bytes,
+        **({"indices": [[one.input, one.extents, one.layers] for one in program.indices]} if program.indices else {}),
         **({} if program.sizes is None else {"sizes": _saved_sizes(program.sizes)}),
     }
 
@@ -66,17 +68,19 @@ def restored(data: Mapping[str, Any]) -> Program:
         restored_specs(data["outputs"]),
         data["arena_bytes"],
         _restored_sizes(data["sizes"]) if "sizes" in data else None,
+        tuple(IndexBound(at, tuple(extents), tuple(by)) for at, extents, by in data.get("indices", ())),
     )
 
 
 def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
-    """Names, shapes and dtypes, and what extents are sizes."""
+    """Names, shapes and dtypes, which extents are sizes, and which layers take no others."""
     return [
         [
             spec.name,
             spec.shape,
             spec.dtype.name,
-            *([spec.places, spec.texts, spec.layers] if isinstance(spec, SizedSpec) else []),
+            *([spec.places, spec.texts] if isinstance(spec, SizedSpec) else []),
+            *([spec.layers] if spec.layers else []),
         ]
         for spec in specs
     ]
@@ -84,12 +88,16 @@ def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
 
 def restored_specs(data: Sequence[Sequence[Any]]) -> tuple[TensorSpec, ...]:
     """What `saved_specs` gave the data of."""
-    return tuple(
-        SizedSpec(name, tuple(shape), numpy_of(dtype), tuple(sizes[0]), tuple(sizes[1]), tuple(map(tuple, sizes[2])))
-        if sizes
-        else TensorSpec(name, tuple(shape), numpy_of(dtype))
-        for name, shape, dtype, *sizes in data
-    )
+    return tuple(_restored_spec(*spec) for spec in data)
+
+
+def _restored_spec(name: str, shape: Sequence[int], dtype: str, *more: Sequence[Any]) -> TensorSpec:
+    *sizes, layers = more if len(more) % 2 else (*more, ())
+    by: tuple[tuple[str, ...], ...] = tuple(tuple(one) for one in layers)
+    if sizes:
+        places, texts = map(tuple, sizes)
+        return SizedSpec(name, tuple(shape), numpy_of(dtype), places, texts, layers=by)
+    return TensorSpec(name, tuple(shape), numpy_of(dtype), layers=by)
 
 
 def _saved_sizes(sizes: Sizes) -> list[object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
-from .tensors import TensorSpec
+from .tensors import TensorSpec, named
 
 Terms = tuple[tuple[int, tuple[int, ...]], ...]
 """A polynomial: coefficients, each with the numbers of the symbols that it multiplies."""
@@ -22,8 +22,6 @@ class SizedSpec(TensorSpec):
     """Per extent the number of the value that it is; -1 for one that is a number."""
     texts: tuple[str, ...] = ()
     """The extents as they are written, `past + 1`."""
-    layers: tuple[tuple[str, ...], ...] = ()
-    """Per extent the layers that take no other; nothing at all where there are none."""
 
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(self.texts)}] '{self.name}'"
@@ -50,7 +48,7 @@ class Derived:
 
     text: str
     layers: tuple[str, ...]
-    """Of those that must not have it negative, else of those that asked for it."""
+    """Those that must not have it negative, else those that asked for it, each with its file."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +102,13 @@ class Sizes:
                     what = spec.texts[axis]
                     known = f"{what} = {wanted}" if not what.isdecimal() else what
                     because = f" for {self.spelled(values)}" if spec.places[axis] >= 0 else ""
-                    where = _named(spec.layers[axis] if spec.layers else ())
+                    where = named(spec.layers[axis] if spec.layers else ())
                     raise FrontendError(
                         f"inputs: dimension {axis} of {spec}: expected {known}{because}, got {extent}{where}"
                     )
         for derived, value in zip(self.derived, values[len(self.symbols) :], strict=True):
             if value < 0:
-                where = _named(derived.layers)
+                where = named(derived.layers)
                 read = self._read_for(derived.text, specs, values)
                 raise FrontendError(f"inputs: expected {derived.text} of at least 0 for {read}, got {value}{where}")
 
@@ -122,10 +120,6 @@ class Sizes:
             for one in sorted(self.solutions, key=lambda one: one.symbol)
             if self.symbols[one.symbol] in words
         )
-
-
-def _named(layers: Sequence[str]) -> str:
-    return f" (layer {', '.join(map(repr, layers[:3]))})" if layers else ""
 
 
 def _sum(terms: Terms, values: Sequence[int]) -> int:

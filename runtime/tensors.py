@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof, c_char
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias, cast
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError
+from ..support.errors import FrontendError, enumerated
 
 Tensor = npt.NDArray[Any]
 """An array that we made; its dtype is known when it runs."""
@@ -45,6 +45,8 @@ class TensorSpec:
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
+    layers: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True, repr=False)
+    """Per extent the layers that take no other, each with its file; nothing at all where there are none."""
 
     @property
     def nbytes(self) -> int:
@@ -188,12 +190,26 @@ def check_inputs(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> li
         if isinstance(array, str):
             problems.append(f"expected {spec}, got {array}")
         elif array.shape != spec.shape or array.dtype != spec.dtype:
-            problems.append(f"expected {spec}, got {_described(array.shape, array.dtype)}")
+            behind = _layers_against(spec, array.shape)
+            problems.append(f"expected {spec}, got {_described(array.shape, array.dtype)}{behind}")
         else:
             arrays.append(array)
     if problems:
         raise FrontendError("inputs: " + "; ".join(problems))
     return arrays
+
+
+def _layers_against(spec: TensorSpec, shape: tuple[int, ...]) -> str:
+    """The layers that take no such extents, if there are any."""
+    if len(shape) != len(spec.layers):
+        return ""
+    columns = zip(spec.layers, shape, spec.shape, strict=True)
+    return named(dict.fromkeys(layer for layers, n, wanted in columns if n != wanted for layer in layers))
+
+
+def named(layers: Iterable[str]) -> str:
+    """Layers behind an error's text, nothing where there are none."""
+    return f" ({enumerated(tuple(layers))})" if layers else ""
 
 
 def shape_of(value: object) -> tuple[int, ...]:

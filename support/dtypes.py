@@ -114,6 +114,14 @@ def limits(dtype: str) -> tuple[float, float]:
     return (0, (1 << width) - 1) if is_unsigned(dtype) else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
 
 
+def rounded(number: float, dtype: str) -> float:
+    """A number as a float dtype has it, infinite beyond its range; for other dtypes the number as it is."""
+    if not is_float(dtype):
+        return number
+    with np.errstate(over="ignore"):
+        return float(np.float64(number).astype(numpy_of(dtype)))
+
+
 def promote(op: str, a: str, b: str) -> str:
     """The dtype in which operands of two dtypes meet: a float wins over integers, then the wider, then the signed.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 
 class WhenceError(Exception):
@@ -43,6 +44,21 @@ class MemoryRefused(WhenceError, MemoryError):
 
 class OptionError(PipelineError, AttributeError):
     """A PassContext is given an option that there is not."""
+
+
+class CalledError(PipelineError, RuntimeError):
+    """A Python function of the user's raised RuntimeError; the text is that of the error, which is the cause."""
+
+
+@contextmanager
+def called() -> Generator[None]:
+    """A scope that calls functions of the user's: their RuntimeErrors are TVMErrors, too; other errors stay."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:
+            raise
+        raise CalledError(str(error)) from error
 
 
 def expectation(op: str, expected: str, found: str, where: str = "") -> str:

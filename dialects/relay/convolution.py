@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
-from ..sizes import proves
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .layout import axes_of, layout_view, logical_shape
 from .numerics import AnyArray, factor, strided
@@ -40,11 +39,11 @@ def window_extent(
     none: whether it may be none at all, where less than a stride, or one, is missing: then the formula gives 0.
     """
     span = extent + pads - (dilation * (window - 1) + 1)
-    if stride < 1 or dilation < 1 or proves(span, "<", -stride if none else 0):
-        sig.fail(
-            f"a window that fits the padded extent {extent + pads}, stride and dilation >= 1",
-            f"window {window}, stride {stride}, dilation {dilation}",
-        )
+    expected = f"a window that fits the padded extent {extent + pads}, stride and dilation >= 1"
+    found = f"window {window}, stride {stride}, dilation {dilation}"
+    if stride < 1 or dilation < 1:
+        sig.fail(expected, found)
+    sig.require(span + stride if none else span, expected, found)
     return (span + stride - 1 if ceil else span) // stride + 1
 
 

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
-from ..sizes import proves
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .convolution import expand_padding
 from .numerics import AnyArray, factor
@@ -53,8 +52,10 @@ class ConvTranspose(Operator):
         shape = [batch, per_group * groups]
         for extent, k, s, d, more, before, after in zip(image, kernel, *columns, pads[:rank], pads[rank:], strict=True):
             out = (extent - 1) * s + d * (k - 1) + 1 - before - after + more
-            if min(s, d) < 1 or proves(out, "<", 1):
-                sig.fail("strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}")
+            expected, found = "strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}"
+            if min(s, d) < 1:
+                sig.fail(expected, found)
+            sig.require(out - 1, expected, found)
             shape.append(out)
         return [tensor_of(sig.product_element(), shape)]
 

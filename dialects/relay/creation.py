@@ -13,7 +13,6 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
-from ..sizes import proves
 from .attributes import real, real_or_size, required_ints, required_string, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -27,8 +26,11 @@ class Creation(Operator):
     @classmethod
     def made(cls, sig: Signature, shape: Sequence[int]) -> list[Tensor]:
         """The type of a result of the attribute `dtype`."""
-        if sig.str("dtype") not in DTYPES or any(proves(extent, "<", 0) for extent in shape):
-            sig.fail("a dtype, and extents of at least 0", f"{sig.str('dtype')!r}, {list(shape)}")
+        expected, found = "a dtype, and extents of at least 0", f"{sig.str('dtype')!r}, {list(shape)}"
+        if sig.str("dtype") not in DTYPES:
+            sig.fail(expected, found)
+        for extent in shape:
+            sig.require(extent, expected, found)
         return [tensor_of(DTYPES[sig.str("dtype")], shape)]
 
 

@@ -14,7 +14,6 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 
 from ..element_types import DTYPES
 from ..size_types import tensor_of
-from ..sizes import proves
 from .attributes import integer, integer_or_size, optional_integer, real, string
 from .elementwise import broadcast_shape
 from .numerics import AnyArray
@@ -51,6 +50,7 @@ class GatherOp(Indexed):
             i > d for at, (i, d) in enumerate(zip(indices, data, strict=True)) if at != axis
         ):
             sig.fail(f"indices of {len(data)} dimensions inside of {sig.types[0]}", str(sig.types[1]))
+        sig.require_source(0, [data[axis]], indices)
         return [tensor_of(sig.types[0].element_type, indices)]
 
     @classmethod
@@ -79,6 +79,7 @@ class GatherNdOp(Indexed):
             sig.fail(f"coordinates of {sig.types[0]} behind {batch} batch dimensions", str(sig.types[1]))
         if indices[1 : batch + 1] != data[:batch]:
             sig.fail(f"indices with batch dimensions {list(data[:batch])}", str(sig.types[1]))
+        sig.require_source(0, data[batch : batch + indices[0]], indices[1:])
         return [tensor_of(sig.types[0].element_type, (*indices[1:], *data[batch + indices[0] :]))]
 
     @classmethod
@@ -112,8 +113,10 @@ class OneHotOp(Operator):
         sig.of(INTEGERS)
         shape = list(sig.shape(0))
         shape.insert(sig.axis(sig.int("axis"), len(shape) + 1), sig.int("depth"))
-        if prod(sig.shape(1)) != 1 or prod(sig.shape(2)) != 1 or proves(sig.int("depth"), "<", 0):
-            sig.fail("two scalars and a depth of at least 0", f"{sig.types[1]}, {sig.types[2]}, {sig.int('depth')}")
+        found = f"{sig.types[1]}, {sig.types[2]}, {sig.int('depth')}"
+        if prod(sig.shape(1)) != 1 or prod(sig.shape(2)) != 1:
+            sig.fail("two scalars and a depth of at least 0", found)
+        sig.require(sig.int("depth"), "two scalars and a depth of at least 0", found)
         return [tensor_of(DTYPES[sig.str("dtype")], shape)]
 
     @classmethod
@@ -141,6 +144,7 @@ class AdvIndexOp(Operator):
         for at in range(1, count + 1):
             sig.of(INTEGERS, at)
             shape = broadcast_shape(sig, shape, sig.shape(at))
+        sig.require_source(0, sig.shape(0)[:count], shape)
         return [tensor_of(sig.types[0].element_type, (*shape, *sig.shape(0)[count:]))]
 
     @classmethod
@@ -156,7 +160,7 @@ class ArgwhereOp(Operator):
     (n, rank) of int64 for n elements, filled with zeros behind the last point; and a scalar of int64.
     """
 
-    name = "relay.argwhere"
+    name = "relay.padded_argwhere"
     condition = operand_def(TensorType)
     points = result_def(TensorType)
     number = result_def(TensorType)

@@ -41,6 +41,7 @@ class NLLLossOp(Operator):
         sig.of(INTEGERS, 1)
         if sig.shape(2) != (shape[1],) or sig.types[2].element_type != sig.types[0].element_type:
             sig.fail(f"weights of {shape[1]} classes, as the predictions are", str(sig.types[2]))
+        sig.require(shape[1] - 1, "at least one class", str(sig.types[0]))
         if (reduction := sig.str("reduction")) not in ("none", "sum", "mean"):
             sig.fail("reduction none, sum or mean", repr(reduction))
         return [tensor_of(sig.types[0].element_type, sig.shape(1) if reduction == "none" else ())]

@@ -17,8 +17,8 @@ from ..size_types import SizesAttr, is_symbolic
 from ..sizes import UndecidedSize
 from .signature import Signature, Tensor
 
-_TRIED = (5040, 55440, 1)
-"""Extents with many divisors, as reshapes and groups want them, and the one that broadcasts."""
+_TRIED = (5040, 55440, 1, 0)
+"""Extents with many divisors, as reshapes and groups want them, the one that broadcasts, and none at all."""
 
 
 def is_open(type_: Attribute) -> bool:

@@ -37,9 +37,10 @@ from ...provenance.diagnostics import message
 from ...support.dtypes import RANK
 from ..int_lists import numbers_of
 from ..size_types import is_symbolic
+from ..sizes import Size, proves
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
 from .open_extents import infer_open, infer_symbolic, is_open, is_static
-from .signature import Group, Signature, Tensor, as_tensor
+from .signature import Group, Signature, Tensor, as_tensor, requirements
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
 from .traits import FusionPattern, OpPattern
@@ -176,10 +177,18 @@ class Operator(IRDLOperation):
                 sig.fail(f"a result of at most {RANK} dimensions", str(len(type_.shape)))
         return found
 
-    def check_sizes(self) -> None:
-        """Raise UndecidedSize unless the types of symbolic operands fit each other for all values of their symbols."""
-        if any(map(is_symbolic, self.operand_types)):
-            self.infer(self.signature)
+    def check_sizes(self) -> Sequence[Size]:
+        """What no call may make negative for this operator to make sense: extents of results, and what its rule needs.
+
+        Raises UndecidedSize unless the types of symbolic operands fit each other for all other values of their symbols.
+        """
+        if not any(map(is_symbolic, (*self.operand_types, *self.result_types))):
+            return ()
+        with requirements() as required:
+            if any(map(is_symbolic, self.operand_types)):
+                self.infer(self.signature)
+        extents = [extent for type_ in self.result_types if is_symbolic(type_) for extent in shape_of(type_)]
+        return [*required, *(extent for extent in extents if not proves(extent, ">=", 0))]
 
     def at_types(self, operands: Sequence[SSAValue]) -> Self:
         """This operator with other operands, of types whose extents may differ.

@@ -43,6 +43,7 @@ class Pool(Operator):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         axes = cls.image_axes(sig)
+        sig.require_source(0, [sig.shape(0)[axis] for axis in axes], ())
         shape = [1 if i in axes else extent for i, extent in enumerate(sig.shape(0))]
         return [tensor_of(sig.types[0].element_type, shape)]
 
@@ -58,6 +59,7 @@ class WindowedPool(Pool):
         ceil = bool(sig.get("ceil_mode"))
         for i, axis in enumerate(cls.image_axes(sig)):
             around = pads[i] + pads[i + rank]
+            sig.require(shape[axis] - 1, "an image of some pixels", str(sig.types[0]))
             shape[axis] = window_extent(sig, shape[axis], window[i], strides[i], dilation[i], around, ceil, none=True)
         return [tensor_of(sig.types[0].element_type, shape)]
 
@@ -222,6 +224,7 @@ class AdaptivePool(Pool):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         shape = list(sig.shape(0))
         for axis, size in zip(cls.image_axes(sig), cls.sizes(sig), strict=True):
+            sig.require_source(0, [shape[axis]], [size])
             shape[axis] = size
         return [tensor_of(sig.types[0].element_type, shape)]
 

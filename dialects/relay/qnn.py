@@ -122,13 +122,18 @@ class DequantizeOp(Operator):
         return dequantized(x, scale.astype(np.float32), zero_point)
 
 
+FLOAT_COMPUTE = ("float32", "float64")
+"""Dtypes in which numbers are requantised by a multiplication."""
+
+
 @irdl_op_definition
 class RequantizeOp(Rescaled):
     """Quantised numbers in steps of another scale.
 
-    compute_dtype: "int64" (the default, "None") multiplies by an integer and shifts, as TVM does; "float32" multiplies
-    by the quotient of the scales, halves to even, as onnxruntime does. rounding: of "int64", where halves go: "UPWARD"
-    (the default, "None") or "TONEAREST", which is away from zero.
+    compute_dtype: "int64" (the default, "None") multiplies by an integer and shifts; "float32" and "float64" multiply
+    by the quotient of the scales and add the zero point, then round. rounding: where halves go: "UPWARD" (the default,
+    "None") or "TONEAREST", which is away from zero. Beyond TVM, "TOEVEN" of floats rounds before the zero point is
+    added, halves to even, as onnxruntime does.
     """
 
     name = "relay.qnn.requantize"
@@ -149,9 +154,13 @@ class RequantizeOp(Rescaled):
         sig.of(INTEGERS)
         for index in (1, 2, 3, 4):
             parameter(sig, index, sig.shape(0), sig.int("axis"))
-        for name, known in (("rounding", ("UPWARD", "TONEAREST")), ("compute_dtype", ("int64", "float32"))):
-            if (value := sig.str(name)) not in ("None", *known):
-                sig.fail(f"{name} {' or '.join(known)}", repr(value))
+        computed = sig.str("compute_dtype")
+        for name, allowed in (
+            ("compute_dtype", ("int64", *FLOAT_COMPUTE)),
+            ("rounding", ("UPWARD", "TONEAREST", *(("TOEVEN",) if computed in FLOAT_COMPUTE else ()))),
+        ):
+            if (value := sig.str(name)) not in ("None", *allowed):
+                sig.fail(f"{name} {' or '.join(allowed)}", repr(value))
         return [cls.out(sig)]
 
     @classmethod
@@ -159,8 +168,15 @@ class RequantizeOp(Rescaled):
         scale, zero_point, new_scale, new_zero_point = (spread(p, sig.int("axis"), x.ndim) for p in parameters)
         centred = x.astype(np.int32) - zero_point
         dtype = sig.str("out_dtype")
-        if sig.str("compute_dtype") == "float32":
-            return quantized(centred.astype(np.float32) * (scale / new_scale).astype(np.float32), new_zero_point, dtype)
+        if (number := sig.str("compute_dtype")) in FLOAT_COMPUTE:
+            steps = centred.astype(number) * (scale.astype(np.float64) / new_scale.astype(np.float64)).astype(number)
+            if sig.str("rounding") == "TOEVEN" or is_float(dtype):
+                return quantized(steps, new_zero_point, dtype)
+            steps = steps + new_zero_point.astype(number)
+            if sig.str("rounding") == "TONEAREST":
+                whole = np.trunc(steps)
+                return np.clip(whole + np.trunc(2 * (steps - whole)), *limits(dtype))
+            return np.clip(np.floor(steps + steps.dtype.type(0.5)), *limits(dtype))
         multiplier, shift = fixed_point(scale.astype(np.float64) / new_scale.astype(np.float64))
         moved = multiplied(centred, multiplier, shift, sig.str("rounding")).astype(np.int64)
         return np.clip(moved + new_zero_point, *limits(dtype)).astype(np.int64)

@@ -139,11 +139,17 @@ class AnyOp(Reduce):
 class ArgReduce(Reduce):
     """Where an element stands, in row-major order of the reduced axes, as int32: of several the first.
 
-    With `select_last_index` the last. Where there are NaNs, it is one of them. Over no elements it is 0.
+    With `select_last_index` the last. Where there are NaNs, it is one of them. There has to be an element.
     """
 
     RESULT: ClassVar[Attribute | None] = i32
     select_last_index = boolean(False)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        for axis in cls.axes(sig):
+            sig.require(sig.shape(0)[axis] - 1, f"at least one element along axis {axis}", str(sig.types[0]))
+        return super().infer(sig)
 
     @classmethod
     def found(cls, rows: AnyArray) -> AnyArray:
@@ -156,9 +162,7 @@ class ArgReduce(Reduce):
         rest = [axis for axis in range(x.ndim) if axis not in axes]
         rows = x.transpose(*rest, *axes).reshape(*[x.shape[axis] for axis in rest], -1)
         shape = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
-        if not rows.shape[-1]:
-            places = np.zeros(rows.shape[:-1], np.int32)
-        elif sig.get("select_last_index"):
+        if sig.get("select_last_index"):
             places = rows.shape[-1] - 1 - cls.found(rows[..., ::-1])
         else:
             places = cls.found(rows)

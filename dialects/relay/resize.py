@@ -44,6 +44,7 @@ class Resized(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         shape = list(sig.shape(0))
         for axis, one in zip(cls.axes(sig), cls.how(sig), strict=True):
+            sig.require_source(0, [shape[axis]], [one.size])
             shape[axis] = one.size
         dtype = sig.get("out_dtype")
         return [tensor_of(DTYPES[dtype] if dtype else sig.types[0].element_type, shape)]

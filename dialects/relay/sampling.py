@@ -51,6 +51,7 @@ class GridSampleOp(Operator):
             sig.fail(f"a grid ({data[0]}, {len(data) - 2}, ..) of {len(data)} dimensions", str(sig.types[1]))
         if sig.str("layout") != ("NCHW" if len(data) == 4 else "NCDHW"):
             sig.fail("layout NCHW or NCDHW", repr(sig.str("layout")))
+        sig.require_source(0, data[2:], grid[2:])
         if sig.str("method") not in GRID_METHODS or sig.str("padding_mode") not in PADDINGS:
             wanted = f"method among {', '.join(GRID_METHODS)}, padding_mode among {', '.join(PADDINGS)}"
             sig.fail(wanted, f"{sig.str('method')!r}, {sig.str('padding_mode')!r}")
@@ -162,6 +163,7 @@ class CropAndResizeOp(Operator):
         if sig.str("method") not in ("bilinear", "nearest_neighbor"):
             sig.fail("method bilinear or nearest_neighbor", repr(sig.str("method")))
         channels = shape[layout.index("C")]
+        sig.require_source(0, [extent for extent, letter in zip(shape, layout, strict=True) if letter != "C"], count)
         new = (*count, h, w, channels) if layout == "NHWC" else (*count, channels, h, w)
         return [tensor_of(sig.types[0].element_type, new)]
 

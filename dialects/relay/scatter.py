@@ -12,7 +12,6 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..sizes import proves
 from .attributes import integer, ints, optional_ints, required_ints, string
 from .indexing import inside
 from .numerics import AnyArray, widened
@@ -67,6 +66,7 @@ class ScatterElementsOp(Scatter):
         if not fits or any(i > d for at, (i, d) in enumerate(zip(indices, data, strict=True)) if at != axis):
             wanted = f"indices and updates of one shape inside of {sig.types[0]}"
             sig.fail(wanted, f"{sig.types[1]} and {sig.types[2]}")
+        sig.require_source(0, [data[axis]], indices)
         return [sig.types[0]]
 
     @classmethod
@@ -96,6 +96,7 @@ class ScatterNdOp(Scatter):
         if not indices or indices[0] > len(data) or sig.shape(2) != (*indices[1:], *data[indices[0] :]):
             wanted = f"coordinates of {sig.types[0]} and slices of it"
             sig.fail(wanted, f"{sig.types[1]} and {sig.types[2]}")
+        sig.require_source(0, data[: indices[0]], indices[1:])
         return [sig.types[0]]
 
     @classmethod
@@ -129,8 +130,10 @@ class TensorScatterOp(Operator):
         data, updates = sig.shape(0), sig.shape(1)
         axis = sig.axis(sig.int("axis"), len(data))
         same = len(updates) == len(data) and updates[:axis] + updates[axis + 1 :] == data[:axis] + data[axis + 1 :]
-        if not axis or not same or proves(updates[axis], ">", data[axis]) or sig.shape(2) != data[:1]:
-            sig.fail("updates of some rows, and a start for each entry of the batch", ", ".join(map(str, sig.types)))
+        expected = "updates of some rows, and a start for each entry of the batch"
+        if not axis or not same or sig.shape(2) != data[:1]:
+            sig.fail(expected, ", ".join(map(str, sig.types)))
+        sig.require(data[axis] - updates[axis], expected, ", ".join(map(str, sig.types)))
         if sig.str("mode") not in ("linear", "circular"):
             sig.fail("mode linear or circular", repr(sig.str("mode")))
         return [sig.types[0]]

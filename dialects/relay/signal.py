@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
-from ..sizes import proves
 from .attributes import boolean, integer
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -79,14 +78,12 @@ class StftOp(Operator):
         batch, length = sig.rank(0, 2)
         sig.of(FLOATS)
         n_fft, win = sig.int("n_fft"), sig.int("win_length")
-        if (
-            proves(win, "<", 1)
-            or proves(win, ">", n_fft)
-            or proves(n_fft, ">", length)
-            or sig.int("hop_length") < 1
-            or sig.shape(1) != (win,)
-        ):
-            sig.fail(f"1 <= win_length <= n_fft <= {length}, and a window of that", f"{win}, {n_fft}, {sig.types[1]}")
+        expected = f"1 <= win_length <= n_fft <= {length}, and a window of that"
+        found = f"{win}, {n_fft}, {sig.types[1]}"
+        if sig.int("hop_length") < 1 or sig.shape(1) != (win,):
+            sig.fail(expected, found)
+        for size in (win - 1, n_fft - win, length - n_fft):
+            sig.require(size, expected, found)
         sig.same_element()
         return [tensor_of(sig.types[0].element_type, (batch, cls.frequencies(sig), cls.frames(sig), 2))]
 

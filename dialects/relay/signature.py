@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast
 
@@ -13,11 +15,25 @@ from xdsl.utils.exceptions import VerifyException
 from ...provenance.diagnostics import message
 from ..element_types import DTYPES
 from ..size_types import extents_of
+from ..sizes import Size, UndecidedSize, decide, product, proves, size_min
 from .attributes import to_python
 from .traits import Kind
 
 Tensor: TypeAlias = TensorType[Attribute]
 T = TypeVar("T")
+
+_required: ContextVar[list[Size] | None] = ContextVar("required", default=None)
+
+
+@contextmanager
+def requirements() -> Generator[list[Size]]:
+    """The sizes that type rules asked inside need not to be negative, where only a call knows whether they are."""
+    sizes: list[Size] = []
+    before = _required.set(sizes)
+    try:
+        yield sizes
+    finally:
+        _required.reset(before)
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
@@ -148,6 +164,33 @@ class Signature:
         if dtype not in DTYPES:
             self.fail(f"an out_dtype among {', '.join(DTYPES)}", repr(dtype))
         return DTYPES[dtype]
+
+    def require(self, size: Size, expected: str, found: str) -> None:
+        """Complain where a size is surely negative; where sizes of the call decide that, every call is checked."""
+        if proves(size, "<", 0):
+            self.fail(expected, found)
+        if not proves(size, ">=", 0) and (sizes := _required.get()) is not None:
+            sizes.append(size)
+
+    def require_equal(self, a: Size, b: Size, expected: str, found: str) -> None:
+        """Complain where two sizes surely differ; raise UndecidedSize where sizes of the call decide that."""
+        fits = decide(a, "==", b)
+        if fits is None:
+            raise UndecidedSize(f"whether {a} == {b} depends on the values of sizes", (a, b), needed=True)
+        if not fits:
+            self.fail(expected, found)
+
+    def require_source(self, index: int, extents: Sequence[Size], reads: Sequence[Size]) -> None:
+        """Complain where elements are read of an operand that has none; where calls decide that, each is checked.
+
+        extents: of the axes along which is read, wherever indices point. reads: as many are read, or none.
+        """
+        some = size_min(product(reads), 1)
+        self.require(product(extents) - some, f"an operand {index} with elements to read", str(self.types[index]))
+
+    def require_scalar(self, index: int, what: str) -> None:
+        """Complain unless operand `index`, called `what`, is one number; raise UndecidedSize where a call decides."""
+        self.require_equal(product(self.shape(index)), 1, f"one number as {what}", str(self.types[index]))
 
     def axis(self, axis: int, rank: int, name: str = "axis") -> int:
         """A possibly negative axis made non-negative."""

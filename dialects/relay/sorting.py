@@ -10,7 +10,6 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 
 from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
-from ..sizes import proves
 from .attributes import boolean, integer, integer_or_size, string
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
@@ -111,8 +110,7 @@ class TopKOp(Operator):
         extent = shape[sig.axis(sig.int("axis"), len(shape))]
         sized = isinstance(sig.get("k"), tuple)
         k = sig.int("k") if sized or sig.int("k") > 0 else extent
-        if proves(k, ">", extent):
-            sig.fail(f"k of at most {extent}", str(k))
+        sig.require(extent - k, f"k of at most {extent}", str(k))
         return k
 
     @classmethod
@@ -176,7 +174,7 @@ class UniqueOp(Operator):
     of int64.
     """
 
-    name = "relay.unique"
+    name = "relay.padded_unique"
     data = operand_def(TensorType)
     unique = result_def(TensorType)
     indices = result_def(TensorType)

@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 from ...runtime.tensors import lasting_empty
 from ..size_types import tensor_of
 from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
-from .attributes import integer, optional_ints, required_ints, required_string, string
+from .attributes import integer, optional_integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -76,12 +76,7 @@ class ReshapeOp(Reshaping):
                     raise UndecidedSize(f"whether {rest} divides {prod(old)} elements", (divided, prod(old)))
                 sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
             new[left[0]] = prod(old) // rest
-        fits = decide(prod(new), "==", prod(old))
-        if fits is None:
-            text = f"whether {prod(new)} == {prod(old)} depends on the values of sizes"
-            raise UndecidedSize(text, (prod(new), prod(old)), needed=True)
-        if not fits:
-            sig.fail(f"a newshape of {prod(old)} elements", str(new))
+        sig.require_equal(prod(new), prod(old), f"a newshape of {prod(old)} elements", str(new))
         return new
 
 
@@ -126,8 +121,8 @@ class SqueezeOp(Reshaping):
     def shape(cls, sig: Signature) -> Sequence[int]:
         old, axes = sig.shape(0), sig.get("axis")
         gone = {i for i, e in enumerate(old) if e == 1} if axes is None else {sig.axis(a, len(old)) for a in axes}
-        if any(proves(old[i], "!=", 1) for i in gone):
-            sig.fail("axes of extent 1", f"axis {sorted(gone)} of {sig.types[0]}")
+        for i in gone:
+            sig.require_equal(old[i], 1, "axes of extent 1", f"axis {sorted(gone)} of {sig.types[0]}")
         return [extent for i, extent in enumerate(old) if i not in gone]
 
 
@@ -257,30 +252,65 @@ class StridedSliceOp(Injective):
 
 @irdl_op_definition
 class TakeOp(Operator):
-    """The elements of `data` at `indices` along `axis`; mode "clip" brings an index outside into range."""
+    """The elements of `data` at `indices` along `axis`, without one in row-major order; mode "clip" brings an index
+    outside into range.
+
+    batch_dims: so many leading dimensions are those of `indices`, too, and each of their places has its own ones.
+    """
 
     name = "relay.take"
     data = operand_def(TensorType)
     indices = operand_def(TensorType)
     result = result_def(TensorType)
-    axis = integer(0)
+    batch_dims = integer(0)
+    axis = optional_integer()
     mode = string("clip")
     traits = traits_def(INJECTIVE)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        old = sig.shape(0)
-        axis = sig.axis(sig.int("axis"), len(old))
+        old, indices = sig.shape(0), sig.shape(1)
         if not isinstance(sig.types[1].element_type, IntegerType):
             sig.fail("integer indices", str(sig.types[1]))
         if sig.str("mode") not in ("clip", "wrap", "fast"):
             sig.fail("mode clip, wrap or fast", repr(sig.str("mode")))
-        return [tensor_of(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
+        shape = indices
+        if (where := cls.place(sig)) is None:
+            sig.require_source(0, list(old), indices)
+        else:
+            axis, batch = where
+            if old[:batch] != indices[:batch]:
+                sig.fail(f"indices whose first {batch} extents are those of {sig.types[0]}", str(sig.types[1]))
+            sig.require_source(0, [old[axis]], indices)
+            shape = (*old[:axis], *indices[batch:], *old[axis + 1 :])
+        return [tensor_of(sig.types[0].element_type, shape)]
+
+    @classmethod
+    def place(cls, sig: Signature) -> tuple[int, int] | None:
+        """The axis, counted from the first, and the number of batch dimensions; None where all axes are one."""
+        batch, ranks = sig.int("batch_dims"), (len(sig.shape(0)), len(sig.shape(1)))
+        if sig.get("axis") is None:
+            if batch:
+                sig.fail("no batch_dims without an axis", str(batch))
+            return None
+        axis = sig.axis(sig.int("axis"), ranks[0])
+        batch += ranks[1] if batch < 0 else 0
+        if not 0 <= batch <= min(axis, ranks[1]):
+            sig.fail(f"batch_dims up to {min(axis, ranks[1])}", str(sig.int("batch_dims")))
+        return axis, batch
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, indices: AnyArray) -> AnyArray:
         mode = "wrap" if sig.str("mode") == "wrap" else "clip"
-        return np.take(x, indices, axis=sig.int("axis"), mode=mode)
+        if (where := cls.place(sig)) is None:
+            return np.take(x, indices, mode=mode)
+        axis, batch = where
+        if not batch:
+            return np.take(x, indices, axis=axis, mode=mode)
+        found = np.empty((*x.shape[:axis], *indices.shape[batch:], *x.shape[axis + 1 :]), x.dtype)
+        for point in np.ndindex(indices.shape[:batch]):
+            found[point] = np.take(x[point], indices[point], axis=axis - batch, mode=mode)
+        return found
 
 
 @irdl_op_definition
@@ -349,6 +379,9 @@ class PadOp(Injective):
             sig.fail(f"{2 * len(old)} non-negative pad widths", str(list(width)))
         if sig.str("pad_mode") not in ("constant", "edge", "reflect", "wrap"):
             sig.fail("pad_mode constant, edge, reflect or wrap", repr(sig.str("pad_mode")))
+        if sig.str("pad_mode") != "constant":
+            for extent, before, after in zip(old, width[::2], width[1::2], strict=True):
+                sig.require_source(0, [extent], [before + after])
         return [before + extent + after for before, extent, after in zip(width[::2], old, width[1::2], strict=True)]
 
     @classmethod

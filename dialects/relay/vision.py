@@ -36,14 +36,16 @@ class Pooled(Operator):
         sig.of(FLOATS)
         if rois[1] != 5 or sig.str("layout") != "NCHW" or min(sig.spatial("pooled_size", 2)) < 1:
             sig.fail("regions (r, 5), layout NCHW and a pooled size", f"{sig.types[1]}, {sig.str('layout')}")
+        sig.require_source(0, (shape[0], *shape[2:]), rois[:1])
         sig.same_element()
         return [tensor_of(sig.types[0].element_type, (rois[0], shape[1], *sig.spatial("pooled_size", 2)))]
 
 
 @irdl_op_definition
 class RoiAlignOp(Pooled):
-    """The mean, or by mode "max" the greatest of the weighted neighbours, of samples in each bin.
+    """The mean, or by mode "max" the greatest, of samples in each bin, which are interpolated between four pixels.
 
+    Beyond TVM, mode "max_weighted" takes the greatest of the weighted pixels themselves, as ONNX does.
     `sample_ratio` samples along each axis of a bin, one per pixel for 0 or less. `aligned`: pixels have their centres
     at halves, and regions may be narrower than one.
     """
@@ -55,8 +57,8 @@ class RoiAlignOp(Pooled):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        if sig.str("mode") not in ("avg", "max"):
-            sig.fail("mode avg or max", repr(sig.str("mode")))
+        if sig.str("mode") not in ("avg", "max", "max_weighted"):
+            sig.fail("mode avg, max or max_weighted", repr(sig.str("mode")))
         return super().infer(sig)
 
     @classmethod
@@ -89,10 +91,10 @@ class RoiAlignOp(Pooled):
                     (y0, y1, fy), (x0, x1, fx) = row, column
                     corners = [(y0, x0, 1 - fy, 1 - fx), (y0, x1, 1 - fy, fx), (y1, x0, fy, 1 - fx), (y1, x1, fy, fx)]
                     terms = [image[:, y, x] * (a * b) for y, x, a, b in corners]
-                samples.append(np.max(terms, axis=0) if sig.str("mode") == "max" else np.sum(terms, axis=0))
+                samples.append((np.max if sig.str("mode") == "max_weighted" else np.sum)(terms, axis=0))
         if not samples:
             return 0
-        return np.max(samples, axis=0) if sig.str("mode") == "max" else np.sum(samples, axis=0) / len(samples)
+        return np.sum(samples, axis=0) / len(samples) if sig.str("mode") == "avg" else np.max(samples, axis=0)
 
 
 def _neighbours(at: float, extent: int) -> tuple[int, int, float] | None:
@@ -165,6 +167,8 @@ class AllClassNonMaxSuppressionOp(Operator):
         boxes, scores = sig.rank(0, 3), sig.rank(1, 3)
         if boxes[2] != 4 or scores[0] != boxes[0] or scores[2] != boxes[1] or sig.str("output_format") != "onnx":
             sig.fail("boxes (b, n, 4), scores (b, c, n), output_format onnx", f"{sig.types[0]}, {sig.types[1]}")
+        for index, what in enumerate(("max_output_boxes_per_class", "iou_threshold", "score_threshold"), 2):
+            sig.require_scalar(index, what)
         whole = scores[0] * scores[1] * cls.bound(sig)
         return [tensor_of(DTYPES["int64"], (whole, 3)), tensor_of(DTYPES["int64"], ())]
 
@@ -219,6 +223,8 @@ class SoftNonMaxSuppressionOp(Operator):
         sig.of(FLOATS, 1)
         if boxes != (count, 4) or sig.int("max_output_size") < 0:
             sig.fail("boxes (n, 4), scores (n), some wanted", f"{sig.types[0]}, {sig.types[1]}")
+        for index, what in enumerate(("iou_threshold", "score_threshold", "sigma"), 2):
+            sig.require_scalar(index, what)
         most = (sig.int("max_output_size"),)
         return [
             tensor_of(DTYPES["int64"], most),

@@ -53,6 +53,7 @@ class MaxPoolWithArgmaxOp(Operator):
         pads = expand_padding(sig, sig.ints("padding"), rank)
         found: list[Window] = []
         for i, extent in enumerate(image):
+            sig.require(extent - 1, "an image of some pixels", str(sig.types[0]))
             around = pads[i], pads[i + rank]
             count = window_extent(sig, extent, size[i], strides[i], dilation[i], sum(around), False, none=True)
             found.append(Window(i + 2, size[i], strides[i], dilation[i], *around, count))
@@ -131,6 +132,7 @@ class DeformableConv2DOp(Operator):
             image, kernel, *(sig.spatial(name, 2) for name in ("strides", "dilation")), pads[:2], pads[2:], strict=True
         )
         out = [window_extent(sig, e, k, s, d, a + b, False) for e, k, s, d, a, b in columns]
+        sig.require_source(0, image, out)
         taken = moved * prod(kernel)
         for name, rows in (("offset", 2 * taken), ("mask", taken)):
             for given in sig.operand(name):

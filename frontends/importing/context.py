@@ -8,14 +8,17 @@ from typing import NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.elementwise import CastOp
+from ...dialects.relay.index_bounds import IndexBound
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, range_for, size_max, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
@@ -36,6 +39,14 @@ def _sizes() -> list[Size]:
     return []
 
 
+def _bounds() -> list[IndexBound]:
+    return []
+
+
+_MOVES = (CastOp, ReshapeOp, ExpandDimsOp, SqueezeOp)
+"""Operators that leave indices as they are."""
+
+
 @dataclass(eq=False, kw_only=True)
 class Context:
     """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
@@ -51,10 +62,24 @@ class Context:
     """The tensors whose values were looked at."""
     required: list[Size] = field(default_factory=_sizes)
     """What no call may make negative."""
+    bounds: list[IndexBound] = field(default_factory=_bounds)
+    """What indices that are inputs of the program must be."""
 
     def require(self, size: Size) -> None:
         """Have every call checked: its sizes must not make this one negative."""
         self.required.append(size)
+
+    def require_indices(self, index: int, extents: Sequence[Size]) -> None:
+        """Have every call checked: elements of input `index` must lie from `-extent` to `extent - 1`.
+
+        extents: one for all elements, or one for each place along the last axis. Only an input of the program, or what
+        is one in another shape or integer dtype, can be checked before anything runs; other indices are brought inside.
+        """
+        value = self.tensor(index).value
+        while len(extents) == 1 and value is not None and isinstance(value.owner, _MOVES):
+            value = value.owner.operands[0]
+        if isinstance(value, BlockArgument) and dtype_of(value).kind in "iu":
+            self.bounds.append(IndexBound(value.index, tuple(extents), self.leaf))
 
     def require_least(self, size: Size, least: Size, what: str) -> None:
         """Have every call checked: `size`, which `what` says, must be `least` or more.
@@ -71,6 +96,25 @@ class Context:
         """Raise UndecidedSize where it depends on the call whether two sizes are equal, as they have to be."""
         if decide(a, "==", b) is None:
             raise UndecidedSize(f"whether {a} == {b} depends on the values of sizes", (a, b), needed=True)
+
+    def require_multiple(self, size: Size, divisor: int, expected: str) -> None:
+        """Have every call checked: `size` must be a multiple. Raises FrontendError where it surely is none."""
+        if decide(size % divisor, "==", 0) is False:
+            self.fail(expected, str(size))
+        if decide(size % divisor, "==", 0) is None:
+            self.require(-(size % divisor))
+
+    def require_shape(self, index: int, shape: Sequence[Size], what: str) -> None:
+        """Have input `index`, called `what`, be of a shape, as `require_equal` has sizes.
+
+        Raises FrontendError where it surely is none.
+        """
+        own: Sequence[Size] = self.shape(index)
+        wrong = len(own) != len(shape) or any(decide(a, "==", b) is False for a, b in zip(own, shape, strict=True))
+        if wrong:
+            self.fail(f"{what} of shape [{', '.join(map(str, shape))}]", f"[{', '.join(map(str, own))}]")
+        for a, b in zip(own, shape, strict=True):
+            self.require_equal(a, b)
 
     def fail(self, expected: str, found: str) -> NoReturn:
         """Raise a FrontendError about this node."""
@@ -180,7 +224,7 @@ class Context:
             made.infer(made.signature)  # which sizes would have to be equal, it says best
             types = ", ".join(str(operand.type) for operand in made.operands)
             raise Undecided(message(self.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
-        made.check_sizes()
+        self.required += made.check_sizes()
         for result in made.results:
             self.fits(shape_of(result), dtype_of(result))
 

@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.index_bounds import IndexBound, set_index_bounds
 from ...dialects.relay.size_ranges import Required, main_of, set_required
 from ...dialects.size_types import tensor_of
 from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, known_ranges
@@ -173,6 +174,8 @@ class Importer(ABC):
         self.converted: list[Step] = []
         self.required: list[Required] = []
         """What sizes must not make negative."""
+        self.index_bounds: list[IndexBound] = []
+        """What inputs that are indices must be."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
@@ -384,6 +387,7 @@ class Importer(ABC):
             raise FrontendError(message(node.op_type, "inputs that can be evaluated", str(error), node.leaf)) from error
         self.converted.append(step)
         self.required += [(size, location) for size in context.required]
+        self.index_bounds += [bound._replace(location=location) for bound in context.bounds]
         # A node may name fewer outputs than there are, or more than exist at inference.
         found = results if isinstance(results, tuple) else (results,)
         for name, result in zip(step.outputs, found, strict=False):
@@ -394,8 +398,9 @@ class Importer(ABC):
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""
         node = node_of(step)
-        if step.kind != "If":
-            raise Undecided(message(step.kind, "steps that shapes decide", "a loop", node.leaf), None)
+        if step.kind != "If" or step.attributes.get("hosted"):
+            what = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
+            raise Undecided(message(node.op_type, "steps that shapes decide", what, node.leaf), None)
         condition = self.lookup(step.inputs[0], region, step)
         if condition.array is None:
             found = f"'{condition.name}', which is computed at run time"
@@ -421,6 +426,7 @@ class Importer(ABC):
         found: list[list[Tensor]] = []
         for name in ("then_branch", "else_branch"):
             bound, required, branch = len(self.bound), len(self.required), step.bodies[name]
+            checked = len(self.index_bounds)
             for inner, outer in zip(branch.inputs, step.inputs[1:], strict=False):
                 self.tensors[inner] = self.lookup(outer, region, step)
             try:
@@ -428,6 +434,8 @@ class Importer(ABC):
             except Undecided as undecided:
                 # What one branch needs is no bound of the whole program.
                 raise Undecided(str(undecided), undecided.tensor, (chosen, 1)) from undecided
+            # The branch that is not taken may have any indices.
+            del self.index_bounds[checked:]
             if len(self.required) > required:
                 what = f"one for {self.required[-1][0]} of at least 0"
                 raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None, (chosen, 1))
@@ -472,6 +480,7 @@ class Importer(ABC):
         with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
         set_required(self.main, self.required)
+        set_index_bounds(self.main, self.index_bounds)
         self.main.update_type()
         if self.spans:
             self.account()

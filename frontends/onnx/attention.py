@@ -196,7 +196,7 @@ def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue
             bias = ctx.emit(PadOp, bias, infinite(ctx, bias), pad_width=width)
     left, right = ctx.int("left_window_size", -1), ctx.int("right_window_size", -1)
     ends = [] if right < 0 else [right]
-    if ctx.int("is_causal", 0):
+    if ctx.is_one("is_causal"):
         ends.append(0)
     at_least, at_most = None if left < 0 else -left, min(ends, default=None)
     if ctx.has(6):
@@ -228,7 +228,11 @@ def attention(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.has(4):
         key = ctx.emit(ConcatenateOp, [ctx.value(4), key], axis=2)
         value = ctx.emit(ConcatenateOp, [ctx.value(5), value], axis=2)
-    own, caches = dtype_of(query), (key, value)
+    own, caches, rows = dtype_of(query), (key, value), (shape_of(key)[:-1], shape_of(value)[:-1])
+    for a, b in zip(*rows, strict=False):
+        ctx.require_equal(a, b)
+    if rows[0] != rows[1]:
+        ctx.fail("as many values as keys", f"{list(shape_of(value))} and {list(shape_of(key))}")
     # Half precision is computed in float32 from the first product to the last.
     query, key, value = (as_wide(ctx, one) for one in (query, key, value))
     bias, may_be_empty = _bias(ctx, query, shape_of(key)[2], past)

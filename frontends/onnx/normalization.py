@@ -13,10 +13,10 @@ from ...dialects.relay.nn import BatchNormOp, DropoutOp, LayerNormOp, LRNOp
 from ...dialects.relay.norms import GroupNormOp, InstanceNormOp, RMSNormOp
 from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import BroadcastToOp
-from ...dialects.sizes import proves
+from ...dialects.sizes import broadcast_sizes, proves, same
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
-from ..importing.terms import Term, absolute, constant, sqrt, term, where, wide_term
+from ..importing.terms import Term, absolute, constant, ones, sqrt, term, where, wide_term
 from .context import Context
 from .known import filled
 from .random import uniform
@@ -75,8 +75,21 @@ def _rows(ctx: Context, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return shape[: axis % len(shape)], shape[axis % len(shape) :]
 
 
+def _differs_by_row(value: Term, row: tuple[int, ...]) -> bool:
+    """Whether a scale or bias has axes before those that are normalised."""
+    return len(value.shape) > len(row) and any(not same(extent, 1) for extent in value.shape[: -len(row)])
+
+
+def _check_broadcast(ctx: Context, value: Term | None, shape: tuple[int, ...]) -> None:
+    """Complain of a scale or bias that does not broadcast to the data."""
+    if value is not None and broadcast_sizes(value.shape, shape) != shape:
+        ctx.fail(f"a scale and bias that broadcast to {list(shape)}", f"shape {list(value.shape)}")
+
+
 def _vector(value: Term, row: tuple[int, ...]) -> Term:
     """A scale or bias that broadcasts to the normalised axes, as a vector."""
+    if len(value.shape) > len(row):
+        value = value.reshape(*value.shape[-len(row) :])
     if value.shape != row:
         value = value.apply(BroadcastToOp, new_shape=row)
     return value.reshape(prod(row))
@@ -89,8 +102,17 @@ def _stash(ctx: Context) -> str:
 
 
 def _layer_norm(ctx: Context, data: Term, row: tuple[int, ...], gamma: Term, beta: Term | None, epsilon: float) -> Term:
-    """nn.layer_norm along the last axis; several normalised axes become one and come back."""
+    """nn.layer_norm along the last axis; several normalised axes become one and come back.
+
+    A scale or bias that differs between rows comes after it, and is never rounded for.
+    """
     shape = data.shape
+    if any(one is not None and _differs_by_row(one, row) for one in (gamma, beta)):
+        for one in (gamma, beta):
+            _check_broadcast(ctx, one, shape)
+        wide = data if data.dtype.itemsize >= 4 else data.to("float32")
+        result = _layer_norm(ctx, wide, row, ones(ctx, 1, wide.dtype), None, epsilon) * gamma.to(wide.dtype)
+        return (result if beta is None else result + beta.to(wide.dtype)).to(data.dtype)
     flat = data.reshape(*shape[: len(shape) - len(row)], prod(row))
     scale = _vector(gamma, row)
     shift = scale if beta is None else _vector(beta, row)
@@ -127,10 +149,15 @@ def layer_norm(ctx: Context) -> tuple[Result, ...]:
     return _results(ctx, result, *statistics)
 
 
-def _rms_norm(data: Term, row: tuple[int, ...], scale: Term, epsilon: float) -> Term:
+def _rms_norm(ctx: Context, data: Term, row: tuple[int, ...], scale: Term, epsilon: float) -> Term:
     """nn.rms_norm; computed in the wider dtype of data and scale, and rounded to the scale's."""
     shape = data.shape
     common = _wider(data.dtype, scale.dtype)
+    if _differs_by_row(scale, row):
+        _check_broadcast(ctx, scale, shape)
+        wide = np.dtype(np.float32) if common.itemsize < 4 else common
+        found = _rms_norm(ctx, data.to(wide), row, ones(ctx, 1, wide), epsilon) * scale.to(wide)
+        return found.to(scale.dtype)
     flat = data.to(common).reshape(*shape[: len(shape) - len(row)], prod(row))
     result = flat.apply(RMSNormOp, _vector(scale.to(common), row), epsilon=epsilon)
     return result.reshape(*shape).to(scale.dtype)
@@ -148,7 +175,7 @@ def rms_norm(ctx: Context) -> tuple[Result, ...]:
     data, epsilon = term(ctx, 0), _epsilon(ctx)
     _stash(ctx)
     inverse = _inverse_root(data, row, epsilon) if _wants(ctx, 1) else None
-    return _results(ctx, _rms_norm(data, row, term(ctx, 1), epsilon), inverse)
+    return _results(ctx, _rms_norm(ctx, data, row, term(ctx, 1), epsilon), inverse)
 
 
 def _skipped(ctx: Context, bias: int) -> Term:
@@ -170,7 +197,7 @@ def skip_rms_norm(ctx: Context) -> tuple[Result, ...]:
     total, epsilon = _skipped(ctx, 3), _epsilon(ctx, 1e-12)
     row = total.shape[-1:]
     inverse = _inverse_root(total, row, epsilon) if _wants(ctx, 1, 2) else None
-    return _results(ctx, _rms_norm(total, row, term(ctx, 2), epsilon), inverse, inverse, total)
+    return _results(ctx, _rms_norm(ctx, total, row, term(ctx, 2), epsilon), inverse, inverse, total)
 
 
 _VECTOR = 8

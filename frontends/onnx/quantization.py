@@ -162,7 +162,7 @@ def requantized(
 ) -> SSAValue:
     """Sums of int32 in steps of `scale` as integers of a dtype, by a quotient of floats."""
     none = ctx.constant(np.zeros((), np.int32), "zero_point")
-    attributes = {"axis": axis, "compute_dtype": "float32", "out_dtype": dtype}
+    attributes = {"axis": axis, "rounding": "TOEVEN", "compute_dtype": "float32", "out_dtype": dtype}
     return ctx.emit(qnn.RequantizeOp, total, scale, none, new_scale, zero, **attributes)
 
 

@@ -44,7 +44,7 @@ def space_to_depth(ctx: Context) -> SSAValue:
         extent = ctx.shape(0)[axis]
         if decide(extent % block, "==", 0) is None:
             # Whole blocks as far as they go: to the end, as every call is checked.
-            ctx.require(-(extent % block))
+            ctx.require_multiple(extent, block, f"whole blocks of {block} x {block}")
             end = extent // block * block
             data = ctx.emit(StridedSliceOp, data, begin=(0,), end=(end,), strides=(1,), axes=(axis,))
     found = ctx.emit(SpaceToDepthOp, data, block_size=block)

@@ -66,9 +66,15 @@ class _Node:
         if weight != wanted or ctx.int("hidden_size", self.hidden) != self.hidden:
             ctx.fail(f"recurrent weights of shape {list(wanted)}", str(list(weight)))
         self.units = padded_units(self.hidden)
-        rows = self.layer.gates * self.hidden
-        if (found := ctx.shape(1)) != (len(self.reversed), rows, ctx.shape(0)[2]):
-            ctx.fail(f"weights of shape {[len(self.reversed), rows, ctx.shape(0)[2]]}", str(list(found)))
+        rows, count, batch = self.layer.gates * self.hidden, len(self.reversed), ctx.shape(0)[not self.batch_first]
+        if (found := ctx.shape(1)) != (count, rows, ctx.shape(0)[2]):
+            ctx.fail(f"weights of shape {[count, rows, ctx.shape(0)[2]]}", str(list(found)))
+        states = (batch, count, self.hidden) if self.batch_first else (count, batch, self.hidden)
+        shapes = {"biases": (count, 2 * rows), "lengths": (batch,), "a first state": states}
+        shapes |= {"a first cell": states, "peepholes": (count, 3 * self.hidden)}
+        for index, (what, shape) in enumerate(shapes.items(), 3):
+            if ctx.has(index):
+                ctx.require_shape(index, shape, what)
 
     def of(self, index: int, direction: int, axis: int = 0) -> SSAValue:
         """Input `index` for one direction, whose axis is gone."""
@@ -158,7 +164,11 @@ class _Node:
             return None
         time = self.ctx.shape(0)[1 if self.batch_first else 0]
         known = self.ctx.known(4)
-        return None if known is not None and (known == time).all() else self.ctx.value(4)
+        if known is not None and known.size:
+            self.ctx.require_least(time, int(known.max()), f"whether there are {known.max()} of {time} steps")
+            if same(int(known.min()), time):
+                return None
+        return self.ctx.value(4)
 
     def shared(self, direction: int) -> dict[str, bool | str | float]:
         return {
@@ -220,7 +230,8 @@ def gru(ctx: Context) -> tuple[SSAValue, ...]:
     return node.together(results)
 
 
-def lstm(ctx: Context) -> tuple[SSAValue, ...]:
+def lstm(ctx: Context, quantized_state: bool = False) -> tuple[SSAValue, ...]:
+    """With `quantized_state` each product takes the state in the 256 steps of its rows' ranges."""
     node = _Node(ctx, _LSTM)
     data = node.data()
     results: list[tuple[SSAValue, ...]] = []
@@ -239,6 +250,7 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
                 node.lengths(),
                 **node.shared(direction),
                 input_forget=coupled,
+                quantized_state=quantized_state,
             )
         )
     return node.together(results)

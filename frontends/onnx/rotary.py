@@ -13,6 +13,7 @@ from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
+from .indexing import check_indices
 
 
 def turned(ctx: Context, x: SSAValue, angles: Sequence[SSAValue], interleaved: bool, size: int) -> SSAValue:
@@ -61,12 +62,15 @@ def rotary(ctx: Context, x: SSAValue, cos: SSAValue, sin: SSAValue, positions: S
         if shape_of(cache)[-1] != size // 2 or len(shape_of(cache)) != 3:
             ctx.fail(f"caches of {size // 2} columns", str(list(shape_of(cache))))
         angles.append(ctx.emit(ExpandDimsOp, cache, axis=axis))
-    result = turned(ctx, x, angles, bool(ctx.int("interleaved", 0)), size)
+    result = turned(ctx, x, angles, ctx.is_one("interleaved"), size)
     return reshaped(ctx, result, shape)
 
 
 def rotary_embedding(ctx: Context) -> SSAValue:
+    ctx.require_shape(2, ctx.shape(1), "sines as many as cosines")
     positions = ctx.value(3) if ctx.has(3) else None
+    if positions is not None:
+        check_indices(ctx, 3, ctx.shape(1)[:1])
     return rotary(ctx, ctx.value(0), ctx.value(1), ctx.value(2), positions)
 
 
@@ -85,7 +89,7 @@ def microsoft_rotary_embedding(ctx: Context) -> SSAValue:
         angles = [
             ctx.emit(ExpandDimsOp, ctx.emit(TakeOp, ctx.value(index), positions, axis=0), axis=2) for index in (2, 3)
         ]
-        return reshaped(ctx, turned(ctx, apart, angles, bool(ctx.int("interleaved", 0)), size), shape)
+        return reshaped(ctx, turned(ctx, apart, angles, ctx.is_one("interleaved"), size), shape)
     return rotary(ctx, x, ctx.value(2), ctx.value(3), positions)
 
 

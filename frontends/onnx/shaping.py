@@ -24,7 +24,7 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, proves, size_max, size_min
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, proves, same, size_max, size_min
 from ..importing.converter import Converter
 from ..importing.decisions import compared
 from ..importing.tensor import dtype_of
@@ -64,8 +64,21 @@ def new_shape(ctx: Context) -> tuple[int, ...]:
 
 
 def reshape(ctx: Context) -> SSAValue:
-    shape = new_shape(ctx)
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(ctx.int("allowzero", 0)))
+    """relay's reshape, which takes a size for what it is; here a 0 that a call makes of it would copy an extent."""
+    shape, allowzero = new_shape(ctx), ctx.is_one("allowzero")
+    for at, extent in enumerate(cast("tuple[Size, ...]", () if allowzero else shape)):
+        own = ctx.shape(0)[at] if at < len(ctx.shape(0)) else 1
+        if isinstance(extent, SizeExpr) and not _zero_with(extent, own):
+            ctx.require(extent - 1 if proves(own, ">=", 1) else size_min(extent, 1) - size_min(own, 1))
+    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(allowzero))
+
+
+def _zero_with(extent: SizeExpr, own: Size) -> bool:
+    """Whether an extent is surely 0 only where another one is."""
+    if proves(extent, ">=", 1) or same(own, 0):
+        return True
+    times = extent // own
+    return same(own // extent * extent, own) or (isinstance(times, int) and times > 0 and same(times * own, extent))
 
 
 def flatten(ctx: Context) -> SSAValue:
@@ -126,9 +139,15 @@ def split(ctx: Context) -> tuple[SSAValue, ...]:
     if sizes is None:
         size = -(-shape[axis] // count)
         sizes = (*(size,) * (count - 1), shape[axis] - (count - 1) * size)
+        if not ctx.has_attribute("num_outputs"):
+            # Before opset 18 the last part is as long as the others.
+            ctx.require_multiple(shape[axis], count, f"{count} equal parts")
     for part in sizes:
         ctx.require_least(part, 0, f"whether a part is {part}")
-    if len(sizes) != count or sum(sizes) != shape[axis] or any(proves(part, "<", 0) for part in sizes):
+    if len(sizes) != count:
+        ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
+    ctx.require_equal(sum(sizes), shape[axis])
+    if sum(sizes) != shape[axis] or any(proves(part, "<", 0) for part in sizes):
         ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
     bounds = pairwise(accumulate(sizes, initial=0))
     data = ctx.value(0)
@@ -244,6 +263,7 @@ def gather(ctx: Context) -> SSAValue:
     known = ctx.known(1)
     if known is None:
         indices = ctx.value(1)
+        ctx.require_indices(1, [extent])
         negative = ctx.emit(LessOp, indices, ctx.scalar(0, indices))
         wraps = ctx.emit(CastOp, negative, dtype=ctx.dtype(1).name)
         offset = ctx.emit(MultiplyOp, wraps, size_scalar(ctx, extent, indices))

@@ -11,7 +11,7 @@ from ...dialects.relay.elementwise import GreaterOp, MultiplyOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.signal import DftOp, StftOp
 from ...dialects.relay.transform import PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
-from ...dialects.sizes import Size, SizeExpr, decide
+from ...dialects.sizes import Size, SizeExpr, decide, same
 from ..importing.converter import Converter
 from ..importing.edges import with_edges
 from ..importing.tensor import dtype_of, shape_of
@@ -66,6 +66,9 @@ def dft(ctx: Context) -> SSAValue:
     length = 2 * (extent - 1) if inverse and onesided else extent
     if ctx.has(1):
         length = ctx.size(1, "a length")
+    ctx.require_least(extent, 1, f"whether there is one of {extent} elements")
+    if same(extent, 0):
+        ctx.fail("a signal of at least one element", str(list(ctx.shape(0))))
     order = (*(at for at in range(rank - 1) if at != axis), axis)
     back = [order.index(at) for at in range(rank - 1)]
     given = length // 2 + 1 if inverse and onesided else length

@@ -20,7 +20,7 @@ def roi_align(ctx: Context) -> SSAValue:
     rois = ctx.value(1)
     own = ctx.emit(CastOp, ctx.value(2), dtype=dtype_of(rois).name)
     rois = ctx.emit(ConcatenateOp, ctx.emit(ExpandDimsOp, own, axis=1), rois, axis=1)
-    default = "half_pixel" if ctx.opset >= 16 else "output_half_pixel"
+    mode, default = ctx.str("mode", "avg"), "half_pixel" if ctx.opset >= 16 else "output_half_pixel"
     return ctx.emit(
         RoiAlignOp,
         ctx.value(0),
@@ -28,7 +28,7 @@ def roi_align(ctx: Context) -> SSAValue:
         pooled_size=(ctx.int("output_height", 1), ctx.int("output_width", 1)),
         spatial_scale=ctx.float("spatial_scale", 1.0),
         sample_ratio=ctx.int("sampling_ratio", 0),
-        mode=ctx.str("mode", "avg"),
+        mode="max_weighted" if mode == "max" else mode,
         aligned=ctx.str("coordinate_transformation_mode", default) == "half_pixel",
     )
 
@@ -57,7 +57,7 @@ def non_max_suppression(ctx: Context) -> Narrowed:
         _optional(ctx, 3, 0, np.float32),
         _optional(ctx, 4, -np.inf, np.float32),
         max_output_size=max(bound, 0) if most is not None else -1,
-        center_point_box=bool(ctx.int("center_point_box", 0)),
+        center_point_box=ctx.zero_or_one("center_point_box"),
     )
     return Narrowed(points, number)
 

@@ -149,7 +149,7 @@ def insertion_sort_rows(x: Any, rows: Any, width: Any, before: Any) -> Any:
 
 @te.hybrid.script
 def distinct(x: Any, order: Any, rows: Any, width: Any, ascending: Any) -> Any:
-    """What `relay.unique` gives but for the elements: first places, inverse, counts, number; of rows in `order`."""
+    """What `relay.padded_unique` gives behind the elements: first places, inverse, counts, number. `order` sorts."""
     indices = output_tensor((rows,), "int64")
     inverse = output_tensor((rows,), "int64")
     counts = output_tensor((rows,), "int64")
@@ -168,8 +168,9 @@ def distinct(x: Any, order: Any, rows: Any, width: Any, ascending: Any) -> Any:
             while column < width and x[above, min(column, width - 1)] == x[here, min(column, width - 1)]:
                 column += 1
         # Those that are equal follow one another, the one that appears first before the others.
-        first[here] = first[order[max(i - 1, 0)]] if column == width else here
-        if column < width:
+        again = i > 0 and column == width
+        first[here] = first[order[max(i - 1, 0)]] if again else here
+        if not again:
             place[here] = found
             found += 1
     if ascending == 0:

@@ -50,6 +50,7 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
             0.5 if aligned else 0.0,
             -1e30 if aligned else 1.0,
             sig.str("mode") == "avg",
+            sig.str("mode") != "max_weighted",
         )
     return _back(op, found)
 

@@ -11,8 +11,13 @@ from ... import te
 
 
 @te.hybrid.script
-def roi_align(data: Any, rois: Any, sizes: Any, ratio: Any, scale: Any, half: Any, narrowest: Any, average: Any) -> Any:
-    """sizes: of the bins; ratio: samples per axis, 0 for one per pixel; half: 0.5 if pixels are centred there."""
+def roi_align(
+    data: Any, rois: Any, sizes: Any, ratio: Any, scale: Any, half: Any, narrowest: Any, average: Any, whole: Any
+) -> Any:
+    """sizes: of the bins; ratio: samples per axis, 0 for one per pixel; half: 0.5 if pixels are centred there.
+
+    average: of samples, not the greatest. whole: samples are sums of four weighted pixels, not the greatest of them.
+    """
     out = output_tensor((rois.shape[0], data.shape[1], sizes[0], sizes[1]), data.dtype)
     for r in range(rois.shape[0]):
         image = min(max(int64(rois[r, 0]), 0), data.shape[0] - 1)
@@ -50,7 +55,7 @@ def roi_align(data: Any, rois: Any, sizes: Any, ratio: Any, scale: Any, half: An
                             q = data[image, c, y0, x1] * (1.0 - fy) * fx
                             s = data[image, c, y1, x0] * fy * (1.0 - fx)
                             t = data[image, c, y1, x1] * fy * fx
-                            value = p + q + s + t if average else max(max(p, q), max(s, t))
+                            value = p + q + s + t if whole else max(max(p, q), max(s, t))
                             if not here:
                                 value = value * 0.0
                             if average:

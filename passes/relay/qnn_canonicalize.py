@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.element_types import dtype_name
+from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import qnn, qnn_elementwise, qnn_products
 from ...dialects.relay.attributes import Value, to_python
@@ -71,15 +71,37 @@ class Arithmetic:
         scale = self.cast(self.spread(scale, axis, len(shape_of(x))), "float32")
         return self.rounded(self.add(ew.DivideOp, self.cast(x, "float32"), scale), zero_point, dtype, axis)
 
-    def rounded(self, steps: SSAValue, zero_point: SSAValue, dtype: str, axis: int = -1) -> SSAValue:
-        """Numbers of steps as numbers of a dtype from the zero point on."""
+    def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
+        """`a * b + c` of float32 numbers, rounded once."""
+        a, b, c = (self.cast(value, "float64") for value in (a, b, c))
+        return self.cast(self.add(ew.AddOp, self.add(ew.MultiplyOp, a, b), c), "float32")
+
+    def rounded(
+        self, steps: SSAValue, zero_point: SSAValue | None, dtype: str, axis: int = -1, rounding: str = "TOEVEN"
+    ) -> SSAValue:
+        """Numbers of steps as numbers of a dtype from the zero point on.
+
+        zero_point: None where the steps have it. rounding: as of qnn.requantize.
+        """
         low, high = (-GREATEST[dtype], GREATEST[dtype]) if is_float(dtype) else limits(dtype)
         if not is_float(dtype):
-            steps = self.add(ew.RoundOp, steps)
-            if not is_zero(zero_point, self.module):
-                start = self.cast(self.spread(zero_point, axis, len(shape_of(steps))), "float32")
-                steps = self.add(ew.AddOp, steps, start)
+            if rounding == "TOEVEN":
+                steps = self.add(ew.RoundOp, steps)
+            if zero_point is not None and not is_zero(zero_point, self.module):
+                start = self.spread(zero_point, axis, len(shape_of(steps)))
+                steps = self.add(ew.AddOp, steps, self.cast(start, dtype_name(element_of(steps))))
+            if rounding != "TOEVEN":
+                steps = self.without_halves(steps, away=rounding == "TONEAREST")
         return self.cast(self.add(ew.ClipOp, steps, a_min=float(low), a_max=float(high)), dtype)
+
+    def without_halves(self, steps: SSAValue, *, away: bool) -> SSAValue:
+        """The nearest whole numbers; halves go up, or `away` from zero."""
+        if not away:
+            half = self.constant(np.array(0.5, numpy_dtype(element_of(steps))), "half")
+            return self.add(ew.FloorOp, self.add(ew.AddOp, steps, half))
+        whole = self.add(ew.TruncOp, steps)
+        rest = self.add(ew.SubtractOp, steps, whole)
+        return self.add(ew.AddOp, whole, self.add(ew.TruncOp, self.add(ew.AddOp, rest, rest)))
 
     def instead(self, op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
         """Let `value` be the result of `op`."""
@@ -122,7 +144,7 @@ class Dequantize(RewritePattern):
 
 @dataclass
 class Requantize(RewritePattern):
-    """Of float32 the quotient of the scales is multiplied by; else an integer, which must be known."""
+    """Of floats the quotient of the scales is multiplied by; else an integer, which must be known."""
 
     module: ModuleOp
 
@@ -131,14 +153,16 @@ class Requantize(RewritePattern):
         work, sig = Arithmetic(self.module), op.signature
         axis, rank, dtype = sig.int("axis"), len(shape_of(op.data)), sig.str("out_dtype")
         data = work.centred(op.data, op.input_zero_point, axis)
-        if sig.str("compute_dtype") == "float32":
-            old, new = (work.spread(scale, axis, rank) for scale in (op.input_scale, op.output_scale))
-            steps = work.add(ew.MultiplyOp, work.cast(data, "float32"), work.add(ew.DivideOp, old, new))
-            work.instead(op, work.rounded(steps, op.output_zero_point, dtype, axis), rewriter)
+        if (number := sig.str("compute_dtype")) in qnn.FLOAT_COMPUTE:
+            scales = (work.spread(scale, axis, rank) for scale in (op.input_scale, op.output_scale))
+            old, new = (work.cast(scale, number) for scale in scales)
+            steps = work.add(ew.MultiplyOp, work.cast(data, number), work.add(ew.DivideOp, old, new))
+            result = work.rounded(steps, op.output_zero_point, dtype, axis, sig.str("rounding"))
+            work.instead(op, result, rewriter)
             return
         scales = [constant_value(scale, self.module) for scale in (op.input_scale, op.output_scale)]
         if scales[0] is None or scales[1] is None:
-            sig.fail("constant scales, as compute_dtype is not float32", "scales that are computed")
+            sig.fail("constant scales, as compute_dtype is no float", "scales that are computed")
         multiplier, shift = qnn.fixed_point(scales[0].astype(np.float64) / scales[1].astype(np.float64))
         # As many axes as the data: fewer would not say which of them the numbers go along.
         along = [-1 if k == axis % rank else 1 for k in range(rank)] if multiplier.size > 1 else []
@@ -198,14 +222,13 @@ class OfReals(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:
-            case qnn_elementwise.Binary() | qnn_elementwise.Unary():
-                work, sig = Arithmetic(self.module), op.signature
+            case qnn_elementwise.Binary():
+                work, dtype = Arithmetic(self.module), dtype_name(element_of(op.lhs))
+                work.instead(op, work.rounded(_steps(work, op), None, dtype), rewriter)
+            case qnn_elementwise.Unary():
+                work = Arithmetic(self.module)
                 values, dtype = list(op.operands), dtype_name(element_of(op.operands[0]))
-                if isinstance(op, qnn_elementwise.Binary):
-                    left = work.dequantized(values[0], values[2], values[3], sig.int("lhs_axis"))
-                    right = work.dequantized(values[1], values[4], values[5], sig.int("rhs_axis"))
-                    result = work.add(op.REAL, left, right)
-                elif isinstance(op, qnn_elementwise.HardswishOp):
+                if isinstance(op, qnn_elementwise.HardswishOp):
                     number = work.dequantized(values[0], values[1], values[2])
                     three, sixth = (work.constant(np.array(one, np.float32)) for one in (3, 1 / 6))
                     above = work.add(ew.ClipOp, work.add(ew.AddOp, number, three), a_min=0.0, a_max=6.0)
@@ -233,6 +256,30 @@ class OfReals(RewritePattern):
 
     def _same(self, one: SSAValue, other: SSAValue) -> bool:
         return same_number(one, other, self.module)
+
+
+def _steps(work: Arithmetic, op: qnn_elementwise.Binary) -> SSAValue:
+    """What `op.steps` computes."""
+    sig, rank = op.signature, len(shape_of(op.result))
+    spread = [(value, sig.int("lhs_axis"), len(shape_of(op.lhs))) for value in (op.lhs_scale, op.lhs_zero_point)]
+    spread += [(value, sig.int("rhs_axis"), len(shape_of(op.rhs))) for value in (op.rhs_scale, op.rhs_zero_point)]
+    spread += [(value, -1, rank) for value in (op.output_scale, op.output_zero_point)]
+    scale, zero, other_scale, other_zero, new_scale, new_zero = (
+        work.cast(work.spread(*parameter), "float32") for parameter in spread
+    )
+    if isinstance(op, qnn_elementwise.Sum):
+        if op.SIGN < 0:
+            other_scale = work.add(ew.NegativeOp, other_scale)
+        ratio, other = (work.add(ew.DivideOp, value, new_scale) for value in (scale, other_scale))
+        start = work.multiply_add(ratio, zero, work.add(ew.MultiplyOp, other, other_zero))
+        start = work.add(ew.SubtractOp, new_zero, start)
+        return work.multiply_add(op.lhs, ratio, work.multiply_add(op.rhs, other, start))
+    left, right = (
+        work.add(ew.SubtractOp, work.cast(x, "float32"), z) for x, z in ((op.lhs, zero), (op.rhs, other_zero))
+    )
+    ratio = work.add(ew.DivideOp, work.add(ew.MultiplyOp, scale, other_scale), new_scale)
+    product = work.add(ew.MultiplyOp, work.add(ew.MultiplyOp, left, right), ratio)
+    return work.add(ew.AddOp, product, new_zero)
 
 
 def same_number(one: SSAValue, other: SSAValue, module: ModuleOp) -> bool:

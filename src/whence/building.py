@@ -16,10 +16,8 @@ from xdsl.utils.exceptions import VerifyException
 from whence.dialects.relay.convolution import Conv2D
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.operator import Operator
-from whence.dialects.relay.signature import shape_of
 from whence.dialects.relay.size_ranges import ranges_of, required_of, set_required, symbols_in
-from whence.dialects.size_types import is_symbolic
-from whence.dialects.sizes import known_ranges, proves
+from whence.dialects.sizes import known_ranges
 from whence.lowering.cache import KernelCache, decode, encode
 from whence.lowering.external.kernel import ExternalKernel
 from whence.lowering.external.registry import external_codegen
@@ -149,15 +147,13 @@ class Building:
 def _check_sizes(module: ModuleOp) -> None:
     """Raise UndecidedSize for an operator that takes some values of its operands' sizes only.
 
-    Extents that some values would make negative are required not to be, for the first operator that gives them.
+    What some values would make negative, and operators need not to be, every call is checked for.
     """
     main = _main(module)
     required = list(required_of(main))
     for op in module.walk():
         if isinstance(op, Operator):
-            op.check_sizes()
-            extents = [extent for type_ in op.result_types if is_symbolic(type_) for extent in shape_of(type_)]
-            required += [(extent, op.location) for extent in extents if not proves(extent, ">=", 0)]
+            required += [(size, op.location) for size in op.check_sizes()]
     set_required(main, required)
 
 

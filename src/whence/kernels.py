@@ -26,12 +26,13 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
-from whence.te.language.scalars import Sizes, extent_value
+from whence.te.language.extents import Sizes, extent_value
 from whence.te.language.tensor import PlaceholderOp
 from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes
 from whence.te.schedule.schedule import Schedule
 from whence.textio import one_line
+from whence.tir.function import PrimFunc
 
 
 @door()
@@ -161,7 +162,7 @@ def _target(target: str | Target) -> Target:
 
 @door()
 def build(
-    inputs: Schedule | PrimFuncOp | str,
+    inputs: Schedule | PrimFuncOp | PrimFunc | str,
     args: Sequence[TeTensor | Var] | None = None,
     target: str | Target = "native",
     *,
@@ -219,8 +220,10 @@ def _build(
 
 
 @door()
-def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", threads: int | None = None) -> Function:
-    """Compile a `tir.prim_func`, or the text of one, to a function on numpy arrays; the op stays as it is.
+def build_prim_func(
+    func: PrimFuncOp | PrimFunc | str, *, target: str | Target = "native", threads: int | None = None
+) -> Function:
+    """Compile a `tir.prim_func`, its text, or a `tir.PrimFunc`, to a function on numpy arrays; the op stays as it is.
 
     The function takes what comes before the last `outputs` arguments, and makes those. Where a `tir.assert` does not
     hold, or under `tir.instrument_bound_checkers` an access leaves its buffer, a call of it raises WhenceError.
@@ -228,6 +231,8 @@ def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", 
     """
     if isinstance(func, str):
         func = _parsed(func)
+    elif isinstance(func, PrimFunc):
+        func = func.op
     func.verify()
     return Function(func.clone(), _target(target), threads)
 

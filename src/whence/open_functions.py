@@ -15,7 +15,7 @@ from whence.support.doors import doors
 from whence.support.dtypes import Array, is_float, python_number
 from whence.support.errors import FrontendError
 from whence.te.language.expr import Expr, Extent, Var, walk
-from whence.te.language.scalars import extent_number
+from whence.te.language.extents import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
 
 SPECIALIZATIONS = 16

@@ -14,7 +14,6 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import schedule as ops
 from ...dialects import te
 from ...dialects.element_types import dtype_name
-from ...dialects.kernel_sizes import known
 from ...dialects.schedule.base import SCOPES
 from ...dialects.size_types import extents_of
 from ...dialects.sizes import Size
@@ -22,6 +21,7 @@ from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
+from ..language.layouts import repeats_within
 from ..language.tensor import Body
 from .attrs import IterVarAttr, attr_of
 from .itervar import IterVar
@@ -282,9 +282,12 @@ class Stage(LoopPrimitives):
         return made
 
     def _check_layout(self, layout: AffineMapAttr) -> None:
-        shape = tuple(map(known, self.compute.shape))
-        if layout.data.num_dims != len(shape):
-            self.fail("transform_layout", f"expected a layout of {len(shape)} axes, got one of {layout.data.num_dims}")
+        if layout.data.num_dims != len(self.compute.shape):
+            rank = len(self.compute.shape)
+            self.fail("transform_layout", f"expected a layout of {rank} axes, got one of {layout.data.num_dims}")
+        # An axis of open size is looked at as far as the layout may repeat itself.
+        period = repeats_within(layout.data)
+        shape = tuple(extent if isinstance(extent, int) else period for extent in self.compute.shape)
         if prod(shape) > _CHECKED:
             self.fail("transform_layout", f"expected a tensor of at most {_CHECKED} elements, got {prod(shape)}")
         grid = list(np.indices(shape).reshape(len(shape), -1))

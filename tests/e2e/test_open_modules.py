@@ -142,5 +142,5 @@ def test_lines_that_take_no_such_sizes_are_named():
       %1 = nn.max_pool2d(%0, pool_size=[3, 3]);
       nn.relu(%1)
     }"""
-    with pytest.raises(FrontendError, match=r"h - 2 of at least 0 for h = 1 .*, got -1 \(layer 'from_string:4:12'\)"):
+    with pytest.raises(FrontendError, match=r"h - 2 of at least 0 for h = 1 .*, got -1 \(.*from_string"):
         whence.compile(relay.IRModule.of(fromtext(text)).module)(floats(1, 2, 1, 8))

@@ -438,11 +438,11 @@ def test_transforms_of_any_length():
 
 
 def test_branches_of_other_ranks_are_parts():
-    model = parsed("""graph (float[n, m] x) => (z) <int64[1] one = {1}> {
+    model = parsed("""graph (float[n, m] x) => (z) <int64[1] one = {1}, int64[1] flat = {-1}> {
         m = Shape <start = 1> (x)
         c = Equal (m, one)
         z = If (c) <
-            then_branch = t () => (a) { a = Squeeze (x, one) }, else_branch = e () => (b) { b = Neg (x) } >
+            then_branch = t () => (a) { a = Reshape (x, flat) }, else_branch = e () => (b) { b = Neg (x) } >
     }""")
     with pytest.raises(FrontendError, match="If: expected outputs of one rank from both branches"):
         whence.compile(model, tier="symbolic")

@@ -30,6 +30,14 @@ def test_layer_normalization_whose_scale_broadcasts():
     check_node("LayerNormalization", random((2, 3, 4)), random((4,)), random((3, 1)), opset=17, axis=1)
 
 
+@pytest.mark.parametrize("rows", [(4, 5), (3, 4, 5), (2, 3, 4, 5), (3, 1, 5), (2, 1, 1, 5), (1, 5), (1, 1, 1, 1)])
+@pytest.mark.parametrize("axis", [3, 2])
+def test_a_scale_and_a_bias_that_differ_between_rows(rows: tuple[int, ...], axis: int):
+    x = random((2, 3, 4, 5))
+    check_node("LayerNormalization", x, random(rows), random(rows), opset=17, axis=axis, outputs=(True, True, True))
+    check_node("RMSNormalization", x, random(rows), opset=23, axis=axis)
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_rms_normalization(axis: int):
     x = random((2, 3, 4))

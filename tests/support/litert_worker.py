@@ -1,4 +1,4 @@
-"""LiteRT in a process of its own, which a damaged file may end or hang; one that breaks is begun anew."""
+"""A reference in a process of its own, which a case may end or hang; one that breaks is begun anew. LiteRT is one."""
 
 from __future__ import annotations
 
@@ -8,34 +8,40 @@ import resource
 import select
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tflite_builder import Array
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 _MEMORY = 4 << 30
 
 
 @dataclass
 class Judge:
-    """What LiteRT's kernels say of files.
+    """What a reference says of cases.
 
-    seconds: what a file may take. fill: the byte that memory holds before anything is written to it, so that results
-    which depend on what was there tell two judges apart.
+    script: the file that is run, which calls `work`. seconds: what a case may take. fill: the byte that memory holds
+    before anything is written to it, so that results which depend on what was there tell two judges apart.
     """
 
+    script: str = __file__
     seconds: float = 20.0
     fill: int = 0
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
-    def __call__(self, data: bytes, inputs: Sequence[Array], reference: bool = True) -> list[Array] | str | None:
-        """The outputs, why it refuses the file, or None when nothing is known: it crashed, or took too long."""
+    def __call__(self, *case: Any) -> Any:
+        """The outputs, a text that says why it refuses the case, or None: it crashed, or took too long.
+
+        case: what the script's function takes, for LiteRT the file's bytes, its inputs, and whether plain kernels run.
+        """
         process = self._process = self._process or self._begin()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            pickle.dump((data, list(inputs), reference), process.stdin)
+            pickle.dump(case, process.stdin)
             process.stdin.flush()
             if select.select([process.stdout], [], [], self.seconds)[0]:
                 return pickle.load(process.stdout)
@@ -46,7 +52,7 @@ class Judge:
 
     def _begin(self) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "MALLOC_PERTURB_": str(self.fill)}
-        command = [sys.executable, __file__]
+        command = [sys.executable, self.script]
         pipe = subprocess.PIPE
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment)
 
@@ -57,7 +63,7 @@ class Judge:
         self._process = None
 
 
-def _run(data: bytes, inputs: Sequence[Array], reference: bool) -> list[Array]:
+def _run(data: bytes, inputs: Sequence[Array], reference: bool = True) -> list[Array]:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     kind = OpResolverType.BUILTIN_REF if reference else OpResolverType.AUTO
@@ -69,18 +75,19 @@ def _run(data: bytes, inputs: Sequence[Array], reference: bool) -> list[Array]:
     return [runtime.get_tensor(detail["index"]) for detail in runtime.get_output_details()]
 
 
-def _work() -> None:
+def work(run: Callable[..., list[Array]]) -> None:
+    """Answer the cases that come, each with what `run` gives for it, or the last line of what it raises."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     # What kernels print is no answer.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while True:
         try:
-            data, inputs, reference = pickle.load(sys.stdin.buffer)
+            case = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         try:
-            found: object = _run(data, inputs, reference)
+            found: object = run(*case)
         except Exception as error:
             found = (str(error).strip().splitlines() or [type(error).__name__])[-1]
         pickle.dump(found, answers)
@@ -88,4 +95,4 @@ def _work() -> None:
 
 
 if __name__ == "__main__":
-    _work()
+    work(_run)

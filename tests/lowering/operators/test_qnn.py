@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_operator import run
 from operator_cases import Cases, Check, MakeNet, random
 
 from whence.dialects.relay import qnn, qnn_elementwise, qnn_products
@@ -28,7 +29,8 @@ for dtype in ("int8", "uint8", "int32"):
     CASES.add(qnn.DequantizeOp, f"3x5 {dtype}", F(0.03), Z(7), constants=2)
 CASES.add(qnn.DequantizeOp, "2x3x5 uint8", np.array([0.1, 0.02, 3], F), zeros(1, 200, 3), constants=2, axis=1)
 SUMS = (np.arange(-4000, 4000, 7, dtype=np.int32) * 5).reshape(-1, 3)
-for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32"}):
+ROUNDED = [{"compute_dtype": dtype, "rounding": to} for dtype in qnn.FLOAT_COMPUTE for to in ("UPWARD", "TONEAREST")]
+for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32", "rounding": "TOEVEN"}, *ROUNDED):
     CASES.add(qnn.RequantizeOp, SUMS, F(0.5), Z(0), F(64), Z(3), constants=4, **attributes)
     scales = np.array([0.5, 0.001, 2.5], F)
     CASES.add(qnn.RequantizeOp, SUMS, scales, Z(0), F(16), Z(100), constants=4, out_dtype="uint8", **attributes)
@@ -138,3 +140,12 @@ CASES.add(
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
 def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
     CASES.check(kind, make_net, check_model)
+
+
+def test_halves_of_floats_go_where_rounding_says():
+    """What TVM 0.14 says of its own: a sum of 8 in steps of 16 is 1, of -8 is 0 upwards and -1 away from zero."""
+    sums, step = np.array([-24, -8, -7, 7, 8, 24], np.int32), (F(1), Z(0), F(16), Z(0))
+    for dtype in ("int64", *qnn.FLOAT_COMPUTE):
+        for rounding, wanted in (("UPWARD", [-1, 0, 0, 0, 1, 2]), ("TONEAREST", [-2, -1, 0, 0, 1, 2])):
+            (found,) = run(qnn.RequantizeOp, sums, *map(np.asarray, step), compute_dtype=dtype, rounding=rounding)
+            assert found.tolist() == wanted, (dtype, rounding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from one_operator import run
 from operator_cases import NAN, Cases, Check, MakeNet
 
 from whence.dialects.relay.operator import Operator
@@ -44,7 +45,7 @@ CASES.add(CropAndResizeOp, "2x6x7x3", _BOXES, _OF, crop_size=(4, 3), extrapolati
 CASES.add(CropAndResizeOp, "2x3x6x7", _BOXES, _OF, crop_size=(1, 5), layout="NCHW", method="nearest_neighbor")
 
 _ROIS = np.concatenate([_OF[:, None], np.sort(_floats(-2, 17, 5, 2, 2), axis=1).reshape(5, 4)], 1).astype(np.float32)
-for ratio, mode, aligned in ((2, "avg", True), (0, "max", False), (0, "avg", False)):
+for ratio, mode, aligned in ((2, "avg", True), (0, "max", False), (0, "max_weighted", False), (0, "avg", False)):
     size = (3, 2)
     CASES.add(
         RoiAlignOp,
@@ -81,3 +82,12 @@ CASES.add(GetValidCountsOp, "1x9x5 float16", id_index=-1, score_index=0)
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
 def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
     CASES.check(kind, make_net, check_model)
+
+
+def test_the_greatest_sample_is_of_four_pixels_together():
+    """TVM's "max" interpolates before it compares; ONNX's compares what the pixels weigh."""
+    image = np.array([[[[0, 1], [2, 3]]]], np.float32)
+    rois = np.array([[0, 0, 0, 1, 1]], np.float32)
+    for mode, wanted in (("max", 1.5), ("max_weighted", 0.75)):
+        (found,) = run(RoiAlignOp, image, rois, pooled_size=(1, 1), spatial_scale=1.0, sample_ratio=1, mode=mode)
+        assert found.item() == wanted
