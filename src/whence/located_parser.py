@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
 from whence.provenance.diagnostics import fail
@@ -32,7 +32,12 @@ def check_visible(module: ModuleOp) -> None:
                 reader = reader.parent_op()
             is_later = isinstance(home, Operation) and (home not in met or home is reader)
             if reader is None or (reader.parent is block and is_later):
-                fail(op, "operands that an op before it makes", f"'{operand.name_hint or operand}'")
+                fail(op, "operands that an op before it makes", _named(operand))
+
+
+def _named(value: SSAValue) -> str:
+    maker = value.owner.name if isinstance(value.owner, Operation) else "a block"
+    return f"'{value.name_hint}' of {maker}" if value.name_hint else f"a value of {maker}"
 
 
 class LocatedParser(Parser):
