@@ -42,7 +42,7 @@ from .decisions import Decision
 from .fold import folded
 from .names import value_name
 from .narrowed_sizes import Taken
-from .tensor import Tensor, Undecided
+from .tensor import Tensor, Undecided, location_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,13 +146,6 @@ def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> Modu
 
 def strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
     return ArrayAttr([StringAttr(name) for name in names])
-
-
-def _location_of(value: SSAValue) -> LocationAttr:
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner.location
-    return next(argument.location for argument in owner.args if argument is value)
 
 
 class Importer(ABC):
@@ -476,7 +469,7 @@ class Importer(ABC):
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         """The module that returns values."""
-        with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
+        with self.builder.located(fuse(map(location_of, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
         set_required(self.main, self.required)
         set_index_bounds(self.main, self.index_bounds)

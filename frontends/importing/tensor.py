@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import ConstantOp
@@ -147,3 +147,11 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 def dtype_of(value: SSAValue) -> np.dtype[np.generic]:
     return numpy_dtype(as_tensor(value).element_type)
+
+
+def location_of(value: SSAValue) -> LocationAttr:
+    """The location of what makes a value, or of an argument."""
+    owner = value.owner
+    if isinstance(owner, Operation):
+        return owner.location
+    return next(argument.location for argument in owner.args if argument is value)
