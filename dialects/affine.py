@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from math import gcd
 from typing import TypeAlias, cast
 
@@ -32,6 +33,9 @@ Range: TypeAlias = tuple[Size, Size]
 
 FAR = 1 << 62
 """Further than any index is from 0."""
+
+LONGEST = 64
+"""Operations, operands included, in an index that stays an expression; one of more becomes a computed number."""
 
 ZERO = AffineExpr.constant(0)
 
@@ -384,6 +388,14 @@ def malformed(expr: AffineExpr) -> str | None:
             case _:
                 pass
     return None
+
+
+def is_long(expr: AffineExpr) -> bool:
+    """Whether an expression has too many operations to work with: each of them counts wherever it stands.
+
+    An expression is a tree: of two that are each made of the one before twice, the second is twice as long.
+    """
+    return next(islice(expr.dfs(), LONGEST, None), None) is not None
 
 
 def substitute(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:

@@ -97,7 +97,9 @@ class Where:
     fate: tuple[tuple[Entry, tuple[str, ...]], ...]
     """The entries that touched it, each with the layers that it went into."""
     steps: tuple[str, ...] = ()
-    """What of it is no native code but done by the interpreter: relay ops."""
+    """What of it is no native code but done by the interpreter: relay ops, or what the source calls its operator."""
+    interpreter: str = "the virtual machine"
+    """Which one that is."""
 
     @property
     def vanished(self) -> bool:
@@ -107,7 +109,7 @@ class Where:
     def __str__(self) -> str:
         parts = [f"layer {', '.join(map(str, self.layers))}"]
         if self.steps:
-            parts[0] += f": {', '.join(self.steps)}, done by the virtual machine"
+            parts[0] += f": {', '.join(self.steps)}, done by {self.interpreter}"
         elif self.vanished:
             left = "no operator, and no constant" if not self.params else "no operator, only constants"
             parts[0] += f": {left} carries it after compilation" if not self.params else f": {left} carry it"

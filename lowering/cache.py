@@ -4,6 +4,9 @@ What is found here is executed, so only what this user wrote is read: the folder
 else may write to them. A folder that is not so is left alone, with one warning. The path may lead through links, its
 files may not be any.
 
+Its files have a bound, WHENCE_CACHE_MB (1024 where it is not set, 0 for none): when a new file goes beyond it, those
+not used for longest go. `whence cache` shows and clears it (`cache_folder.py`).
+
 Files are written beside their place and renamed, so that processes may share a folder. A file that is truncated or
 changed is a miss and gets replaced. No file is ever executed as Python: records are JSON with raw blobs.
 """
@@ -18,12 +21,14 @@ import re
 import stat
 import struct
 import zlib
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, cast
+
+from .cache_folder import TEMPORARY, Untrusted, doubt, limit_bytes, opened, trim
 
 _log = logging.getLogger(__name__)
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -48,10 +53,6 @@ def default_folder() -> Path | None:
         return None
 
 
-class _Untrusted(Exception):
-    """A folder that others can write to, or that is not ours."""
-
-
 @cache
 def _warn(text: str) -> None:
     """Log a warning, once per process and text."""
@@ -72,6 +73,8 @@ class KernelCache:
         else:
             self.folder = Path(folder) if folder is not None else default_folder()
         self._writable = True
+        self._size: int | None = None
+        """Bytes of its files, as far as this process knows; None before it wrote one."""
 
     def get(self, key: str) -> bytes | None:
         """The bytes under `key`; None when there are none, the file is damaged, or others may have written it."""
@@ -79,9 +82,9 @@ class KernelCache:
         if self.folder is None:
             return None
         try:
-            with _opened(self.folder) as folder:
+            with opened(self.folder) as folder:
                 content = _read(key, folder)
-        except _Untrusted as error:
+        except Untrusted as error:
             _warn(f"kernel cache: {self.folder} is not used: {error}")
             return None
         except OSError:
@@ -102,14 +105,23 @@ class KernelCache:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileExistsError):
                 self.folder.mkdir(mode=0o700)
-            with _opened(self.folder) as folder:
+            with opened(self.folder) as folder:
                 _write(key, _HEADER.pack(_MAGIC, len(data), _digest(key, data)) + data, folder)
-        except _Untrusted as error:
+                self._bound(len(data), folder)
+        except Untrusted as error:
             self._writable = False
             _warn(f"kernel cache: {self.folder} is not used: {error}")
         except OSError as error:
             self._writable = False
             _warn(f"kernel cache: cannot write {self.folder} ({error}); going on without it")
+
+    def _bound(self, more: int, folder: int) -> None:
+        """Have the files not used for longest go once there are too many bytes; `more` were written now."""
+        most = limit_bytes()
+        if self._size is not None:
+            self._size += more
+        if self._size is None or (most and self._size > most):
+            self._size = trim(folder, most)
 
 
 def _check(key: str) -> None:
@@ -123,30 +135,6 @@ def _digest(key: str, data: bytes) -> bytes:
     return hashlib.sha256(key.encode() + data).digest()
 
 
-@contextmanager
-def _opened(folder: Path) -> Generator[int]:
-    """A descriptor of a folder that only we can write to; what is found through it cannot be exchanged by others.
-
-    Raises OSError when there is no such folder, _Untrusted when it is not ours alone.
-    """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        if doubt := _doubt(os.fstat(descriptor)):
-            raise _Untrusted(doubt)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _doubt(status: os.stat_result) -> str:
-    """Why a folder or file may not be what we wrote; "" when it is ours alone to write."""
-    if status.st_uid != os.geteuid():
-        return f"it belongs to user {status.st_uid}"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"others may write to it (mode {stat.S_IMODE(status.st_mode):o})"
-    return ""
-
-
 def _read(name: str, folder: int) -> bytes | None:
     """The bytes of a regular file of ours in a folder; None when it is another's. Raises OSError as `open` does."""
     # Not blocking: one that is a pipe must not hold us up.
@@ -155,14 +143,17 @@ def _read(name: str, folder: int) -> bytes | None:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None
-        if doubt := _doubt(status):
-            raise _Untrusted(f"{name} in it: {doubt}")
+        if problem := doubt(status):
+            raise Untrusted(f"{name} in it: {problem}")
+        # What was used last stays longest; another process may have taken it away meanwhile.
+        with suppress(OSError):
+            os.utime(descriptor)
         return file.read()
 
 
 def _write(name: str, content: bytes, folder: int) -> None:
     """Write a file of a folder whole or not at all. Raises OSError when it cannot be written."""
-    temporary = f".{token_hex(8)}.tmp"
+    temporary = f".{token_hex(8)}{TEMPORARY}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
         with open(descriptor, "wb") as file:

@@ -36,6 +36,7 @@ PIPELINE: tuple[Row, ...] = tuple(
         "dead-code-elimination",
         "split-args",
         "fuse-ops",
+        "share-kernels",
     )
 )
 

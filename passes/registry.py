@@ -124,6 +124,12 @@ PASSES: tuple[Row, ...] = (
     ),
     _relay("RemoveStandaloneReshapes", 0, "kernels that only reshape become part of those that read them", whole=True),
     _relay("RemoveUnusedFunctions", 1, "functions that nobody calls go", whole=True),
+    Row(
+        "relay-share-kernels",
+        "passes.relay.share_kernels:ShareKernelsPass",
+        "kernels that differ in numbers only become one",
+        whole=True,
+    ),
     _relay("SimplifyExpr", 0, "operators that change nothing go, several in a row become one"),
     _relay("SimplifyExprPostAlterOp", 0, "what a change of layouts left over goes"),
     _relay("SimplifyFCTranspose", 0, "transposed weights of dense layers are transposed now"),

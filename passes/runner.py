@@ -24,6 +24,7 @@ from ..provenance.ledger import Ledger, current_ledger, recording
 from ..provenance.lost import mark_lost
 from ..provenance.span import leaves
 from ..support.context import PassContext, spans_enabled
+from ..support.errors import called
 from ..support.instrument import PassInfo, PassInstrument
 from .functions import closed_aside
 from .registry import find_row, info_of, own_name, own_names
@@ -43,19 +44,20 @@ def run_under_instruments(
     context, ledger = PassContext.current(), current_ledger()
     everybody = (*context.instruments, *instruments)
     name = own_name(info.name)
-    if everybody and name not in own_names(context.required_pass):
-        # All are asked, as TVM does.
-        if not all([one.should_run(mod, info) for one in everybody]):
-            return None
-    for one in everybody:
-        one.run_before_pass(mod, info)
-    start = perf_counter()
-    with recording(ledger, name) if ledger is not None else nullcontext():
-        result = run()
-    done = replace(info, seconds=perf_counter() - start) if everybody else info
-    after = result if isinstance(result, ModuleOp) else mod
-    for one in everybody:
-        one.run_after_pass(after, done)
+    with called():
+        if everybody and name not in own_names(context.required_pass):
+            # All are asked, as TVM does.
+            if not all([one.should_run(mod, info) for one in everybody]):
+                return None
+        for one in everybody:
+            one.run_before_pass(mod, info)
+        start = perf_counter()
+        with recording(ledger, name) if ledger is not None else nullcontext():
+            result = run()
+        done = replace(info, seconds=perf_counter() - start) if everybody else info
+        after = result if isinstance(result, ModuleOp) else mod
+        for one in everybody:
+            one.run_after_pass(after, done)
     return result
 
 

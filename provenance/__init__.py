@@ -1,1 +1,3 @@
 """Where things come from: spans, the located builder, the rewrite driver, the ledger and the audit."""
+
+from . import culprit as culprit

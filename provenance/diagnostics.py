@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ..support.errors import enumerated, expectation
+from ..support.errors import WhenceError, enumerated, expectation
 from ..support.names import shown
 from .span import UNWRITTEN, leaves
 
 
-class LocationError(VerifyException):
+class LocationError(VerifyException, WhenceError):
     """An invariant of provenance broke: a pass left an op without a location or lost a layer unexplained."""
 
 

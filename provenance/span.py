@@ -158,6 +158,10 @@ class Span:
     end_column: int = 0
     file: str = ""
 
+    def same_as(self, other: object) -> bool:
+        """Whether it is the same object."""
+        return self is other
+
     @property
     def location(self) -> LocationAttr:
         """The MLIR form. MLIR has no ranges: `end_line` and `end_column` are not kept."""

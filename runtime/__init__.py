@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from .threads import num_threads as num_threads
 
 _HOMES = {
+    "Device": "device",
+    "NDArray": "ndarray",
+    "PackedFunc": "registry",
+    "String": "container",
     "num_threads": "threads",
     "load_module": "loaded",
     "load_param_dict": "params",
@@ -21,6 +25,12 @@ _HOMES = {
 }
 _ELSEWHERE = {"vm": "whence.relay.vm", "profiler_vm": "whence.relay.profiler_vm", "ndarray": "whence.nd"}
 """What needs more than the runtime, and is found here where that is installed."""
+_OBJECTS = {
+    "Module": "whence.function_module:FunctionModule",
+    "const": "whence.te:const",
+    "convert": "whence.objects:convert",
+}
+"""Names that need more, likewise."""
 
 
 def __getattr__(name: str) -> Any:
@@ -28,4 +38,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"whence.runtime.{_HOMES[name]}"), name)
     if name in _ELSEWHERE:
         return import_module(_ELSEWHERE[name])
+    if name in _OBJECTS:
+        home, _, attribute = _OBJECTS[name].partition(":")
+        return getattr(import_module(home), attribute)
     raise AttributeError(f"module 'whence.runtime' has no attribute '{name}'")

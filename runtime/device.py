@@ -14,6 +14,11 @@ class Device:
     device_type: int = 1
     device_id: int = 0
 
+    @property
+    def exist(self) -> bool:
+        """Whether the machine has it."""
+        return True
+
     def __str__(self) -> str:
         return f"cpu({self.device_id})"
 

@@ -22,8 +22,8 @@ class Known:
     array: Array
 
 
-Value: TypeAlias = "Array | Known | list[Value] | tuple[Value, ...] | Adt | Reference | Closure | None"
-"""A tensor, a sequence of values, an optional without a value; a tuple, and the language's other values."""
+Value: TypeAlias = "Array | Known | list[Value] | dict[Any, Any] | tuple[Value, ...] | Adt | Reference | Closure | None"
+"""A tensor, a sequence of values, a map, an optional without a value; a tuple, and the language's other values."""
 
 
 class Adt:
@@ -88,7 +88,7 @@ class Step:
     layer: str
     """Its name, for errors."""
     kind: str = ""
-    """`If`, `Loop`, `Scan` or `While`; empty for what is compiled."""
+    """`If`, `Loop`, `Scan` or `While`, or `Host` for what Python does; empty for what is compiled."""
     bodies: Mapping[str, Region] = field(default_factory=lambda: dict[str, "Region"]())
     attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     source: object = None

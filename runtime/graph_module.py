@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..support.doors import doors
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
 from .device import Device, check_cpu
@@ -37,6 +38,7 @@ _FUNCTIONS = (
 )
 
 
+@doors()
 class GraphModule(NamedFunctions):
     """A graph with its memory, which one thread uses at a time.
 

@@ -18,6 +18,7 @@ import numpy as np
 from .control import CONTROL, NEVER_COMPILED
 from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
 from .frames import Frame, Machine, Run
+from .host import is_hosted
 from .open_specs import OPEN, OpenSpec
 from .shape_patterns import Families, Pattern, kind_of
 
@@ -131,6 +132,7 @@ class Interpreter(Machine):
             return Stretch(step, (), {}, None)
         while True:
             given = {name: v for name in region.reads(at) if not isinstance(v := values.find(name), type)}
+            given = {name: value for name, value in given.items() if not is_hosted(value)}
             for name in step.demanded & given.keys():
                 given[name] = _known(given[name])
             sizes: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -13,6 +14,7 @@ from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 
+from ..support.doors import door, doors
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
 from .cpus import check_machine
@@ -33,9 +35,21 @@ from .threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
 
 _POOL_OBJECT = "whence_pool.o"
 _POOL_SYMBOLS = PARALLEL_FOR, *MEMORY_SYMBOLS, *WORKER_SYMBOLS
+_UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+    tarfile.TarError,
+)
+"""What reading raises that meets other bytes, or another JSON, than we write."""
 _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 
 
+@doors()
 class LoadedModule(GraphExecutorFactory):
     """An exported model, ready to run: `module["default"](whence.cpu())`, or `module.run({..})` in one native call.
 
@@ -115,6 +129,7 @@ def _origins(package: Package) -> dict[str, Origin]:
     return {node: Origin(tuple(layers), tuple(parts), *rest) for node, (layers, parts, *rest) in data.items()}
 
 
+@door()
 def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = None) -> LoadedModule:
     """The model that `export_library` wrote to a .tar, .so or .o file.
 
@@ -130,11 +145,12 @@ def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = 
     content = open_sealed(path)
     try:
         package, linked = _LOADERS[kind](content, name)
-    except (KeyError, IndexError, ValueError, TypeError, tarfile.TarError, UnicodeDecodeError) as error:
+        return LoadedModule(package, linked, threads)
+    except _UNREADABLE as error:
         raise FrontendError(expectation(name, f"a model as a .{kind} file", f"another kind ({error})")) from error
-    return LoadedModule(package, linked, threads)
 
 
+@door()
 def read_package(path: str | PathLike[str]) -> Package:
     """The package of an exported model, of whatever kind and machine; errors as `load_module`."""
     content, name = open_sealed(path), fspath(path)
@@ -142,7 +158,7 @@ def read_package(path: str | PathLike[str]) -> Package:
         if bytes(content[:4]) == b"\x7fELF":
             return _package_of(Elf.of(content, name), name)[0]
         return _package_of(Elf.of(_members(content)["whence_package.o"], name), name)[0]
-    except (KeyError, ValueError, tarfile.TarError) as error:
+    except _UNREADABLE as error:
         raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from ..support.errors import FrontendError, expectation
+from .device import Device
+from .device import cpu as cpu
+from .device import device as device
 from .tensors import ALIGNMENT, Tensor, address, aligned_empty
 
 
 class NDArray(np.ndarray[Any, np.dtype[Any]]):
     """An array of numpy's that also answers to `numpy()`, `copyfrom` and `copyto`."""
+
+    source: Tensor | None = None
+    """The plain array that it shows."""
 
     def numpy(self) -> Tensor:
         """A copy as a plain array."""
@@ -22,6 +29,11 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
 
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
+
+    @property
+    def device(self) -> Device:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Where it lies."""
+        return Device()
 
     def same_as(self, other: object) -> bool:
         """Whether it is the same array."""
@@ -45,6 +57,21 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
 def view(value: Tensor) -> NDArray:
     """The same memory as an `NDArray`."""
     return value.view(NDArray)
+
+
+_views: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
+
+
+def shared_view(value: Tensor) -> NDArray:
+    """The same memory as an `NDArray`, which is one object for one array."""
+    if isinstance(value, NDArray):
+        return value
+    known = _views.get(id(value))
+    if known is None or known.source is not value:
+        known = _views[id(value)] = view(value)
+        # As long as the view is known, no other array has this id.
+        known.source = value
+    return known
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = "float32", device: object = None) -> NDArray:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from ..support.errors import FrontendError, expectation
+from .ndarray import view as as_ndarray
 from .tensors import Kind, Tensor
 
 
@@ -96,8 +97,8 @@ class View:
     def __call__(self, pointer: int | None) -> Tensor:
         size = prod(self.shape)
         if not size or pointer is None:
-            return np.empty(self.shape, self.dtype)
+            return as_ndarray(np.empty(self.shape, self.dtype))
         buffer = (ctypes.c_char * (size * self.dtype.itemsize)).from_address(pointer)
         array: Tensor = np.frombuffer(memoryview(buffer), self.dtype).reshape(self.shape)
         array.flags.writeable = self.writable
-        return array
+        return as_ndarray(array)

@@ -21,6 +21,7 @@ from typing import IO, NoReturn, cast
 import ml_dtypes
 import numpy as np
 
+from ..support.doors import door
 from ..support.dtypes import Array, numpy_of
 from ..support.errors import FrontendError
 from ..support.files import replacing
@@ -130,6 +131,7 @@ def _chunks(array: Array) -> Iterator[Array]:
         yield np.ascontiguousarray(array)
 
 
+@door()
 def load_params(path: Path) -> dict[str, Array]:
     """The tensors of a params file, read-only and memory-mapped.
 
@@ -146,6 +148,7 @@ def load_params(path: Path) -> dict[str, Array]:
     return read_params(data, str(path))
 
 
+@door()
 def read_params(data: bytes | mmap.mmap, source: str = "<memory>") -> dict[str, Array]:
     """The tensors of the bytes of a params file; the arrays are views of `data`.
 
@@ -247,6 +250,7 @@ class _Reader:
         return np.dtype(f"{_NAMES[code]}{bits}")
 
 
+@door()
 def save_param_dict(params: Mapping[str, object]) -> bytearray:
     """The bytes of a params file, as TVM writes it: 0 stands where `write_params` has a checksum."""
     arrays = {name: np.asarray(value) for name, value in params.items()}
@@ -256,6 +260,7 @@ def save_param_dict(params: Mapping[str, object]) -> bytearray:
     return data
 
 
+@door()
 def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, NDArray]:
     """The tensors of the bytes of a params file, in arrays of their own; raises FrontendError when they are none."""
     return named(read_params(bytes(param_bytes)))
@@ -266,12 +271,14 @@ def named(arrays: Mapping[str, Array]) -> dict[str, NDArray]:
     return {name: view(cast(Tensor, array)) for name, array in arrays.items()}
 
 
+@door()
 def save_param_dict_to_file(params: Mapping[str, object], path: str | Path) -> None:
     """Write the bytes that `save_param_dict` gives, all or none. Raises PipelineError when that fails."""
     with replacing(Path(path)) as stream:
         stream.write(save_param_dict(params))
 
 
+@door()
 def load_param_dict_from_file(path: str | Path) -> dict[str, NDArray]:
     """The tensors of a params file, memory-mapped; errors as `load_params`."""
     return named(load_params(Path(path)))

@@ -23,7 +23,7 @@ from .index_bounds import IndexBound, check_indices
 from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, SIZES_ENTRY, Call, Code, Copy, Program, Slot
 from .sizes import SizedSpec, Sizes
-from .tensors import Arguments, Tensor, address, check_inputs, lasting_empty, readable
+from .tensors import Arguments, Tensor, address, check_inputs, lasting_empty, readable, shape_of
 from .threads import ThreadPool
 
 KEPT = 1024
@@ -215,7 +215,7 @@ def _fitting(spec: SizedSpec, given: object) -> SizedSpec:
 
     Of these `Sizes.check` says which layers.
     """
-    shape = np.shape(cast(Any, given)) if isinstance(given, np.ndarray | list | tuple | int | float) else ()
+    shape = shape_of(given)
     if len(shape) != len(spec.shape):
         return spec
     layers = spec.layers or ((),) * len(shape)

@@ -212,6 +212,16 @@ def named(layers: Iterable[str]) -> str:
     return f" ({enumerated(tuple(layers))})" if layers else ""
 
 
+def shape_of(value: object) -> tuple[int, ...]:
+    """The shape of a value as an array; that of a number for what is none."""
+    if not isinstance(value, np.ndarray | list | tuple):
+        return ()
+    try:
+        return np.shape(cast(Any, value))
+    except ValueError:  # lists of several lengths
+        return ()
+
+
 def _as_array(value: object, spec: TensorSpec) -> Array | str:
     """The array of a value, or what the value is where it cannot become one."""
     if isinstance(value, np.ndarray):

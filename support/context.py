@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from xdsl.passes import ModulePass
 
-from .errors import OptionError, PipelineError
+from .errors import OptionError, PipelineError, called
 from .instrument import PassInstrument
 
 LowerPasses = list[tuple[int, ModulePass]]
@@ -142,8 +142,9 @@ class PassContext:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None):
         _current.reset(self._tokens.pop())
         try:
-            for one in self.instruments if self._begins else ():
-                one.exit_pass_ctx()
+            with called():
+                for one in self.instruments if self._begins else ():
+                    one.exit_pass_ctx()
         except BaseException:
             self.instruments = ()
             raise
@@ -154,17 +155,19 @@ class PassContext:
         When one fails, all are dropped.
         """
         gone, self.instruments = self.instruments, ()
-        for one in gone:
-            one.exit_pass_ctx()
+        with called():
+            for one in gone:
+                one.exit_pass_ctx()
         self._enter(tuple(instruments or ()))
 
     def _enter(self, instruments: tuple[PassInstrument, ...]) -> None:
         """Begin the scope of instruments, which become this context's."""
         entered: list[PassInstrument] = []
         try:
-            for one in instruments:
-                one.enter_pass_ctx()
-                entered.append(one)
+            with called():
+                for one in instruments:
+                    one.enter_pass_ctx()
+                    entered.append(one)
         except BaseException:
             self.instruments = ()
             for one in entered:

@@ -15,6 +15,9 @@ from .errors import ScheduleError
 
 Array = npt.NDArray[np.generic]
 
+RANK = 64
+"""The most dimensions that an array of numpy has."""
+
 NAMES = (
     "float16",
     "float32",
@@ -109,6 +112,14 @@ def limits(dtype: str) -> tuple[float, float]:
         return -math.inf, math.inf
     width = bits(dtype)
     return (0, (1 << width) - 1) if is_unsigned(dtype) else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+
+
+def rounded(number: float, dtype: str) -> float:
+    """A number as a float dtype has it, infinite beyond its range; for other dtypes the number as it is."""
+    if not is_float(dtype):
+        return number
+    with np.errstate(over="ignore"):
+        return float(np.float64(number).astype(numpy_of(dtype)))
 
 
 def promote(op: str, a: str, b: str) -> str:

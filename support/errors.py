@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 
 class WhenceError(Exception):
@@ -33,12 +34,31 @@ class PipelineError(WhenceError):
     """A pass pipeline, a command line or a compile option is bad."""
 
 
+class InternalError(WhenceError):
+    """A bug of ours, with its cause: the text says in which pass and layer (`support/doors.py`)."""
+
+
 class MemoryRefused(WhenceError, MemoryError):
     """A call takes more memory than there is."""
 
 
 class OptionError(PipelineError, AttributeError):
     """A PassContext is given an option that there is not."""
+
+
+class CalledError(PipelineError, RuntimeError):
+    """A Python function of the user's raised RuntimeError; the text is that of the error, which is the cause."""
+
+
+@contextmanager
+def called() -> Generator[None]:
+    """A scope that calls functions of the user's: their RuntimeErrors are TVMErrors, too; other errors stay."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:
+            raise
+        raise CalledError(str(error)) from error
 
 
 def expectation(op: str, expected: str, found: str, where: str = "") -> str:

@@ -36,7 +36,7 @@ def replacing(path: Path) -> Generator[IO[bytes]]:
     """A stream whose bytes become the file `path` when the scope ends well; otherwise nothing changes.
 
     They are written to a file without a name, which the system forgets when the writer is killed; where its file
-    system has no such files, to one beside `path`, which the next writer of `path` takes away.
+    system has no such files, to one beside `path`, which the next writer of a file in this folder takes away.
     What is no ordinary file (a pipe, /dev/null) is written directly. Raises PipelineError when it cannot be written.
     """
     try:
@@ -45,7 +45,7 @@ def replacing(path: Path) -> Generator[IO[bytes]]:
                 yield stream
             return
         target = path.resolve()
-        _take_away(target)
+        _take_away(target.parent)
         handle, temporary = _opened(target)
         try:
             with open(handle, "wb") as stream:
@@ -95,14 +95,18 @@ def _named(handle: int, target: Path) -> str:
         os.close(folder)
 
 
-def _take_away(target: Path) -> None:
-    """Remove what writers of `target` left that were killed."""
+def _take_away(folder: Path) -> None:
+    """Remove what writers of ours left in a folder that were killed: nobody has it locked."""
     if fcntl is None:
         return
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*{_ENDING}"):
-        with suppress(OSError), open(left, "rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(left)
+    for left in folder.glob(f".*{_ENDING}"):
+        with suppress(OSError):
+            handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with open(handle, "rb") as stream:
+                if os.fstat(handle).st_uid != os.geteuid():
+                    continue
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(left)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from xdsl.traits import Pure
 from .attributes import required_string
 from .operator import Operator
 from .signature import Signature, Tensor
-from .traits import OPAQUE, NonComputational, Stateful
+from .traits import OPAQUE, Mark, NonComputational, Stateful
 
 
 class _Identity(Operator):
@@ -21,7 +21,7 @@ class _Identity(Operator):
     data = operand_def(TensorType)
     result = result_def(TensorType)
     # Stateful: not evaluated at compile time, as the mark would be lost with it.
-    traits = traits_def(Pure(), OPAQUE, NonComputational(), Stateful())
+    traits = traits_def(Pure(), OPAQUE, Mark(), NonComputational(), Stateful())
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -188,6 +188,12 @@ class DynResize2DOp(Dynamic):
     def extents(cls, sig: Signature) -> list[int]:
         return _open_along("HW", sig)
 
+    @classmethod
+    def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
+        # Sizes that were computed from scales are floats, which lose what is behind the point.
+        sizes = [int(size) if isinstance(size, float) else size for size in cast("Sequence[Any]", known["size"])]
+        return {**known, "size": sizes}
+
 
 def _open_along(letters: str, sig: Signature) -> list[int]:
     """The shape of the first operand, in its layout, with these axes open."""

@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..element_types import DTYPES, dtype_name, is_integer, numpy_dtype
+from ...support.dtypes import rounded
+from ..element_types import DTYPES, dtype_name, is_integer, is_small, numpy_dtype
 from ..size_types import tensor_of
 from ..sizes import broadcast_sizes
 from .attributes import real, required_real, required_string, string
@@ -291,7 +292,7 @@ class ClipOp(Unary):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        low, high = sig.get("a_min"), sig.get("a_max")
+        low, high = (rounded(sig.get(name), dtype_name(sig.types[0].element_type)) for name in ("a_min", "a_max"))
         if not is_float(x.dtype):
             info = np.iinfo(x.dtype)
             # Bounds beyond the type's range do not bind; a fractional one binds at the next integer inside.
@@ -304,6 +305,8 @@ class ClipOp(Unary):
         low, high = sig.get("a_min"), sig.get("a_max")
         if not is_integer(element := sig.types[0].element_type):
             return low == -math.inf and high == math.inf
+        if is_small(element):
+            return False
         info = np.iinfo(numpy_dtype(element).name) if element != i1 else None
         return info is not None and low <= info.min and high >= info.max
 

@@ -16,7 +16,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -34,6 +34,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
+from ...support.dtypes import RANK
 from ..int_lists import numbers_of
 from ..size_types import is_symbolic
 from ..sizes import Size, proves
@@ -168,8 +169,13 @@ class Operator(IRDLOperation):
     def inferred(cls, sig: Signature) -> Sequence[Tensor]:
         """The result types for a signature of which extents may be open."""
         if all(map(is_static, sig.types)):
-            return cls.infer(sig)
-        return infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
+            found = cls.infer(sig)
+        else:
+            found = infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
+        for type_ in found:
+            if isinstance(type_, TensorType) and len(type_.shape) > RANK:
+                sig.fail(f"a result of at most {RANK} dimensions", str(len(type_.shape)))
+        return found
 
     def check_sizes(self) -> Sequence[Size]:
         """What no call may make negative for this operator to make sense: extents of results, and what its rule needs.

@@ -27,9 +27,11 @@ def _result(sig: Signature, shape: Sequence[int]) -> Tensor:
 
 
 class Binary(Operator):
-    """`REAL` of the real numbers; shapes broadcast as numpy's. The result has the dtype of the operands."""
+    """Shapes broadcast as numpy's. The result has the dtype of the operands.
 
-    REAL: ClassVar[type[Operator]]
+    Operands of 8 bits are computed as onnxruntime computes them: on quotients of the scales, rounded to float32 after
+    each step, and the zero point is added before the result is rounded.
+    """
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -57,13 +59,38 @@ class Binary(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, *operands: AnyArray) -> AnyArray:
-        reals: list[AnyArray] = []
+        parameters: list[AnyArray] = []
         for side, axis in enumerate(("lhs_axis", "rhs_axis")):
-            x = operands[side]
-            own = (spread(p, sig.int(axis), x.ndim) for p in operands[2 + 2 * side : 4 + 2 * side])
-            reals.append(dequantized(x, *own))
-        total = cast(AnyArray, cls.REAL.evaluate(sig, *reals))
-        return _quantized(sig, total, *operands[6:])
+            own = operands[2 + 2 * side : 4 + 2 * side]
+            parameters += [spread(p, sig.int(axis), operands[side].ndim) for p in own]
+        rank = max(operands[0].ndim, operands[1].ndim)
+        parameters += [spread(p, -1, rank) for p in operands[6:]]
+        steps = cls.steps(operands[0].astype(np.float32), operands[1].astype(np.float32), *parameters)
+        dtype = dtype_name(sig.types[0].element_type)
+        return quantized(steps, np.zeros((), np.int32), dtype)
+
+    @classmethod
+    def steps(cls, left: AnyArray, right: AnyArray, *parameters: AnyArray) -> AnyArray:
+        """The result in steps, its zero point added."""
+        raise NotImplementedError(cls.name)
+
+
+def multiply_add(a: AnyArray, b: AnyArray, c: AnyArray) -> AnyArray:
+    """`a * b + c` of float32 numbers, rounded once."""
+    return (a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)).astype(np.float32)
+
+
+class Sum(Binary):
+    """The left operand, and `SIGN` times the right one."""
+
+    SIGN: ClassVar[int]
+
+    @classmethod
+    def steps(cls, left: AnyArray, right: AnyArray, *parameters: AnyArray) -> AnyArray:
+        scale, zero, other_scale, other_zero, new_scale, new_zero = (p.astype(np.float32) for p in parameters)
+        ratio, other = scale / new_scale, np.float32(cls.SIGN) * other_scale / new_scale
+        start = new_zero - multiply_add(ratio, zero, other * other_zero)
+        return multiply_add(left, ratio, multiply_add(right, other, start))
 
 
 def _quantized(sig: Signature, values: AnyArray, scale: AnyArray, zero_point: AnyArray) -> AnyArray:
@@ -72,21 +99,25 @@ def _quantized(sig: Signature, values: AnyArray, scale: AnyArray, zero_point: An
 
 
 @irdl_op_definition
-class AddOp(Binary):
+class AddOp(Sum):
     name = "relay.qnn.add"
-    REAL: ClassVar[type[Operator]] = elementwise.AddOp
+    SIGN: ClassVar[int] = 1
 
 
 @irdl_op_definition
-class SubtractOp(Binary):
+class SubtractOp(Sum):
     name = "relay.qnn.subtract"
-    REAL: ClassVar[type[Operator]] = elementwise.SubtractOp
+    SIGN: ClassVar[int] = -1
 
 
 @irdl_op_definition
 class MulOp(Binary):
     name = "relay.qnn.mul"
-    REAL: ClassVar[type[Operator]] = elementwise.MultiplyOp
+
+    @classmethod
+    def steps(cls, left: AnyArray, right: AnyArray, *parameters: AnyArray) -> AnyArray:
+        scale, zero, other_scale, other_zero, new_scale, new_zero = (p.astype(np.float32) for p in parameters)
+        return (left - zero) * (right - other_zero) * (scale * other_scale / new_scale) + new_zero
 
 
 class Unary(Operator):
@@ -217,7 +248,11 @@ class ConcatenateOp(Operator):
 
 @irdl_op_definition
 class AvgPool2DOp(pooling.WindowedPool):
-    """The mean of the real numbers of each window, as `relay.nn.avg_pool2d` takes it; summed as integers."""
+    """The mean of the real numbers of each window, as `relay.nn.avg_pool2d` takes it.
+
+    As in onnxruntime, that of a whole image is summed as integers, and others as real numbers, to whose mean the zero
+    point is added before it is rounded.
+    """
 
     name = "relay.qnn.avg_pool2d"
     # Own operands come before those of a base.
@@ -247,4 +282,8 @@ class AvgPool2DOp(pooling.WindowedPool):
     def evaluate(cls, sig: Signature, x: AnyArray, *parameters: AnyArray) -> AnyArray:
         real_sig = Signature(sig.op, (tensor_of(f32, sig.shape(0)),), sig.attributes, sig.location, sig.groups)
         number = dequantized(x, *(spread(p, -1, x.ndim) for p in parameters[:2]))
-        return _quantized(sig, cls.REAL.evaluate(real_sig, number), *parameters[2:])
+        mean = cls.REAL.evaluate(real_sig, number)
+        if all(mean.shape[axis] == 1 for axis in cls.image_axes(sig)):
+            return _quantized(sig, mean, *parameters[2:])
+        scale, zero_point = (spread(p, -1, mean.ndim) for p in parameters[2:])
+        return quantized(mean / scale + zero_point, np.zeros((), np.int32), dtype_name(sig.types[0].element_type))

@@ -187,9 +187,23 @@ def product(state: AnyArray, rows: AnyArray) -> AnyArray:
     return state[:, : rows.shape[-2]] @ rows
 
 
+def steps_of_range(rows: AnyArray) -> AnyArray:
+    """Each row (.., n) as bytes stand for it, whose 256 steps span its range and 0."""
+    low: AnyArray = np.minimum(rows.min(-1, keepdims=True), 0)
+    high: AnyArray = np.maximum(rows.max(-1, keepdims=True), 0)
+    quotient: AnyArray = (high - low) / np.array(255, rows.dtype)
+    step: AnyArray = np.where(quotient == 0, np.ones_like(quotient), quotient)
+    zero: AnyArray = np.clip(np.round(-low / step), 0, 255)
+    number: AnyArray = np.clip(np.round(rows / step) + zero, 0, 255)
+    return (number - zero) * step
+
+
 @irdl_op_definition
 class LSTMOp(Recurrent):
-    """Gates in the order of ONNX: input, output, forget, cell; `peephole` (3, units) has the first three."""
+    """Gates in the order of ONNX: input, output, forget, cell; `peephole` (3, units) has the first three.
+
+    With `quantized_state` the product takes each row of the state before as the 256 steps of its range stand for it.
+    """
 
     name = "relay.nn.lstm"
     GATES: ClassVar[int] = 4
@@ -208,6 +222,7 @@ class LSTMOp(Recurrent):
     activations = string("sigmoid tanh tanh")
     clip = real(0.0)
     input_forget = boolean(False)
+    quantized_state = boolean(False)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(OPAQUE)
 
@@ -236,7 +251,8 @@ class LSTMOp(Recurrent):
         pi, po, pf = widened(peephole) if peephole is not None else np.zeros((3, 1), rows.dtype)
 
         def step(gates: AnyArray, state: AnyArray, cell: AnyArray) -> tuple[AnyArray, ...]:
-            i, o, forget, c = np.split(gates, 4, axis=1) + product(state, rows)
+            operand = steps_of_range(state[:, : rows.shape[-2]]) if sig.get("quantized_state") else state
+            i, o, forget, c = np.split(gates, 4, axis=1) + product(operand, rows)
             into = f(i + pi * cell)
             kept = 1 - into if sig.get("input_forget") else f(forget + pf * cell)
             cell = kept * cell + into * g(c)

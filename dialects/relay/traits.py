@@ -61,6 +61,11 @@ class NonComputational(OpTrait):
 
 
 @dataclass(frozen=True)
+class Mark(OpTrait):
+    """It gives its operand as it is: of a tuple it marks every tensor, of what has none nothing."""
+
+
+@dataclass(frozen=True)
 class Neutral(OpTrait):
     """The number that, as the right operand, leaves the left one as it is; as the left one too, if it `commutes`."""
 

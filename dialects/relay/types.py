@@ -125,6 +125,11 @@ def _instance(general: Forall, special: FunctionType) -> FunctionType | None:
     """A polymorphic function's type for the types that stand in `special` in the places of its variables."""
     if len(general.body.inputs) != len(special.inputs):
         return None
+    return cast(FunctionType, substituted(general.body, type_arguments(general, special)))
+
+
+def type_arguments(general: Forall, special: FunctionType) -> dict[str, Attribute]:
+    """What stands in `special` for the variables of a polymorphic function's type."""
     given: dict[str, Attribute] = {}
     stack = list(zip((*general.body.inputs, *general.body.outputs), (*special.inputs, *special.outputs), strict=False))
     while stack:
@@ -142,7 +147,7 @@ def _instance(general: Forall, special: FunctionType) -> FunctionType | None:
                 stack.extend(zip((*wide.inputs, *wide.outputs), (*narrow.inputs, *narrow.outputs), strict=False))
             case _:
                 continue
-    return cast(FunctionType, substituted(general.body, given))
+    return given
 
 
 def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:
@@ -163,5 +168,29 @@ def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:
             bound = {name.data for name in type_.params}
             free = {name: value for name, value in given.items() if name not in bound}
             return Forall(type_.params, cast(FunctionType, substituted(type_.body, free)))
+        case _:
+            return type_
+
+
+def numbered(type_: Attribute, depth: int = 0) -> Attribute:
+    """A type with numbers for the names of the type variables that polymorphic types in it bind.
+
+    Two types that differ in those names alone become one.
+    """
+    match type_:
+        case Forall():
+            names = [f"{depth + place}'" for place in range(len(type_.params))]
+            own = {param.data: TypeVar(StringAttr(name)) for param, name in zip(type_.params, names, strict=True)}
+            body = substituted(type_.body, cast("dict[str, Attribute]", own))
+            return Forall(ArrayAttr(map(StringAttr, names)), cast(FunctionType, numbered(body, depth + len(names))))
+        case TupleType():
+            return tuple_type([numbered(t, depth) for t in type_.types])
+        case RefType():
+            return RefType(cast(TypeAttribute, numbered(type_.value, depth)))
+        case AdtType():
+            return AdtType(type_.definition, ArrayAttr(numbered(t, depth) for t in type_.arguments))
+        case FunctionType():
+            inputs = [numbered(t, depth) for t in type_.inputs]
+            return FunctionType.from_lists(inputs, [numbered(t, depth) for t in type_.outputs])
         case _:
             return type_

@@ -391,8 +391,9 @@ class Importer(ABC):
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""
         node = node_of(step)
-        if step.kind != "If":
-            raise Undecided(message(step.kind, "steps that shapes decide", "a loop", node.leaf), None)
+        if step.kind != "If" or step.attributes.get("hosted"):
+            what = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
+            raise Undecided(message(node.op_type, "steps that shapes decide", what, node.leaf), None)
         condition = self.lookup(step.inputs[0], region, step)
         if condition.array is None:
             found = f"'{condition.name}', which is computed at run time"

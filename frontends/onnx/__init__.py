@@ -9,11 +9,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ...support.doors import door
+
 if TYPE_CHECKING:
     import onnx
     from xdsl.dialects.builtin import ModuleOp
 
 
+@door()
 def from_onnx(
     model: onnx.ModelProto | bytes | str | os.PathLike[str], *, shapes: Mapping[str, Sequence[int]] | None = None
 ) -> ModuleOp:

@@ -119,19 +119,22 @@ def softmax(op: type[Operator]) -> Converter[Context]:
     """The converter of a softmax: from opset 13 on along `axis`; before, over all elements from `axis` on."""
 
     def convert(ctx: Context) -> SSAValue:
-        return along_axis(ctx, lambda rows, axis: rows.apply(op, axis=axis))
+        return along_axis(ctx, lambda rows, axis: rows.apply(op, axis=axis), _axis(ctx), ctx.opset)
 
     return Converter(convert)
 
 
-def along_axis(ctx: Context, function: Callable[[Term, int], Term]) -> SSAValue:
+def _axis(ctx: Context) -> int:
+    return ctx.int("axis", -1 if ctx.opset >= 13 else 1)
+
+
+def along_axis(ctx: Context, function: Callable[[Term, int], Term], axis: int, opset: int) -> SSAValue:
     """`function` of the data and the axis, where all from `axis` on was one axis before opset 13."""
     data, shape = term(ctx, 0), ctx.shape(0)
-    axis = ctx.int("axis", -1 if ctx.opset >= 13 else 1)
     if not -len(shape) <= axis < len(shape):
         ctx.fail(f"an axis in [{-len(shape)}, {len(shape)})", str(axis))
     axis %= len(shape)
-    if ctx.opset >= 13 or prod(shape[axis:]) == shape[axis]:
+    if opset >= 13 or prod(shape[axis:]) == shape[axis]:
         return function(data, axis).value
     rows = data.reshape(prod(shape[:axis]), prod(shape[axis:]))
     return function(rows, 1).reshape(*shape).value
@@ -145,7 +148,7 @@ def hardmax(ctx: Context) -> SSAValue:
         largest = data.apply(ArgMaxOp, axis=[axis], keepdims=True)
         return largest.equal(places(ctx, extent, rank, axis, "int32")).to(data.dtype)
 
-    return along_axis(ctx, one_hot)
+    return along_axis(ctx, one_hot, _axis(ctx), ctx.opset)
 
 
 def bias_gelu(ctx: Context) -> SSAValue:

@@ -196,7 +196,7 @@ def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue
             bias = ctx.emit(PadOp, bias, infinite(ctx, bias), pad_width=width)
     left, right = ctx.int("left_window_size", -1), ctx.int("right_window_size", -1)
     ends = [] if right < 0 else [right]
-    if ctx.int("is_causal", 0):
+    if ctx.is_one("is_causal"):
         ends.append(0)
     at_least, at_most = None if left < 0 else -left, min(ends, default=None)
     if ctx.has(6):

@@ -38,6 +38,16 @@ class Context(context.Context):
         attribute = self._attribute(name, AttributeProto.INT)
         return default if attribute is None else attribute.i
 
+    def is_one(self, name: str, default: bool = False) -> bool:
+        """A boolean which onnxruntime compares with 1; others, which it compares with 0, are `bool(ctx.int(name))`."""
+        return self.int(name, int(default)) == 1
+
+    def zero_or_one(self, name: str) -> bool:
+        """A boolean for which onnxruntime takes no other number; 0 if it is not given."""
+        if (value := self.int(name, 0)) not in (0, 1):
+            self.fail(f"{name} 0 or 1", str(value))
+        return value == 1
+
     def ints(self, name: str) -> tuple[int, ...] | None:
         attribute = self._attribute(name, AttributeProto.INTS)
         return None if attribute is None else tuple(attribute.ints)

@@ -7,14 +7,19 @@ from . import (
     activations,
     attention,
     attention_microsoft,
+    block_quantized,
     casts,
     convolution,
     cumulative,
     elementwise,
+    experts,
+    features,
+    generation,
     image,
     indexing,
     known,
     linear_algebra,
+    linear_models,
     logic,
     losses,
     matmul_nbits,
@@ -34,6 +39,7 @@ from . import (
     signal,
     signal_windows,
     sorting,
+    trees,
     vision,
 )
 from .context import Context
@@ -73,10 +79,16 @@ CONVERTERS: dict[str, Converter[Context]] = {
 MICROSOFT: dict[str, Converter[Context]] = {
     **activations.MICROSOFT,
     **attention_microsoft.MICROSOFT,
+    **block_quantized.MICROSOFT,
     **convolution.MICROSOFT,
+    **experts.MICROSOFT,
+    **generation.MICROSOFT,
     **indexing.MICROSOFT,
+    **linear_algebra.MICROSOFT,
     **matmul_nbits.MICROSOFT,
     **normalization.MICROSOFT,
+    **padding.MICROSOFT,
+    **pooling.MICROSOFT,
     **products.MICROSOFT,
     **quantized_contrib.TABLE,
     **rearrange.MICROSOFT,
@@ -86,7 +98,14 @@ MICROSOFT: dict[str, Converter[Context]] = {
 }
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
-DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT}
+MACHINE_LEARNING: dict[str, Converter[Context]] = {
+    **features.TABLE,
+    **linear_models.TABLE,
+    **trees.TABLE,
+}
+"""Operators of ai.onnx.ml."""
+
+DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT, "ai.onnx.ml": MACHINE_LEARNING}
 """Domain -> operator -> how it is imported."""
 
 

@@ -21,8 +21,8 @@ def cumulative(op: type[Operator]) -> Converter[Context]:
             op,
             ctx.value(0),
             axis=int(axis.item()),
-            exclusive=bool(ctx.int("exclusive", 0)),
-            reverse=bool(ctx.int("reverse", 0)),
+            exclusive=ctx.zero_or_one("exclusive"),
+            reverse=ctx.zero_or_one("reverse"),
         )
 
     return Converter(convert)

@@ -8,6 +8,8 @@ from typing import Any
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
+from ...provenance.diagnostics import message
+from ...support.errors import FrontendError
 from .program import Node, canonical
 
 Functions = Mapping[tuple[str, str], FunctionProto]
@@ -48,7 +50,11 @@ def body_of(node: Node, types: Callable[[], Sequence[TypeProto]], functions: Fun
     if schema.has_context_dependent_function:
         chosen = _fitting(schema.context_dependent_function_opset_versions, version)
         given = [one.SerializeToString() for one in types()]
-        text = schema.get_context_dependent_function_with_opset_version(chosen, proto.SerializeToString(), given)
+        try:
+            text = schema.get_context_dependent_function_with_opset_version(chosen, proto.SerializeToString(), given)
+        except (RuntimeError, TypeError, ValueError) as error:
+            found = " ".join(str(error).split())
+            raise FrontendError(message(proto.op_type, "inputs that the operator takes", found, node.leaf)) from error
         return _with_defaults(FunctionProto.FromString(text), schema) if text else None
     return None
 

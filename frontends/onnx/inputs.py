@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-from onnx import TensorShapeProto, ValueInfoProto
+from onnx import TensorProto, TensorShapeProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
@@ -19,6 +19,7 @@ from ...runtime.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
 from ..importing.limits import excess, expectation
 from ..importing.tensor import Undecided
+from .host import is_hosted_type
 from .load import Source
 from .tensors import dtype_of
 
@@ -50,7 +51,10 @@ def open_outputs(source: Source) -> tuple[OpenSpec, ...]:
 def _open(value: ValueInfoProto, dims: Sequence[Dimension] | None) -> OpenSpec:
     kind = (value.type.WhichOneof("value") or "tensor_type").removesuffix("_type")
     code = value.type.tensor_type.elem_type
-    dtype = dtype_of(code, f"'{value.name}'") if code else np.dtype(np.float32)
+    if code == TensorProto.STRING:
+        dtype: np.dtype[Any] = np.dtype(np.object_)
+    else:
+        dtype = dtype_of(code, f"'{value.name}'") if code else np.dtype(np.float32)
     extents = tuple(d if isinstance(d, int) else OPEN for d in dims or ())
     names = tuple(d if isinstance(d, str) else None for d in dims or ())
     return OpenSpec(value.name, extents, dtype, names, kind, dims is not None)
@@ -67,6 +71,7 @@ def input_types(source: Source, shapes: Mapping[str, Sequence[int]]) -> dict[str
     constants = {tensor.name for tensor in source.model.graph.initializer}
     inputs = [value for value in source.model.graph.input if value.name not in constants]
     _check_names(shapes, inputs)
+    _check_compiled(inputs)
     symbols: dict[str, int] = {}
     found = {value.name: _merged(value, shapes.get(value.name), symbols) for value in inputs}
     fixed = {
@@ -93,6 +98,7 @@ def symbolic_types(source: Source, shapes: Mapping[str, Sequence[Size]]) -> dict
     constants = {tensor.name for tensor in source.model.graph.initializer}
     inputs = [value for value in source.model.graph.input if value.name not in constants]
     _check_names(shapes, inputs)
+    _check_compiled(inputs)
     symbols: dict[str, Size] = {}
     found = {value.name: _merged_sizes(value, shapes.get(value.name), symbols) for value in inputs}
     types: dict[str, TensorType[Attribute]] = {}
@@ -149,9 +155,16 @@ def _merged_sizes(
     return list(given)
 
 
+def _check_compiled(inputs: Sequence[ValueInfoProto]) -> None:
+    """Raise Undecided for inputs that native code does not take."""
+    for value in inputs:
+        if is_hosted_type(value.type):
+            raise Undecided(f"input '{value.name}': expected numbers, got texts or maps", None)
+
+
 def _check_names(shapes: Mapping[str, object], inputs: Sequence[ValueInfoProto]) -> None:
     if unknown := [name for name in shapes if name not in {value.name for value in inputs}]:
-        names = ", ".join(unknown)
+        names = ", ".join(map(str, unknown))
         raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {names}")
 
 

@@ -22,6 +22,7 @@ from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
 from .convert import converter_of
 from .expand import Functions, functions_of, has_body
+from .host import is_hosted_operator
 from .opsets import KNOWN, differs, warn_of
 from .program import CONTROL, Builder, canonical, layer_names
 
@@ -71,6 +72,9 @@ def _check(model: ModelProto, file: str, folder: Path | None) -> Source:
     opsets = {canonical(entry.domain): entry.version for entry in model.opset_import}
     functions = functions_of(model)
     _check_supported(model, opsets, functions)
+    if "" not in opsets and all(canonical(node.domain) for node in graph.node):
+        # Of operators of the standard, if functions have any, they say the opset.
+        opsets[""] = KNOWN[-1]
     if "" not in opsets:
         raise FrontendError(f"{file}: expected ONNX opset {KNOWN[0]} to {KNOWN[-1]}, got no opset")
     warn_of(opsets[""], file)
@@ -124,7 +128,8 @@ def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Fu
     def visit(nodes: Sequence[NodeProto], outer: str, versions: Mapping[str, int]) -> None:
         for node, name in zip(nodes, layer_names(nodes), strict=True):
             domain, layer = canonical(node.domain), outer + name
-            known = converter_of(domain, node.op_type) is not None or (not domain and node.op_type in CONTROL)
+            known = converter_of(domain, node.op_type) is not None or is_hosted_operator(domain, node.op_type)
+            known = known or (not domain and node.op_type in CONTROL)
             if not known and not has_body(node, versions.get(domain, 1), functions):
                 shown = f"{domain}.{node.op_type}" if domain else node.op_type
                 found.setdefault(shown, []).append(layer)
@@ -140,7 +145,15 @@ def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Fu
         for name, users in sorted(found.items()):
             more = f" and {len(users) - limit} more" if len(users) > limit else ""
             parts.append(f"{name} ({'node' if len(users) == 1 else 'nodes'} {', '.join(users[:limit])}{more})")
-        raise FrontendError(f"The following operators are not supported for frontend ONNX: {', '.join(parts)}")
+        text = f"The following operators are not supported for frontend ONNX: {', '.join(parts)}"
+        raise FrontendError(text + (_MADE_FOR_A_MACHINE if any(name.startswith(_BLOCKED) for name in found) else ""))
+
+
+_BLOCKED = "com.microsoft.nchwc."
+_MADE_FOR_A_MACHINE = (
+    f"; {_BLOCKED}* stands for weights in the order of the processor that onnxruntime optimised the model on: "
+    "have it write the model at ORT_ENABLE_EXTENDED"
+)
 
 
 def _check_meaning(graph: GraphProto, layers: Sequence[str], file: str, opset: int) -> None:
@@ -205,9 +218,9 @@ _NO_INPUTS_OF_INITIALIZERS = 4
 """The IR version since which initializers need not be inputs."""
 
 
-_BESIDE_THE_STANDARD = ("GroupNormalization", "SimplifiedLayerNormalization")
-"""Operators of the default domain that the checker refuses, but models have: onnxruntime's optimiser writes the second
-there, and the first is deprecated from opset 18, which has it, to 20."""
+_BESIDE_THE_STANDARD = {"GroupNormalization": 21, "LayerNormalization": 17, "SimplifiedLayerNormalization": 1 << 31}
+"""Operators of the default domain that the checker refuses before an opset, but models have: onnxruntime's optimiser
+writes the last two there, and the first is deprecated from opset 18, which has it, to 20."""
 _UNCHECKED = "unchecked"
 
 
@@ -215,6 +228,7 @@ def _check_standard(model: ModelProto, file: str) -> None:
     """Run the checker of the onnx package, without weights: they are checked when they are read."""
     bare = ModelProto(ir_version=max(model.ir_version, _NO_INPUTS_OF_INITIALIZERS))
     domains = {canonical(node.domain) for node in model.graph.node}
+    opset = next((entry.version for entry in model.opset_import if not canonical(entry.domain)), 0)
     for entry in model.opset_import:
         # A standard newer than the checker's is checked by the newest that it has.
         newest = min(entry.version, onnx.defs.onnx_opset_version()) if not canonical(entry.domain) else entry.version
@@ -225,7 +239,7 @@ def _check_standard(model: ModelProto, file: str) -> None:
     graph.name = given.name or "main"
     graph.node.extend(given.node)
     for node in graph.node:
-        if node.op_type in _BESIDE_THE_STANDARD and not canonical(node.domain):
+        if not canonical(node.domain) and opset < _BESIDE_THE_STANDARD.get(node.op_type, 0):
             node.domain = _UNCHECKED
             domains.add(_UNCHECKED)
     bare.opset_import.extend(onnx.helper.make_opsetid(domain, 1) for domain in sorted(domains))

@@ -32,7 +32,7 @@ def mean(ctx: Context) -> SSAValue:
 
 def mod(ctx: Context) -> SSAValue:
     """The remainder has the sign of the divisor, with `fmod` that of the dividend."""
-    op = division.ModOp if ctx.int("fmod", 0) else division.FloorModOp
+    op = division.ModOp if ctx.zero_or_one("fmod") else division.FloorModOp
     return ctx.emit(op, ctx.value(0), ctx.value(1))
 
 

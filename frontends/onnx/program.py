@@ -6,7 +6,8 @@ A layer inside another, of a subgraph or of a function's body, is called `<outer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +19,8 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ..importing import importer
+from .bodies import check_bodies
+from .host import Hosts, texts_of
 from .tensors import dense, dtype_of, to_array
 
 CONTROL = ("If", "Loop", "Scan")
@@ -69,7 +72,9 @@ class Constants(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         if name not in self.decoded:
             what = f"{self.file}: initializer '{name}'"
-            if name in self.sparse:
+            if name in self.protos and self.protos[name].data_type == TensorProto.STRING:
+                self.decoded[name] = texts_of(self.protos[name], what)
+            elif name in self.sparse:
                 self.decoded[name] = dense(self.sparse[name], self.folder, what)
             else:
                 self.decoded[name] = to_array(self.protos[name], self.folder, what)
@@ -92,6 +97,8 @@ class Builder:
 
     file: str
     folder: Path | None
+    hosts: dict[Region, Hosts] = field(default_factory=lambda: dict[Region, Hosts]())
+    """Of regions the values that native code does not take."""
 
     def region(self, graph: GraphProto, opsets: Mapping[str, int], outer: Node | None, parent: Region | None) -> Region:
         """The region of a graph: the main one, or one that node `outer` has as an attribute."""
@@ -99,6 +106,7 @@ class Builder:
         inputs = tuple(value.name for value in graph.input if value.name not in constants or outer is not None)
         outputs = tuple(value.name for value in graph.output)
         region = Region(inputs, outputs, [], constants, parent)
+        self.hosts[region] = Hosts.of(graph, None if parent is None else self.hosts[parent])
         region.steps += self.steps(graph.node, opsets, outer, region)
         return region
 
@@ -112,17 +120,23 @@ class Builder:
             index = at if outer is None else outer.index
             leaf = layer_location(layer, self.file, index)
             node = Node(op_type=proto.op_type, leaf=leaf, layer=layer, index=index, proto=proto, opsets=opsets)
-            steps.append(self._step(node, region))
+            steps += self._steps(node, region)
         return steps
 
-    def _step(self, node: Node, region: Region) -> Step:
+    def _steps(self, node: Node, region: Region) -> list[Step]:
+        """What a node becomes."""
         proto = node.proto
         kind = proto.op_type if canonical(proto.domain) == "" and proto.op_type in CONTROL else ""
         graphs = {a.name: a.g for a in proto.attribute if a.type == AttributeProto.GRAPH}
         bodies = {name: self.region(graph, node.opsets, node, region) for name, graph in graphs.items()}
         attributes: dict[str, object] = {}
+        hosts = self.hosts[region]
+        if kind:
+            check_bodies(node, proto, node.opset, graphs)
+            inner = {name: self.hosts[body] for name, body in bodies.items()}
+            attributes["hosted"] = hosts.leaves(bodies, inner, proto.output)
         if kind in ("Loop", "Scan"):
-            attributes = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute if a.name not in graphs}
+            attributes |= {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute if a.name not in graphs}
             batched = kind == "Scan" and node.opset < 9
             states = len(proto.input) - (
                 2 if kind == "Loop" else cast(int, attributes.get("num_scan_inputs", 0)) + batched
@@ -130,7 +144,10 @@ class Builder:
             attributes["batched"] = batched
             left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
             attributes["scan_types"] = [_open_type(value) for value in left]
-        return Step(tuple(proto.input), tuple(proto.output), node.layer, kind, bodies, attributes, node)
+        step = Step(tuple(proto.input), tuple(proto.output), node.layer, kind, bodies, attributes, node)
+        if kind:
+            return [step]
+        return hosts.steps(step, proto, (canonical(proto.domain), node.opset), node.leaf, partial(replace, node))
 
 
 def _open_type(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], np.dtype[np.generic]]:

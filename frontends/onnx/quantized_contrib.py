@@ -11,16 +11,22 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import qnn_elementwise as qe
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.logic import WhereOp
+from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
+from ...dialects.relay.reduce import MaxOp, MeanOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ..importing.converter import Converter, Result
 from ..importing.tensor import Tensor, shape_of
+from ..importing.terms import Term, places
+from .activations import along_axis
+from .attention_microsoft import projected_attention
 from .context import Context
 from .quantization import (
     dequantize_linear,
     dynamic_quantize,
     product,
+    qlinear_conv,
     quantize_linear,
     requantized,
     rows_and_columns,
@@ -28,7 +34,7 @@ from .quantization import (
     zero_point_of,
 )
 from .quantized_windows import window
-from .recurrent import TABLE as RECURRENT
+from .recurrent import lstm
 
 Attributes = Callable[[Context], dict[str, Value]]
 
@@ -52,12 +58,24 @@ def unary(op: type[Operator], attributes: Attributes = lambda ctx: {}) -> Conver
     return Converter(lambda ctx: ctx.emit(op, ctx.value(0), *_parameters(ctx, 1, 3), **attributes(ctx)))
 
 
-def _softmax(ctx: Context) -> dict[str, Value]:
-    """The softmax of opset 13 on, along one axis."""
-    rank, axis = len(ctx.shape(0)), ctx.int("axis", -1)
-    if ctx.int("opset", 13) < 13 and axis % rank != rank - 1:
-        ctx.fail("the last axis, or opset 13", f"axis {axis} of opset {ctx.int('opset', 13)}")
-    return {"axis": axis}
+def softmax(ctx: Context) -> SSAValue:
+    """Of the opset that an attribute names; 1 is a whole number of steps, as onnxruntime has it."""
+    scale, zero, new_scale, new_zero = (Term(ctx, value) for value in _parameters(ctx, 1, 3))
+    one, dtype = (1.0 / new_scale).apply(ew.FloorOp), ctx.dtype(0).name
+
+    def rows(x: Term, axis: int) -> Term:
+        parts = x.apply(DequantizeOp, scale, zero).apply(SoftmaxOp, axis=axis)
+        return (parts * one).apply(QuantizeOp, new_scale.number(1.0), new_zero, out_dtype=dtype)
+
+    return along_axis(ctx, rows, ctx.int("axis", -1), ctx.int("opset", 13))
+
+
+def reduce_mean(ctx: Context) -> SSAValue:
+    """The mean of the real numbers along `axes`, or along all."""
+    real = ctx.emit(DequantizeOp, ctx.value(0), *_parameters(ctx, 1))
+    axes = ctx.ints("axes") or tuple(range(len(ctx.shape(0))))
+    mean = ctx.emit(MeanOp, real, axis=axes, keepdims=ctx.is_one("keepdims", True))
+    return ctx.emit(QuantizeOp, mean, *_parameters(ctx, 3), out_dtype=ctx.dtype(0).name)
 
 
 def concat(ctx: Context) -> SSAValue:
@@ -99,7 +117,7 @@ def average_pool(ctx: Context) -> SSAValue:
         pool_size=kernel,
         strides=found.strides,
         padding=(*found.before, *found.after),
-        ceil_mode=bool(ctx.int("ceil_mode", 0)),
+        ceil_mode=ctx.is_one("ceil_mode"),
         count_include_pad=bool(ctx.int("count_include_pad", 0)),
     )
 
@@ -143,6 +161,25 @@ def dynamic_quantize_matmul(ctx: Context) -> SSAValue:
     return _as_floats(ctx, total, ctx.emit(ew.MultiplyOp, scale, scale_of(ctx, 2)), 4)
 
 
+def qattention(ctx: Context) -> tuple[SSAValue, ...]:
+    """Attention whose input and weight, of query, key and value at once, are quantised."""
+    total = product(ctx, ctx.value(0), ctx.value(1), zero_point_of(ctx, 6), zero_point_of(ctx, 7))
+    scale = ctx.emit(ew.MultiplyOp, _one(ctx, scale_of(ctx, 3)), _one(ctx, scale_of(ctx, 4)))
+    total = _as_floats(ctx, total, scale, 2)
+    # It has 9 inputs: none is added to the scores.
+    return projected_attention(ctx, total, 5, 8, 9)
+
+
+def convolution(ctx: Context) -> SSAValue:
+    """QLinearConv, of which channels may come last."""
+    if not ctx.int("channels_last", 0):
+        return qlinear_conv(ctx)
+    rank = len(ctx.shape(0))
+    first = ctx.emit(TransposeOp, ctx.value(0), axes=(0, rank - 1, *range(1, rank - 1)))
+    inputs = [Tensor(ctx.tensor(0).name, value=first), *ctx.inputs[1:]]
+    return ctx.emit(TransposeOp, qlinear_conv(replace(ctx, inputs=inputs)), axes=(0, *range(2, rank), 1))
+
+
 def where(ctx: Context) -> SSAValue:
     """Condition, X, its scale and zero point, Y, its own, those of the result: chosen among the real numbers."""
     reals = [ctx.emit(DequantizeOp, ctx.value(i), *_parameters(ctx, i + 1)) for i in (1, 4)]
@@ -162,14 +199,24 @@ def _recurrent_weights(ctx: Context, index: int, scale: int) -> Tensor:
     return Tensor(ctx.tensor(index).name, value=ctx.emit(TransposeOp, real, axes=(0, 2, 1)))
 
 
-def dynamic_quantize_lstm(ctx: Context) -> tuple[Result, ...] | Result:
-    """LSTM on the real numbers that the weights stand for; the input is quantised for its range, as the standard way
-    to run it is, and states, which that quantises step by step, stay floats."""
-    data, scale, start = dynamic_quantize(ctx, ctx.value(0))
+def dynamic_quantize_lstm(ctx: Context) -> tuple[Result, ...]:
+    """LSTM on the real numbers that the weights stand for: the input is quantised for the range of all steps that
+    any sequence has, and states for the range of each row, step by step."""
+    data, scale, start = dynamic_quantize(ctx, _within_longest(ctx))
     inputs: list[Tensor | None] = [*ctx.inputs[:8]]
     inputs[0] = Tensor(ctx.tensor(0).name, value=ctx.emit(DequantizeOp, data, scale, start))
     inputs[1], inputs[2] = _recurrent_weights(ctx, 1, 8), _recurrent_weights(ctx, 2, 10)
-    return RECURRENT["LSTM"].convert(replace(ctx, inputs=inputs))
+    return lstm(replace(ctx, inputs=inputs), quantized_state=True)
+
+
+def _within_longest(ctx: Context) -> SSAValue:
+    """The data (time, batch, features), zeros from where the longest of its sequences ends."""
+    data, (time, _, _) = ctx.value(0), ctx.shape(0)
+    if not ctx.has(4):
+        return data
+    longest = ctx.emit(MaxOp, ctx.value(4))
+    inside = ctx.emit(ew.LessOp, places(ctx, time, 3, 0, dtype=ctx.dtype(4).name).value, longest)
+    return ctx.emit(WhereOp, inside, data, ctx.scalar(0.0, data))
 
 
 TABLE = {
@@ -177,15 +224,18 @@ TABLE = {
     "DynamicQuantizeLSTM": Converter(dynamic_quantize_lstm),
     "DynamicQuantizeMatMul": Converter(dynamic_quantize_matmul),
     "MatMulIntegerToFloat": Converter(matmul_integer_to_float),
+    "QAttention": Converter(qattention),
     "QGemm": Converter(qgemm),
     "QLinearAdd": binary(qe.AddOp),
     "QLinearAveragePool": Converter(average_pool),
     "QLinearConcat": Converter(concat),
+    "QLinearConv": Converter(convolution),
     "QLinearGlobalAveragePool": Converter(global_average_pool),
     "QLinearLeakyRelu": unary(qe.LeakyReluOp, lambda ctx: {"alpha": ctx.float("alpha", 0.01)}),
     "QLinearMul": binary(qe.MulOp),
     "QLinearSigmoid": unary(qe.SigmoidOp),
-    "QLinearSoftmax": unary(qe.SoftmaxOp, _softmax),
+    "QLinearReduceMean": Converter(reduce_mean),
+    "QLinearSoftmax": Converter(softmax),
     "QLinearWhere": Converter(where),
     "QuantizeLinear": Converter(quantize_linear),
 }

@@ -230,7 +230,8 @@ def gru(ctx: Context) -> tuple[SSAValue, ...]:
     return node.together(results)
 
 
-def lstm(ctx: Context) -> tuple[SSAValue, ...]:
+def lstm(ctx: Context, quantized_state: bool = False) -> tuple[SSAValue, ...]:
+    """With `quantized_state` each product takes the state in the 256 steps of its rows' ranges."""
     node = _Node(ctx, _LSTM)
     data = node.data()
     results: list[tuple[SSAValue, ...]] = []
@@ -249,6 +250,7 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
                 node.lengths(),
                 **node.shared(direction),
                 input_forget=coupled,
+                quantized_state=quantized_state,
             )
         )
     return node.together(results)

@@ -42,10 +42,10 @@ class Reduction:
             # Roots and logarithms are of floats, and rounded towards zero.
             data = data.to("float64")
         axes = ctx.ints_since(self.since, "axes", 1)
-        if not axes and ctx.int("noop_with_empty_axes", 0):
+        if not axes and ctx.is_one("noop_with_empty_axes"):
             same = self.after(self.before(data)).to(own)
             return same.value if same.value is not ctx.value(0) else ctx.emit(ew.CopyOp, same.value)
-        return self.reduced(data, axes or None, bool(ctx.int("keepdims", 1))).to(own).value
+        return self.reduced(data, axes or None, ctx.is_one("keepdims", True)).to(own).value
 
     def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
         return self.after(self.before(data).apply(self.op, axis=axes, keepdims=keepdims))
@@ -68,7 +68,7 @@ def arg_reduction(op: type[Operator]) -> Converter[Context]:
         found = term(ctx, 0).apply(
             op,
             axis=[ctx.int("axis", 0)],
-            keepdims=bool(ctx.int("keepdims", 1)),
+            keepdims=ctx.is_one("keepdims", True),
             select_last_index=bool(ctx.int("select_last_index", 0)),
         )
         return found.to("int64").value

@@ -62,7 +62,7 @@ def rotary(ctx: Context, x: SSAValue, cos: SSAValue, sin: SSAValue, positions: S
         if shape_of(cache)[-1] != size // 2 or len(shape_of(cache)) != 3:
             ctx.fail(f"caches of {size // 2} columns", str(list(shape_of(cache))))
         angles.append(ctx.emit(ExpandDimsOp, cache, axis=axis))
-    result = turned(ctx, x, angles, bool(ctx.int("interleaved", 0)), size)
+    result = turned(ctx, x, angles, ctx.is_one("interleaved"), size)
     return reshaped(ctx, result, shape)
 
 
@@ -89,7 +89,7 @@ def microsoft_rotary_embedding(ctx: Context) -> SSAValue:
         angles = [
             ctx.emit(ExpandDimsOp, ctx.emit(TakeOp, ctx.value(index), positions, axis=0), axis=2) for index in (2, 3)
         ]
-        return reshaped(ctx, turned(ctx, apart, angles, bool(ctx.int("interleaved", 0)), size), shape)
+        return reshaped(ctx, turned(ctx, apart, angles, ctx.is_one("interleaved"), size), shape)
     return rotary(ctx, x, ctx.value(2), ctx.value(3), positions)
 
 

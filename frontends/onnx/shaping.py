@@ -65,7 +65,7 @@ def new_shape(ctx: Context) -> tuple[int, ...]:
 
 def reshape(ctx: Context) -> SSAValue:
     """relay's reshape, which takes a size for what it is; here a 0 that a call makes of it would copy an extent."""
-    shape, allowzero = new_shape(ctx), bool(ctx.int("allowzero", 0))
+    shape, allowzero = new_shape(ctx), ctx.is_one("allowzero")
     for at, extent in enumerate(cast("tuple[Size, ...]", () if allowzero else shape)):
         own = ctx.shape(0)[at] if at < len(ctx.shape(0)) else 1
         if isinstance(extent, SizeExpr) and not _zero_with(extent, own):

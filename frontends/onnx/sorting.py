@@ -35,13 +35,13 @@ def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
         # relay's k of 0 is all there is.
         none = (*shape[:axis], 0, *shape[axis + 1 :])
         return filled(ctx, np.zeros((), ctx.dtype(0)), none), filled(ctx, np.zeros((), np.int64), none)
-    ascend = not ctx.int("largest", 1)
+    ascend = not ctx.is_one("largest", True)
     return tuple(emit_all(ctx, TopKOp, ctx.value(0), k=k, axis=axis, is_ascend=ascend, dtype="int64"))
 
 
 def unique(ctx: Context) -> tuple[Narrowed | SSAValue, ...]:
     """unique of a vector, or of the rows of a matrix for an axis."""
-    data, shape, ascending = ctx.value(0), ctx.shape(0), bool(ctx.int("sorted", 1))
+    data, shape, ascending = ctx.value(0), ctx.shape(0), ctx.is_one("sorted", True)
     if not ctx.has_attribute("axis"):
         flat = ctx.emit(ReshapeOp, data, newshape=(prod(shape),), allowzero=int(holds_zero(shape)))
         values, indices, inverse, counts, number = emit_all(ctx, UniqueOp, flat, sorted=ascending)

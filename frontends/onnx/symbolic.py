@@ -106,7 +106,7 @@ def _mod(ctx: Context, given: list[Sizes | None]) -> Array | None:
     """With the sign of the divisor, or by `fmod` that of the dividend: here both are those of sizes."""
     arrays = [array for array in given if array is not None]
     pairs = zip(*(array.reshape(-1).tolist() for array in np.broadcast_arrays(*arrays)), strict=True)
-    if all((proves(a, ">=", 0) or not ctx.int("fmod", 0)) and proves(b, ">", 0) for a, b in pairs):
+    if all((proves(a, ">=", 0) or not ctx.zero_or_one("fmod")) and proves(b, ">", 0) for a, b in pairs):
         return elementwise(operator.mod, arrays)
     return None
 
@@ -209,7 +209,7 @@ def _folded_along(function: Callable[[Any, Any], Any], start: int | None) -> Rul
         if data.ndim != 1 or (start is None and not data.size):
             return None
         total = reduce(function, data.tolist() if start is None else [start, *data.tolist()])
-        return settled(objects([total], (1,) if ctx.int("keepdims", 1) else ()))
+        return settled(objects([total], (1,) if ctx.is_one("keepdims", True) else ()))
 
     return rule
 

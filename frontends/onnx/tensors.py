@@ -15,14 +15,12 @@ from onnx import TensorProto
 from onnx.external_data_helper import ExternalDataInfo
 
 from ...dialects.element_types import DTYPES
-from ...support.dtypes import SMALL, Array, bits
+from ...support.dtypes import RANK, SMALL, Array, bits
 from ...support.errors import FrontendError
 from ..importing.limits import excess, expectation
 
 _LONGEST = 100
 """Characters of a name that an error shows."""
-_RANK = 64
-"""The most dimensions that an array of numpy has."""
 
 
 def dtype_of(code: int, what: str) -> np.dtype[np.generic]:
@@ -116,8 +114,8 @@ def to_array(tensor: TensorProto, folder: Path | None, what: str) -> Array:
     dtype, shape = dtype_of(tensor.data_type, what), tuple(tensor.dims)
     if any(extent < 0 for extent in shape):
         raise FrontendError(f"{what}: expected extents of at least 0, got {list(shape)}")
-    if len(shape) > _RANK:
-        raise FrontendError(f"{what}: expected at most {_RANK} dimensions, got {len(shape)}")
+    if len(shape) > RANK:
+        raise FrontendError(f"{what}: expected at most {RANK} dimensions, got {len(shape)}")
     if too_big := excess(shape, dtype.itemsize):
         raise FrontendError(f"{what}: expected {expectation()}, got {too_big}")
     if tensor.data_location == TensorProto.EXTERNAL:

@@ -57,7 +57,7 @@ def non_max_suppression(ctx: Context) -> Narrowed:
         _optional(ctx, 3, 0, np.float32),
         _optional(ctx, 4, -np.inf, np.float32),
         max_output_size=max(bound, 0) if most is not None else -1,
-        center_point_box=bool(ctx.int("center_point_box", 0)),
+        center_point_box=ctx.zero_or_one("center_point_box"),
     )
     return Narrowed(points, number)
 

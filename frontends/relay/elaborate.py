@@ -18,11 +18,13 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
+    TensorType,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.element_types import dtype_name
 from ...dialects.format import name_hint
 from ...dialects.relay.attributes import to_attribute
 from ...dialects.relay.binding import Flavour, IfOp, LetOp
@@ -36,14 +38,18 @@ from ...dialects.relay.data_types import (
     VarPattern,
     WildcardPattern,
 )
+from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import SIZES, parse_ranges, ranges_attr
+from ...dialects.relay.traits import Mark
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, fields_of, signature_of
 from ...provenance.builder import fill
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
+from .adapted import adapted
 from .composites import Composites, is_composite
 from .expr import (
     Call,
@@ -72,7 +78,7 @@ from .expr import (
 )
 from .infer import infer
 from .let_blocks import bound_in_blocks
-from .operators import attributes_of, grouped, is_absent, operator_named
+from .operators import attributes_of, grouped, is_absent, name_of, operator_named
 from .places import Places, location_of
 from .purity import Purity
 from .scopes import Scope, scopes_of
@@ -120,6 +126,8 @@ class _Elaborator:
         """Where the function is located, and what gives it its shape: let-blocks, ends of regions."""
         self.bound: dict[Block, dict[Operation, None]] = {}
         """Per block the ops that lets hold."""
+        self.unpacked: dict[Block, dict[TupleOp, None]] = {}
+        """Per block the tuples whose fields somebody reads directly."""
         self.inside: dict[Expr, Scope] = {}
         self.opened: dict[tuple[Expr, int], Scope] = {}
 
@@ -155,17 +163,25 @@ class _Elaborator:
         last = ReturnOp(*returned)
         last.location = end
         func.block.add_op(last)
-        bound_in_blocks(func.block, self.bound.pop(func.block, {}), self.owner)
+        self._finish(func.block, self.owner)
         return func
+
+    def _finish(self, block: Block, location: LocationAttr) -> None:
+        """Mend a block that is complete: drop the tuples that were only unpacked, put its lets into let-blocks."""
+        bound = self.bound.pop(block, {})
+        for op in self.unpacked.pop(block, {}):
+            if op.result.first_use is None and op.result.name_hint is None:
+                bound.pop(op, None)
+                op.detach()
+                op.erase()
+        bound_in_blocks(block, bound, location)
 
     def _unpacked(self, value: SSAValue, block: Block) -> list[SSAValue]:
         """The fields of a tuple."""
         if isinstance(op := value.owner, TupleOp):
-            fields = list(op.fields)
-            if value.first_use is None and op.parent is block and op not in self.bound.get(block, {}):
-                op.detach()
-                op.erase()
-            return fields
+            if (around := op.parent) is not None:
+                self.unpacked.setdefault(around, {})[op] = None
+            return list(op.fields)
         found: list[SSAValue] = []
         for index in range(len(fields_of(value.type) or ())):
             get = TupleGetItemOp(value, index)
@@ -224,7 +240,7 @@ class _Elaborator:
     def _close(self, block: Block, value: SSAValue, location: LocationAttr) -> None:
         """End a region that gives `value`."""
         block.add_op(YieldOp(value, location=location))
-        bound_in_blocks(block, self.bound.pop(block, {}), location)
+        self._finish(block, location)
 
     def constant(self, node: Constant) -> SSAValue:
         op = self.add(ConstantOp.of(np.asarray(node.data), self.module, "const"), node, "const")
@@ -299,7 +315,10 @@ class _Elaborator:
 
     def _operator(self, node: Call, callee: Op) -> Walk:
         cls = operator_named(callee.name)
-        declared = cls.operand_groups()
+        if cls.has_trait(Mark) and len(node.args) == 1 and not _is_tensor(node.inferred):
+            return self._marked((yield node.args[0]), cls, node)
+        call = adapted(cls, node.attrs, [arg.inferred for arg in node.args])
+        cls, declared = call.operator, call.operator.operand_groups()
         groups: list[list[SSAValue]] = []
         absent = [is_absent(arg) for arg in node.args]
         for group, arg in zip(declared, grouped(cls, list(node.args), absent), strict=True):
@@ -314,10 +333,25 @@ class _Elaborator:
                 groups.append(fields)
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
+        for index in call.casts:
+            (value,) = groups[index]
+            element = dtype_name(cast("TensorType[Attribute]", call.types[index]).element_type)
+            groups[index] = [self.add(CastOp(value, dtype=element), node, "cast").result]
         several = fields_of(node.inferred)
         types = [node.inferred] if several is None else several
-        op = self.add(cls.of_types(groups, attributes_of(cls, node.attrs), types), node, callee.name)
+        op = self.add(cls.of_types(groups, attributes_of(cls, call.attrs), types), node, callee.name)
         return op.results[0] if several is None else self._together(list(op.results), node, op.location)
+
+    def _marked(self, value: SSAValue, cls: type[Operator], node: Call) -> SSAValue:
+        """A value with a mark on each tensor that is in it or its tuples; references, functions and data have none."""
+        if _is_tensor(value.type):
+            op = self.add(cls.of_types([[value]], attributes_of(cls, node.attrs), [value.type]), node, name_of(cls))
+            return op.results[0]
+        if fields_of(value.type) is None:
+            return value
+        parts = self._unpacked(value, self.blocks[self.inside[node]])
+        fields = [self._marked(part, cls, node) for part in parts]
+        return self._together(fields, node, self.names.of(node, name_of(cls)))
 
     def _together(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
         """Several results as the one value that Relay takes them for."""
@@ -414,6 +448,10 @@ def _attribute(key: str, value: Any, function: Function) -> Attribute:
     except ValueError as error:
         location = location_of(function.span)
         raise FrontendError(message(f"function attribute {SIZES}", "bounds of sizes", str(error), location)) from error
+
+
+def _is_tensor(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType)
 
 
 def _place(value: SSAValue) -> LocationAttr:

@@ -6,35 +6,38 @@ Names and fields are TVM's. A node may be read in several places (a graph); what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 
+import numpy as np
 from xdsl.ir import Attribute
 
 from ...dialects.relay.traits import FusionPattern
-from ...provenance.span import SequentialSpan, Span
+from ...runtime.ndarray import shared_view
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from .attrs import Attrs, operators
+from .attrs import Attrs, FunctionAttrs, operators
+from .node import AnySpan as AnySpan
+from .node import Node
 from .op_attrs import op_attr, register_op_attr, reset_op_attr
+from .tvm_forms import own_attributes
 from .type_view import plain, view
-
-AnySpan: TypeAlias = Span | SequentialSpan | None
 
 
 @dataclass(eq=False, repr=False)
-class Expr:
+class Expr(Node):
     """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
 
-    span: AnySpan = field(default=None, kw_only=True)
     type: Attribute | None = field(default=None, kw_only=True)
     """What type inference found."""
 
     @property
     def inferred(self) -> Attribute:
-        """The type that type inference found; raises FrontendError before it ran."""
+        """The type that was inferred; raises FrontendError before that."""
+        if self.type is None and isinstance(self, Function) and self.home is not None:
+            import_module(".infer", __package__).infer(self.home)
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
@@ -86,7 +89,6 @@ class Expr:
         return Call(Op("negative"), [self])
 
     def __call__(self, *args: Expr) -> Call:
-        """A call of this function."""
         return Call(self, list(args))
 
     def astype(self, dtype: str) -> Call:
@@ -95,7 +97,7 @@ class Expr:
 
 
 def _text() -> Any:
-    """The printer, which stands on these classes."""
+    # The printer stands on these classes.
     return import_module("..relay_text", __package__)
 
 
@@ -107,9 +109,13 @@ def _binary(op: str, lhs: Expr, rhs: object) -> Call:
 
 @dataclass(eq=False, repr=False)
 class Constant(Expr):
-    """A tensor of known values."""
+    """A tensor of known values, which answers to `numpy()`."""
 
     data: Array
+    span: AnySpan = None
+
+    def __post_init__(self) -> None:
+        self.data = shared_view(np.asanyarray(self.data))
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,7 @@ class Var(Expr):
     name_hint: str
     type_annotation: Any = None
     """A type with TVM's fields, or None."""
+    span: AnySpan = None
     virtual_device: VirtualDevice | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -145,6 +152,7 @@ class GlobalVar(Expr):
     """A function of the module, by name."""
 
     name_hint: str
+    span: AnySpan = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False, repr=False)
@@ -152,6 +160,7 @@ class Op(Expr):
     """An operator, by TVM's name: `nn.conv2d`. There is one of each name, as it were."""
 
     name: str
+    span: AnySpan = field(default=None, kw_only=True)
 
     @staticmethod
     def get(name: str) -> Op:
@@ -196,6 +205,7 @@ class Tuple(Expr):
     """Expressions as one value."""
 
     fields: Sequence[Expr]
+    span: AnySpan = None
 
     def __getitem__(self, index: int) -> Expr:
         """The expression in a place; raises IndexError beyond the last one."""
@@ -216,6 +226,7 @@ class TupleGetItem(Expr):
 
     tuple_value: Expr
     index: int
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -228,12 +239,13 @@ class Call(Expr):
     type_args: Sequence[Any] = ()
     """Types with TVM's fields: what the type variables of the callee stand for; of an operator's call that is
     typed, the types of its arguments."""
+    span: AnySpan = None
 
     def __post_init__(self) -> None:
         self.attrs = self.attrs or {}
         self.type_args = [view(one) for one in self.type_args] if self.type_args else ()
         if isinstance(self.op, Op):
-            self.attrs = Attrs(self.op.name, self.attrs)
+            self.attrs = Attrs(self.op.name, own_attributes(self.op.name, self.attrs) if self.attrs else {})
 
 
 @dataclass(eq=False, repr=False)
@@ -246,8 +258,11 @@ class Function(Expr):
     """A type with TVM's fields, or None."""
     type_params: Sequence[str] = ()
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    span: AnySpan = None
     output_names: Sequence[str] = field(default=(), kw_only=True)
     """What a model calls the results, which text does not say."""
+    home: Program | None = field(default=None, kw_only=True)
+    """The program that it was taken of: its types are inferred there when somebody asks for them."""
 
     def __post_init__(self) -> None:
         given: Any = self.type_params or ()
@@ -255,7 +270,7 @@ class Function(Expr):
             self.ret_type = view(self.ret_type)
         # Type variables may be given themselves: they are nothing but their names.
         self.type_params = [one if isinstance(one, str) else one.hint.data for one in given]
-        self.attrs = self.attrs or {}
+        self.attrs = FunctionAttrs(self.attrs or {})
 
     def without_attr(self, key: str) -> Function:
         """The same function without an attribute."""
@@ -274,6 +289,7 @@ class Let(Expr):
     var: Var
     value: Expr
     body: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -283,6 +299,7 @@ class If(Expr):
     cond: Expr
     true_branch: Expr
     false_branch: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -290,6 +307,7 @@ class RefCreate(Expr):
     """A new reference."""
 
     value: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -297,6 +315,7 @@ class RefRead(Expr):
     """What a reference holds."""
 
     ref: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -305,6 +324,7 @@ class RefWrite(Expr):
 
     ref: Expr
     value: Expr
+    span: AnySpan = None
 
 
 @dataclass(eq=False, repr=False)
@@ -315,6 +335,7 @@ class Constructor(Expr):
     inputs: Sequence[Attribute]
     belong_to: str
     tag: int = -1
+    span: AnySpan = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.inputs = [plain(one) for one in self.inputs]
@@ -367,6 +388,7 @@ class Match(Expr):
     data: Expr
     clauses: Sequence[Clause]
     complete: bool = True
+    span: AnySpan = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False, repr=False)
@@ -433,9 +455,9 @@ def children(expr: Expr) -> Iterator[Expr]:
             return
 
 
-def post_order(root: Expr) -> Iterator[Expr]:
-    """Every node below `root` once, each after those it is made of."""
-    seen: set[Expr] = set()
+def post_order(root: Expr, apart: Iterable[Expr] = ()) -> Iterator[Expr]:
+    """Every node below `root` once, each after those it is made of; nodes `apart`, and what only they read, are not."""
+    seen = set(apart)
     stack = [(root, children(root))]
     while stack:
         node, rest = stack[-1]

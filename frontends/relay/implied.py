@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.relay.attributes import to_python
+from ...dialects.relay.layout import logical_shape, parse_layout
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
 from .operators import attributes_of, name_of
@@ -38,14 +39,19 @@ def _convolution(spatial: int, transposed: bool) -> Callable[[Sequence[int], Att
     def rule(data: Sequence[int], attrs: Attrs) -> dict[int, Sequence[int]]:
         if not attrs.get("channels") or not attrs.get("kernel_size"):
             return {}
-        inputs = data[cast(str, attrs["data_layout"]).index("C")]
+        layout = parse_layout(cast(str, attrs["data_layout"]))
+        if len(layout) != len(data):
+            return {}
+        inputs = logical_shape(data, layout)["C"]
         outputs, groups = int(attrs["channels"]), int(attrs["groups"])
         kernel = dict(zip("DHW"[3 - spatial :], attrs["kernel_size"], strict=True))
         sides = (inputs, outputs // groups) if transposed else (outputs, inputs // groups)
         # A transposed convolution's layout begins with the inputs: IOHW.
         first, second = ("I", "O") if transposed else ("O", "I")
         extents = {first: sides[0], second: sides[1], **kernel}
-        return {1: [extents[letter] for letter in cast(str, attrs["kernel_layout"])]}
+        axes = parse_layout(cast(str, attrs["kernel_layout"]))
+        blocks = {axis.letter: axis.factor for axis in axes if axis.factor}
+        return {1: [axis.factor or extents[axis.letter] // blocks.get(axis.letter, 1) for axis in axes]}
 
     return rule
 

@@ -18,9 +18,11 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
+from ...dialects.relay.traits import Mark
 from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type, tuple_type
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
+from .adapted import adapted
 from .expr import (
     Call,
     Constant,
@@ -50,7 +52,7 @@ from .operators import attributes_of, grouped, is_absent, name_of, operator_name
 from .places import location_of
 from .type_text import spelled
 from .type_view import plain
-from .unify import Hole, Made, Mismatch, Term, found, instance, joined, resolved, shown, term_of, unify
+from .unify import Hole, Made, Mismatch, Term, check_size, found, instance, joined, resolved, shown, term_of, unify
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
 
@@ -84,6 +86,15 @@ class _Waiting:
     result: Hole
 
 
+@dataclass(eq=False)
+class _WaitingField:
+    """A field of what is not known yet to be a tuple."""
+
+    node: TupleGetItem
+    whole: Term
+    result: Hole
+
+
 class Inference:
     """The terms found so far."""
 
@@ -91,19 +102,23 @@ class Inference:
         self.program = program
         self.terms: dict[Expr, Term] = {}
         self._declared: dict[str, Term] = {}
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_Waiting | _WaitingField] = []
         self._typed: list[Expr] = []
         self._vars: dict[Var, None] = {}
 
     def run(self, roots: Sequence[Expr]) -> None:
+        self.solve(roots)
+        for expr in (*self._vars, *self._typed):
+            expr.type = self._final(expr)
+
+    def solve(self, roots: Sequence[Expr]) -> None:
+        """Find the terms, and leave the expressions as they are."""
         for root in roots:
             self._walk(root)
         for name, function in self.program.functions.items():
             if function in self.terms and name in self._declared:
                 self.unify(self._declared[name], self.terms[function], function, f"@{name}")
         self._settle()
-        for expr in (*self._vars, *self._typed):
-            expr.type = self._final(expr)
 
     def _final(self, expr: Expr) -> Attribute:
         if (type_ := resolved(self.terms[expr])) is None:
@@ -113,7 +128,7 @@ class Inference:
         return type_
 
     def _walk(self, root: Expr) -> None:
-        if root in self.terms:
+        if root in self.terms or self._leaf(root) is not None:
             return
         stack: list[tuple[Expr, Walk]] = [(root, self._visit(root))]
         answer: Term | None = None
@@ -123,16 +138,23 @@ class Inference:
                 child = next(walk) if answer is None else walk.send(answer)
             except StopIteration as stop:
                 answer = self.terms[node] = cast(Term, stop.value)
+                if isinstance(answer, Made):
+                    check_size(answer, _name(node), location_of(node.span))
                 self._typed.append(node)
                 stack.pop()
                 continue
-            if (answer := self.terms.get(child)) is None and (leaf := _LEAVES.get(type(child))) is not None:
-                answer = leaf(self, child)
-                if not isinstance(child, Var):
-                    self.terms[child] = answer
-                    self._typed.append(child)
-            if answer is None:
+            if (answer := self.terms.get(child)) is None and (answer := self._leaf(child)) is None:
                 stack.append((child, self._visit(child)))
+
+    def _leaf(self, node: Expr) -> Term | None:
+        """The type of an expression that is made of no other; None for others."""
+        if (leaf := _LEAVES.get(type(node))) is None:
+            return None
+        term = leaf(self, node)
+        if not isinstance(node, Var):
+            self.terms[node] = term
+            self._typed.append(node)
+        return term
 
     def _visit(self, node: Expr) -> Walk:
         return _VISITS[type(node)](self, node)
@@ -205,18 +227,26 @@ class Inference:
         return Made("tuple", tuple(parts))
 
     def field(self, node: TupleGetItem) -> Walk:
-        term = found((yield node.tuple_value))
+        whole = yield node.tuple_value
+        if (part := self._part(node, whole)) is not None:
+            return part
+        hole = Hole()
+        self._waiting.append(_WaitingField(node, whole, hole))
+        return hole
+
+    def _part(self, node: TupleGetItem, whole: Term) -> Term | None:
+        """The type of a field; None while it is not known what has it."""
+        term = found(whole)
         if isinstance(term, Hole):
-            # What waits may say what the tuple is.
-            self._settle(partly=True)
-            term = found(term)
+            return None
         parts = term.parts if isinstance(term, Made) and term.kind == "tuple" else None
         if isinstance(term, Attribute):
             parts = fields_of(term)
-        if parts is None or not 0 <= node.index < len(parts):
-            wanted = "a tuple" if parts is None else f"an index in [0, {len(parts)})"
-            got = shown(term, spelled) if parts is None else str(node.index)
-            raise FrontendError(message("tuple_get_item", wanted, got, location_of(node.span)))
+        if parts is None:
+            raise FrontendError(message("tuple_get_item", "a tuple", shown(term, spelled), location_of(node.span)))
+        if not 0 <= node.index < len(parts):
+            wanted = f"an index in [0, {len(parts)})"
+            raise FrontendError(message("tuple_get_item", wanted, str(node.index), location_of(node.span)))
         return parts[node.index]
 
     def call(self, node: Call) -> Walk:
@@ -225,13 +255,10 @@ class Inference:
             args.append((yield arg))
         if isinstance(node.op, Op):
             return self._operator_call(node, node.op, args)
-        if isinstance(node.op, Constructor):
-            # One constructor makes values of several types: each call is one use of it.
-            callee = instance(self._constructed(node.op), list(map(plain, node.type_args)))
-        else:
-            callee = found((yield node.op))
-            if isinstance(callee, Attribute):
-                callee = instance(callee, list(map(plain, node.type_args)))
+        # One constructor makes values of several types: each call is one use of it.
+        callee = self.instance(
+            node, self._constructed(node.op) if isinstance(node.op, Constructor) else found((yield node.op))
+        )
         result = Hole()
         expected = found(callee)
         if isinstance(expected, Made) and expected.kind == "function" and len(expected.parts) != len(args) + 1:
@@ -240,8 +267,19 @@ class Inference:
         self.unify(callee, Made("function", (*args, result)), node)
         return result
 
+    def instance(self, node: Call, callee: Term) -> Term:
+        """The type of the callee where it is called."""
+        given = list(map(plain, node.type_args))
+        try:
+            return instance(callee, given) if isinstance(callee, Attribute) else callee
+        except Mismatch as mismatch:
+            wanted, got = (str(one) for one in mismatch.args)
+            raise FrontendError(message(_name(node), wanted, got, location_of(node.span))) from None
+
     def _operator_call(self, node: Call, op: Op, args: list[Term]) -> Term:
         operator = operator_named(op.name)
+        if operator.has_trait(Mark) and len(args) == 1:
+            return args[0]
         if (result := self._applied(node, operator, args)) is not None:
             return result
         hole = Hole()
@@ -254,9 +292,11 @@ class Inference:
         if any(t is None for t in types):
             return None
         location = location_of(node.span)
+        call = adapted(operator, node.attrs, cast(list[Attribute], types))
+        operator = call.operator
         try:
-            attributes = attributes_of(operator, node.attrs, location)
-            groups = operand_types(operator, cast(list[Attribute], types), [is_absent(a) for a in node.args], location)
+            attributes = attributes_of(operator, call.attrs, location)
+            groups = operand_types(operator, call.types, [is_absent(a) for a in node.args], location)
             results = operator.inferred(operator.signature_for(groups, attributes, location))
         except VerifyException as error:
             raise FrontendError(str(error)) from None
@@ -361,22 +401,31 @@ class Inference:
                     continue
                 if partly:
                     return
-                one = rest[0]
-                unknown = next(a for a, t in zip(one.call.args, one.args, strict=True) if resolved(t) is None)
-                place = location_of(unknown.span or one.call.span)
-                raise FrontendError(
-                    message(name_of(one.operator), "operands of known types", f"{_name(unknown)} of type _", place)
-                )
+                raise self._unknown(rest[0])
             self._waiting = rest
 
-    def _done(self, one: _Waiting) -> bool:
-        if (type_ := self._applied(one.call, one.operator, one.args)) is None:
+    def _unknown(self, one: _Waiting | _WaitingField) -> FrontendError:
+        if isinstance(one, _WaitingField):
+            return FrontendError(message("tuple_get_item", "a tuple", "_", location_of(one.node.span)))
+        unknown = next(a for a, t in zip(one.call.args, one.args, strict=True) if resolved(t) is None)
+        at = location_of(unknown.span or one.call.span)
+        wanted = "operands of known types"
+        return FrontendError(message(name_of(one.operator), wanted, f"{_name(unknown)} of type _", at))
+
+    def _done(self, one: _Waiting | _WaitingField) -> bool:
+        if isinstance(one, _WaitingField):
+            node, term = one.node, self._part(one.node, one.whole)
+        else:
+            node, term = one.call, self._applied(one.call, one.operator, one.args)
+        if term is None:
             return False
-        self.unify(one.result, type_, one.call)
+        self.unify(one.result, term, node)
         return True
 
-    def _implied(self, one: _Waiting) -> bool:
+    def _implied(self, one: _Waiting | _WaitingField) -> bool:
         """Whether the operator implies the type of an operand that is not known."""
+        if isinstance(one, _WaitingField):
+            return False
         types = [resolved(term) for term in one.args]
         changed = False
         for index, type_ in implied(one.operator, types, one.call.attrs).items():

@@ -59,10 +59,13 @@ class TypeView:
         return getattr(self.attribute, name)
 
     def __eq__(self, other: object) -> bool:
-        return self.attribute == plain(other)
+        there = plain(other)
+        if self.attribute == there:
+            return True
+        return isinstance(there, Attribute) and types.numbered(self.attribute) == types.numbered(there)
 
     def __hash__(self) -> int:
-        return hash(self.attribute)
+        return hash(types.numbered(self.attribute))
 
     def __str__(self) -> str:
         return spelled(self.attribute)
@@ -221,8 +224,12 @@ class TypeCall(TypeView):
 class TypeVar(TypeView):
     """A variable that stands for a type."""
 
-    def __init__(self, name: str, kind: object = None):
+    kind: int = 0
+    """TVM's number of what it stands for, as it was said; types do not keep it."""
+
+    def __init__(self, name: str, kind: int = 0):
         super().__init__(types.TypeVar(StringAttr(name)))
+        self.kind = kind
 
     @property
     def name_hint(self) -> str:

@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, StringAttr, TensorType, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, LocationAttr, StringAttr, TensorType, TupleType
 from xdsl.ir import Attribute, TypeAttribute
 
 from ...dialects.relay.types import AdtType, Forall, RefType, TypeVar, adt_type, fits, substituted, tuple_type
+from ...provenance.diagnostics import message
+from ...support.errors import FrontendError
+
+MOST_PARTS = 1 << 13
+"""Of a type, tuples and functions in it and what they are made of included."""
 
 HOLE = TypeVar(StringAttr("_"))
 """`_` in an annotation: a type to be found."""
@@ -115,20 +120,48 @@ def instance(type_: Attribute, given: Sequence[Attribute] = ()) -> Term:
     return term_of(type_.body, dict(zip(names, terms, strict=True)))
 
 
+def check_size(term: Term, name: str = "type", location: LocationAttr | None = None) -> None:
+    """Raise FrontendError for a type of more than MOST_PARTS parts, each counted wherever it stands.
+
+    A tuple that holds the one before twice is short as a program, and as a type twice as long as that.
+    """
+    counts: dict[int, int] = {}
+    stack = [found(term)]
+    while stack:
+        inner = stack[-1]
+        whole = _made(inner)
+        parts = [] if whole is None else [found(part) for part in whole.parts]
+        if id(inner) in counts:
+            stack.pop()
+        elif missing := [part for part in parts if id(part) not in counts]:
+            stack += missing
+        else:
+            counts[id(inner)] = 1 + sum(counts[id(part)] for part in parts)
+        if len(stack) > MOST_PARTS or counts.get(id(inner), 0) > MOST_PARTS:
+            raise FrontendError(message(name, f"a type of at most {MOST_PARTS} parts", "one of more", location))
+
+
 def resolved(term: Term) -> Attribute | None:
-    """The type that a term stands for; None while it has holes."""
+    """The type that a term stands for; None while it has holes. Raises FrontendError as `check_size` does."""
+    if isinstance(found(term), Made):
+        check_size(term)
+    return _resolved(term)
+
+
+def _resolved(term: Term) -> Attribute | None:
     term = found(term)
     if isinstance(term, Attribute):
         return term
     if isinstance(term, Hole):
         return None
-    parts = [resolved(part) for part in term.parts]
+    parts = [_resolved(part) for part in term.parts]
     return None if any(part is None for part in parts) else made(term.kind, cast(list[Attribute], parts))
 
 
 def shown(term: Term, spell: Callable[[Attribute], str] = str) -> str:
     """A term for an error, `_` for what is not known."""
     term = found(term)
+    check_size(term)
     if isinstance(term, Hole):
         return "_"
     if isinstance(term, Attribute):
@@ -146,10 +179,12 @@ def _known(term: Term) -> Attribute:
 def unify(expected: Term, got: Term) -> None:
     """Make two types one; raises Mismatch. An extent `?` fits every extent."""
     stack = [(expected, got)]
+    seen: dict[tuple[int, int], tuple[Term, Term]] = {}
     while stack:
         first, second = map(found, stack.pop())
-        if first is second:
+        if first is second or (id(first), id(second)) in seen:
             continue
+        seen[id(first), id(second)] = first, second
         if isinstance(first, Hole):
             _bind(first, second)
         elif isinstance(second, Hole):
@@ -174,12 +209,13 @@ def _bind(hole: Hole, term: Term) -> None:
 
 
 def _occurs(hole: Hole, term: Term) -> bool:
-    stack = [term]
+    stack, seen = [term], set[int]()
     while stack:
         inner = found(stack.pop())
         if inner is hole:
             return True
-        if isinstance(inner, Made):
+        if isinstance(inner, Made) and id(inner) not in seen:
+            seen.add(id(inner))
             stack.extend(inner.parts)
     return False
 

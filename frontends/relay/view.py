@@ -5,10 +5,10 @@ In a let-block an op whose result has a name is a let; every other op is a node 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -22,7 +22,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import NARROWED_BY, REQUIRED_BY, ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ...dialects.relay.types import UNIT, function_type, tuple_type
+from ...dialects.relay.types import UNIT, Forall, fields_of, function_type, tuple_type, type_arguments
 from ...runtime.ndarray import NDArray
 from ...runtime.ndarray import view as of_array
 from ...support.dtypes import Array
@@ -54,6 +54,8 @@ from .expr import (
 )
 from .operators import call_of
 from .places import span_of
+from .type_view import plain
+from .type_view import view as type_view
 from .walks import driven
 
 Walk: TypeAlias = Generator[Block, Expr, Expr]
@@ -68,12 +70,15 @@ def _is_shown_at_calls(op: FuncOp) -> bool:
     return (op.primitive is not None or "Composite" in op.attributes) and "Compiler" not in op.attributes
 
 
-def view(module: ModuleOp) -> Program:
+def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None) -> Program:
     """The program of a module.
 
     A primitive or composite function is shown where it is called, as TVM shows it, unless another compiler takes it.
+
+    params: variables by the names of functions, which stay parameters where names and types are still theirs: so who
+    made a module of an expression finds his variables in what passes made of it.
     """
-    viewer = _Viewer(module)
+    viewer = _Viewer(module, params or {})
     for op in module.ops:
         if isinstance(op, TypeDataOp):
             viewer.type_data(op)
@@ -86,8 +91,9 @@ def view(module: ModuleOp) -> Program:
 class _Viewer:
     """The expressions made so far."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, params: Mapping[str, Sequence[Var]]):
         self.module = module
+        self._params = params
         self.program = Program()
         self.values: dict[SSAValue, Expr] = {}
         self._constructors: dict[str, Constructor] = {}
@@ -116,7 +122,7 @@ class _Viewer:
         attrs = {key: _attribute(value) for key, value in op.attributes.items() if key not in _INTERNAL}
         if op.primitive is not None:
             attrs["Primitive"] = 1
-        params = self.variables(op.block.args, _names(op))
+        params = self.variables(op.block.args, _names(op), self._params.get(op.sym_name.data, ()))
         outputs_of = op.attributes.get("output_names")
         named = [str(name) for name in cast("Sequence[Any]", _attribute(outputs_of) if outputs_of else ())]
         made = Function(params, _NOTHING, output, op.type_names(), attrs, output_names=named, span=_span(op))
@@ -124,12 +130,20 @@ class _Viewer:
         made.body = self.block(op.block)
         return made
 
-    def variables(self, arguments: Sequence[BlockArgument], names: Sequence[str] = ()) -> list[Var]:
-        """The variables of a block's arguments, under the names that the source has, if it has any."""
+    def variables(
+        self, arguments: Sequence[BlockArgument], names: Sequence[str] = (), before: Sequence[Var] = ()
+    ) -> list[Var]:
+        """The variables of a block's arguments, under the names that the source has, if it has any.
+
+        before: those that they were.
+        """
         found: list[Var] = []
         for index, argument in enumerate(arguments):
             name = names[index] if index < len(names) else argument.name_hint or f"p{index}"
-            var = Var(name, argument.type, span=span_of(argument.location), type=argument.type)
+            var = before[index] if len(before) == len(arguments) else None
+            if var is None or var.name_hint != name or plain(var.type_annotation) != argument.type:
+                var = Var(name, argument.type, span=span_of(argument.location))
+            var.type = argument.type
             self.values[argument] = var
             found.append(var)
         return found
@@ -151,8 +165,11 @@ class _Viewer:
     def _together(self, values: list[Expr], last: Operation | None) -> Expr:
         around = last.parent_op() if last is not None else None
         own = last is not None and around is not None and last.location != around.location
-        if last is not None and not own and (whole := _call_of(last.operands, values)) is not None:
-            return whole
+        if last is not None and not own:
+            if (whole := _call_of(last.operands, values)) is not None:
+                return whole
+            if (unpacked := _unpacked(last.operands)) is not None:
+                return self.values[unpacked]
         made = Tuple(values)
         made.type = tuple_type([value.inferred for value in values])
         if last is not None and own:
@@ -212,7 +229,7 @@ class _Viewer:
         name = op.results[0].name_hint or "x" if read or named else "_"
         var = Var(name or "x", span=_span(op), type=node.type)
         lets.append((var, node, _span(op)))
-        if len(op.results) == 1:
+        if not _is_tuple(op):
             self.values[op.results[0]] = var
             return
         for index, result in enumerate(op.results):
@@ -231,9 +248,7 @@ class _Viewer:
 
     def _give(self, op: Operation, node: Expr) -> None:
         """What stands for the results of an op."""
-        if (isinstance(op, Operator) and op.gives_tuple(len(op.results))) or (
-            isinstance(op, CallOp) and len(op.outputs) != 1
-        ):
+        if _is_tuple(op):
             for index, result in enumerate(op.results):
                 self.values[result] = TupleGetItem(node, index, span=_span(op), type=result.type)
         elif op.results:
@@ -259,9 +274,10 @@ class _Viewer:
                 case int():
                     args.append(self.values[op.operands[place]])
                 case _:
-                    fields = [op.operands[index] for index in place]
-                    type_ = tuple_type([value.type for value in fields])
-                    args.append(Tuple(self.args(fields), type=type_, span=_span(op)))
+                    values = [op.operands[index] for index in place]
+                    fields, type_ = self.args(values), tuple_type([value.type for value in values])
+                    whole = _call_of(list(map(_origin, values)), fields)
+                    args.append(whole or Tuple(fields, type=type_, span=_span(op)))
         made = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
             made.type = tuple_type([result.type for result in op.results])
@@ -280,6 +296,7 @@ class _Viewer:
             outputs = target.function_type.outputs.data
             output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
             made.op.type = function_type(target.type_names(), target.function_type.inputs.data, output)
+            made.type_args = _type_arguments(made.op.type, op.operand_types, op.result_types)
             if _is_shown_at_calls(target):
                 if name not in self._primitive:
                     self._primitive[name] = self.function(target)
@@ -295,7 +312,8 @@ class _Viewer:
         return GlobalVar(op.symbol.string_value())
 
     def invoke(self, op: InvokeOp, _: list[Expr]) -> Expr:
-        return Call(self.values[op.function], self.args(op.arguments))
+        types = _type_arguments(op.function.type, op.arguments.types, op.result_types)
+        return Call(self.values[op.function], self.args(op.arguments), type_args=types)
 
     def branch(self, op: IfOp, blocks: list[Expr]) -> Expr:
         return If(self.values[op.condition], blocks[0], blocks[1])
@@ -347,6 +365,23 @@ class _Viewer:
 _NOTHING = Tuple([])
 
 
+def _is_tuple(op: Operation) -> bool:
+    """Whether the results of an op are the fields of what its expression gives."""
+    if isinstance(op, Operator):
+        return op.gives_tuple(len(op.results))
+    return isinstance(op, CallOp) and len(op.outputs) != 1
+
+
+def _type_arguments(callee: Attribute, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> list[Any]:
+    """What the type variables of a callee stand for in a call; nothing where that is open."""
+    if not isinstance(callee, Forall):
+        return []
+    output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
+    given = type_arguments(callee, FunctionType.from_lists(list(inputs), [output]))
+    names = [name.data for name in callee.params]
+    return [type_view(given[name]) for name in names] if given.keys() == set(names) else []
+
+
 def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
     """The call that gives just this tuple, where it is."""
     values = list(map(_origin, op.fields))
@@ -384,6 +419,20 @@ def _call_of(values: Sequence[SSAValue], fields: Sequence[Expr]) -> Expr | None:
         return None
     first = fields[0]
     return first.tuple_value if tuple(owner.results) == tuple(values) and isinstance(first, TupleGetItem) else None
+
+
+def _unpacked(values: Sequence[SSAValue]) -> SSAValue | None:
+    """The tuple whose fields these values are, all of them in order, where nobody else reads them."""
+    wholes: set[SSAValue] = set()
+    for index, value in enumerate(values):
+        op = value.owner
+        if not isinstance(op, TupleGetItemOp) or op.index.value.data != index or not value.has_one_use():
+            return None
+        wholes.add(op.tuple_value)
+    if len(wholes) != 1:
+        return None
+    (whole,) = wholes
+    return whole if len(fields_of(whole.type) or ()) == len(values) else None
 
 
 def _ordered(block: Block) -> set[Operation]:

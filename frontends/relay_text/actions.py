@@ -37,6 +37,10 @@ class Declarations(Transformer[Any, Any]):
     source: SourceName
     made: list[Expr]
     """The expressions that may have a span, in the order in which they end in the text."""
+    _defining: bool
+    """Inside the definition of a type, which may name types that are defined later."""
+    _named: list[tuple[Token, int]]
+    """Those that were, each with the number of types that it was applied to."""
 
     def begin(self, context: DiagnosticContext, program: Program, table: MetaTable) -> None:
         self.context = context
@@ -44,6 +48,7 @@ class Declarations(Transformer[Any, Any]):
         self.table = table
         self.source = SourceName(context.file)
         self.made = []
+        self._defining, self._named = False, []
 
     def span(self, first: Token, last: Token) -> Span:
         return Span(self.source, first.line or 0, last.end_line or 0, first.column or 0, last.end_column or 0)
@@ -55,6 +60,11 @@ class Declarations(Transformer[Any, Any]):
 
     def module(self, items: list[Any]) -> Program:
         self._version(items[0])
+        for token, given in self._named:
+            if (data := self.names.program.types.get(str(token))) is None:
+                self._undeclared(token)
+            else:
+                self._applied(data, given, token)
         return self.names.program
 
     def expression(self, items: list[Any]) -> Expr:
@@ -89,6 +99,7 @@ class Declarations(Transformer[Any, Any]):
             self.error(f"a constructor with the name `{name}` was previously defined", name)
         else:
             types[str(name)] = data
+        self._defining = True
         return data
 
     extern_head = type_head
@@ -112,6 +123,7 @@ class Declarations(Transformer[Any, Any]):
                 found.append(Constructor(str(name), inputs, data.header, len(found)))
         data.constructors = found
         self.names.declare(data)
+        self._defining = False
         self.close_type_variables(data.type_vars)
 
     def extern_definition(self, items: list[Any]) -> None:
@@ -119,6 +131,7 @@ class Declarations(Transformer[Any, Any]):
             if isinstance(item, tuple):
                 self.error("an extern type may not have any constructors", cast("tuple[Token, Any]", item)[0])
                 break
+        self._defining = False
         self.close_type_variables(items[0].type_vars)
 
     def close_type_variables(self, params: Sequence[str]) -> None:
@@ -263,16 +276,24 @@ class Declarations(Transformer[Any, Any]):
         data = self.names.program.types.get(str(token))
         if not given and self.names.type_variables.get(str(token)) is not None:
             return Type(TypeVar(StringAttr(str(token))))
+        element = dtype_of(str(token)) if data is None else None
+        if element is not None and not given:
+            return Type(scalar(element))
         if data is not None:
-            if len(given) != len(data.type_vars):
-                wanted = len(data.type_vars)
-                self.error(f"expected {wanted} type arguments for `{token}`, got {len(given)}", token)
-            return Type(adt_type(data.header, [self.part(one) for one in given]), self.deeper(given, token))
-        element = dtype_of(str(token))
-        if element is None or given:
-            self.error(f"a type with the name `{token}` has not been declared", token)
+            self._applied(data, len(given), token)
+        elif self._defining and element is None:
+            self._named.append((token, len(given)))
+        else:
+            self._undeclared(token)
             return Type(UNIT)
-        return Type(scalar(element))
+        return Type(adt_type(str(token), [self.part(one) for one in given]), self.deeper(given, token))
+
+    def _undeclared(self, token: Token) -> None:
+        self.error(f"a type with the name `{token}` has not been declared", token)
+
+    def _applied(self, data: TypeData, given: int, token: Token) -> None:
+        if given != len(data.type_vars):
+            self.error(f"expected {len(data.type_vars)} type arguments for `{token}`, got {given}", token)
 
     def dimension(self, items: list[Any]) -> Dimension:
         match item := items[0]:

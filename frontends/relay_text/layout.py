@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ...provenance.span import SequentialSpan, SourceName, Span
+from ...support.names import shown
 from .diagnostics import DiagnosticContext
 
 METADATA = "#[metadata]"
@@ -95,7 +96,8 @@ def span_comments(span: Span | SequentialSpan | None) -> tuple[str, str]:
 def spelled(span: Span, always: bool = False) -> str:
     """`name:line:column` as upstream, or `name`, of a layer of a file; a source map knows which file and where."""
     name = span.source_name.name if span.source_name else span.file
-    name = name.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ")
+    # Neither may a name end the comment, nor a line, nor steer the terminal that shows it; the source map has it whole.
+    name = shown(name).replace("*/", "* /").replace("/*", "/ *")
     if span.source_name and span.file:
         return f"{name}:0:0" if always else name
     return f"{name}:{span.line}:{span.column}" if always or span.line or span.column else name

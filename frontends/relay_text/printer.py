@@ -40,6 +40,7 @@ from ..relay.expr import (
 )
 from ..relay.type_text import spelled
 from ..relay.type_view import plain
+from ..relay.undetermined import undetermined
 from .attributes import call_attributes, function_attributes, operator_attributes, value_text
 from .identifiers import UniqueNames, global_name, variable_name
 from .layout import span_comments, span_of
@@ -76,10 +77,13 @@ class Printer:
         self._memo: dict[Expr, str] = {}
         self._types: dict[int, tuple[Attribute, str]] = {}
         self._placement = Placement()
+        self._type_arguments: dict[Call, list[Attribute]] = {}
+        """Of calls whose types the text would not tell otherwise."""
 
     # -- programs
 
     def program(self, program: Program) -> str:
+        self._type_arguments = undetermined(program)
         for name in sorted(program.functions):
             self._global(name)
         parts = [self._type_data(program.types[name]) for name in sorted(program.types)]
@@ -214,9 +218,11 @@ class Printer:
         op = call.op
         if isinstance(op, Op):
             args.extend(operator_attributes(op.name, call.attrs, self.meta))
-        elif isinstance(op, Constructor) and not op.inputs:
-            return callee
         else:
+            if (given := self._type_arguments.get(call)) is not None:
+                callee += f"[{', '.join(map(self._type, given))}]"
+            elif isinstance(op, Constructor) and not op.inputs:
+                return callee
             args.extend(call_attributes(call.attrs, self.meta))
         return f"{callee}({', '.join(args)})"
 
@@ -227,7 +233,7 @@ class Printer:
         scope = placement.scopes[let] if flat else placement.opened[let][0]
         current = let
         while True:
-            definition = self._define(current.var)
+            definition = self._define(current.var, self._told_of(current))
             value = yield current.value, not isinstance(current.value, Let)
             scope.lines.append(f"let {definition} = {value};{self._mark(current)}")
             body = current.body
@@ -238,6 +244,13 @@ class Printer:
         if flat:
             return result
         return self._enclosed("(", result, scope, ")")
+
+    def _told_of(self, let: Let) -> Attribute | None:
+        """The type that a let says of its value, so that the value need not: that of data whose type nothing tells."""
+        value = let.value
+        if let.var.type_annotation is not None or not isinstance(value, Call) or not isinstance(value.op, Constructor):
+            return None
+        return value.type if self._type_arguments.pop(value, None) is not None else None
 
     def _body(self, result: Expr, scope: Scope) -> Visit:
         text = yield result, True
@@ -280,8 +293,8 @@ class Printer:
             case _:
                 return "_"
 
-    def _define(self, var: Var) -> str:
-        """A variable where it is bound."""
+    def _define(self, var: Var, type_: Attribute | None = None) -> str:
+        """A variable where it is bound, with its annotation, or a type in the place of none."""
         name = self._unique.unique(variable_name(var.name_hint))
         if name != var.name_hint:
             self.names[name] = var.name_hint
@@ -290,8 +303,8 @@ class Printer:
         text = f"%{name}"
         if var.virtual_device is not None:
             text += f" {{virtual_device={value_text(var.virtual_device, self.meta)}}}"
-        if var.type_annotation is not None:
-            text += f": {self._type(var.type_annotation)}"
+        if (annotation := var.type_annotation or type_) is not None:
+            text += f": {self._type(annotation)}"
         return text + self._info(var)
 
     def _type(self, type_: Any) -> str:

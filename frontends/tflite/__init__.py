@@ -9,10 +9,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...support.doors import door
+
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
+@door()
 def from_tflite(
     model: bytes | str | os.PathLike[str] | Any,
     *,

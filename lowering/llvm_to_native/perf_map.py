@@ -5,12 +5,14 @@ Written when WHENCE_PERF_MAP is set to anything but "" and 0.
 
 from __future__ import annotations
 
+import logging
 import os
+import stat
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple, cast
 
+_log = logging.getLogger(__name__)
 _SECTIONS = struct.Struct("<40xQ10xHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -54,5 +56,16 @@ def write_perf_map(objects: Sequence[bytes], addresses: Mapping[str, int]) -> No
         lines += [
             f"{bases[one.section] + one.offset:x} {one.size:x} {one.name}\n" for one in found if one.section in bases
         ]
-    with Path(f"/tmp/perf-{os.getpid()}.map").open("a") as file:
+    # Anybody may have put something at this name: what is a link, or another's, is left alone.
+    path = f"/tmp/perf-{os.getpid()}.map"
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        _log.warning("%s is not written: %s", path, error.strerror)
+        return
+    with open(handle, "a") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_nlink != 1:
+            _log.warning("%s is not written: it is no file of ours alone", path)
+            return
         file.write("".join(lines))

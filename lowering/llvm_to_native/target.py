@@ -8,14 +8,31 @@ import shlex
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
 from ...support.machine import Machine
+
+_current: ContextVar[tuple[Target, ...]] = ContextVar("targets", default=())
+_WORDS = ("keys", "device", "model", "tag", "libs")
+"""What TVM's targets say besides, and what changes nothing here."""
+
+
+@dataclass(frozen=True)
+class TargetKind:
+    """What a target is of: `target.kind.name` is "llvm"."""
+
+    name: str = "llvm"
+    default_keys: tuple[str, ...] = ("cpu",)
+
+    def __str__(self) -> str:
+        return self.name
+
 
 _SYNTAX = '"native" or "llvm [-mtriple=..] [-mcpu=..] [-mattr=+x,-y]"'
 
@@ -46,6 +63,44 @@ class Target:
     features: str = ""
     host: bool = False
     """Whether it is the machine that compiles, whose caches can be asked for."""
+    attrs: Mapping[str, str | int] = field(default_factory=dict[str, "str | int"], compare=False)
+    """What its text said, as in TVM: `mcpu`, `num-cores`, .. Code depends on the fields above alone."""
+
+    @property
+    def kind(self) -> TargetKind:
+        return TargetKind()
+
+    @property
+    def keys(self) -> list[str]:
+        """The words that TVM finds schedules by: `cpu`, and what the text adds."""
+        said = [word for word in str(self.attrs.get("keys", "")).split(",") if word]
+        return list(dict.fromkeys([*said, "cpu"]))
+
+    @property
+    def model(self) -> str:
+        return str(self.attrs.get("model", "unknown"))
+
+    def with_host(self, host: object) -> Target:
+        """The target, whose host is the same machine. Raises PipelineError for another one."""
+        other = host if isinstance(host, Target) else Target.parse(str(host))
+        if other.triple != self.triple:
+            raise PipelineError(message("target host", f"the target, {self.triple}", other.triple))
+        return self
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """The target of the innermost `with` scope. Without one None, or PipelineError unless that is allowed."""
+        inside = _current.get()
+        if not inside and not allow_none:
+            raise PipelineError(message("Target.current", "a `with target:` scope", "none"))
+        return inside[-1] if inside else None
+
+    def __enter__(self) -> Target:
+        _current.set((*_current.get(), self))
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        _current.set(_current.get()[:-1])
 
     @staticmethod
     @cache
@@ -71,12 +126,18 @@ class Target:
             return Target.native()
         if kind != "llvm":
             raise PipelineError(message("target", _SYNTAX, repr(text)))
+        said: dict[str, str | int] = {}
         values = {"mtriple": str(binding().get_process_triple()), "mcpu": "", "mattr": ""}
         for option in options:
             key, equals, value = option.partition("=")
-            if key[:1] != "-" or key[1:] not in values or not equals:
+            name = key.removeprefix("-").removeprefix("-")
+            if key[:1] != "-" or name not in (*values, *_WORDS, "num-cores") or not equals:
                 raise PipelineError(message("target", "-mtriple=, -mcpu= or -mattr=", repr(option)))
-            values[key[1:]] = value
+            if name == "num-cores" and not (value.isdecimal() and int(value)):
+                raise PipelineError(message("target", "a number of at least 1 as -num-cores", repr(value)))
+            said[name] = int(value) if name == "num-cores" else value
+            if name in values:
+                values[name] = value
         if values["mcpu"] == "native":
             host = Target.native()
             values["mcpu"] = host.cpu
@@ -84,7 +145,7 @@ class Target:
         wrong = [word for word in values["mattr"].split(",") if word and word[0] not in "+-"]
         if wrong:
             raise PipelineError(message("target", "features that begin with + or -", ", ".join(wrong)))
-        target = Target(values["mtriple"], values["mcpu"], values["mattr"])
+        target = Target(values["mtriple"], values["mcpu"], values["mattr"], attrs=said)
         _check_names(target)
         return target
 

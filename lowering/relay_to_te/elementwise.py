@@ -13,7 +13,7 @@ from ...dialects.relay import elementwise as relay
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import BroadcastToOp
-from ...support.dtypes import BOOL, bits, is_float, is_unsigned, limits
+from ...support.dtypes import BOOL, bits, is_float, is_unsigned, limits, rounded
 from ...te import Expr, Tensor
 from .small_dtypes import cast, reinterpret
 from .stages import broadcast, compute, label, shape, wide
@@ -35,7 +35,7 @@ def _relu(x: Expr) -> Expr:
 
 
 def _clip(op: Operator, x: Expr) -> Expr:
-    low, high = op.signature.get("a_min"), op.signature.get("a_max")
+    low, high = (rounded(op.signature.get(name), x.dtype) for name in ("a_min", "a_max"))
     if not is_float(x.dtype):
         # A fractional bound binds at the next integer inside; one beyond the type's range does not bind.
         first, last = limits(x.dtype)

@@ -25,11 +25,12 @@ from ...provenance.diagnostics import fail
 from ...support.dtypes import storage
 from ...te import Tensor
 from ...te.language.emit import build_function
-from ...te.language.scalars import SymbolSizes
+from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
 from . import (
     convolution,
     convolution_transpose,
+    couplings,
     creation,
     cumulative,
     dilation,
@@ -57,6 +58,7 @@ from . import (
     sorting,
     sparse,
     transform,
+    trees,
     vision,
     window_indices,
     windows,
@@ -70,6 +72,7 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 """
 
 TABLE: dict[type[Operator], Lowering] = {
+    **couplings.TABLE,
     **cumulative.TABLE,
     **dilation.TABLE,
     **elementwise.TABLE,
@@ -81,6 +84,7 @@ TABLE: dict[type[Operator], Lowering] = {
     **random.TABLE,
     **reduce.TABLE,
     **transform.TABLE,
+    **trees.TABLE,
     **convolution.TABLE,
     **convolution_transpose.TABLE,
     **nn.TABLE,

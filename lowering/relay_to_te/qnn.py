@@ -76,10 +76,19 @@ class _Window:
     def start(self, place: Expr) -> Expr:
         return place * self.stride - self.before
 
+    def last(self, places: int) -> int:
+        """The last element that any window of so many has."""
+        return (places - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation
+
+    def tests(self, point: Expr, places: int) -> list[Expr]:
+        """What holds for a point of a window that lies in the image, as far as some do not."""
+        before: list[Expr] = [point >= 0] if self.before else []
+        return before if self.last(places) < self.extent else [*before, point < self.extent]
+
     def count(self, place: Expr, places: int, padded: bool) -> Expr | int:
         """How many of the window's elements are in the image, or in the padded image."""
         low, high = (-self.before, self.extent + self.after) if padded else (0, self.extent)
-        last = (places - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation
+        last = self.last(places)
         if -self.before >= low and last < high:
             return self.kernel
         start = self.start(place)
@@ -89,7 +98,7 @@ class _Window:
 
 
 def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: Tensor, new_zero: Tensor) -> Tensor:
-    """Sums of int32; the mean is rounded to the new scale with halves to even."""
+    """The mean is rounded to the new scale with halves to even."""
     sig = op.signature
     axes = AvgPool2DOp.image_axes(sig)
     top, left, bottom, right = expand_padding(sig, sig.ints("padding"))
@@ -99,18 +108,26 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
     taps = [te.reduce_axis((0, window.kernel), name=f"k{at}") for at, window in enumerate(windows)]
     whole = all(same(extents[axis], 1) for axis in axes)
 
+    def one(tensor: Tensor) -> Expr:
+        return tensor(*([0] * len(shape(tensor))))
+
     def summed(*i: Expr) -> Expr:
         point = list(i)
         for window, tap in zip(windows, taps, strict=True):
             point[window.axis] = window.start(i[window.axis]) + tap * window.dilation
-        return te.sum(x(*point, otherwise=0).astype("int32"), axis=taps)
+        number = x(*point, otherwise=0).astype("int32")
+        if whole:
+            return te.sum(number, axis=taps)
+        real = (number - one(zero)).astype("float32") * one(scale)
+        tests = [test for window in windows for test in window.tests(point[window.axis], extents[window.axis])]
+        if tests:
+            real = te.select(te.all(*tests), real, 0.0)
+        # A product that is an operand of the sum itself would not be rounded.
+        return te.sum(real + 0.0, axis=taps)
 
     total = compute(extents, summed, label(op), tag="adaptive_pool_sum" if whole else "pool_sum")
     low, high = limits(x.dtype)
     include = bool(sig.get("count_include_pad"))
-
-    def one(tensor: Tensor) -> Expr:
-        return tensor(*([0] * len(shape(tensor))))
 
     def count(i: Sequence[Expr], padded: bool) -> Expr:
         number: Expr = te.const(1, "int32")
@@ -119,9 +136,12 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
         return number
 
     def element(*i: Expr) -> Expr:
-        mean = (total(*i) - one(zero) * count(i, False)).astype("float32") * one(scale)
-        mean = mean / te.maximum(count(i, include), 1).astype("float32")
-        number = te.nearbyint(mean / one(new_scale)) + one(new_zero).astype("float32")
+        start, size = one(new_zero).astype("float32"), te.maximum(count(i, include), 1).astype("float32")
+        if whole:
+            above = (total(*i) - one(zero) * count(i, False)).astype("float32")
+            number = te.nearbyint(above * (one(scale) / (one(new_scale) * size))) + start
+        else:
+            number = te.nearbyint(total(*i) / size / one(new_scale) + start)
         return te.minimum(te.maximum(number, float(low)), float(high)).astype(x.dtype)
 
     return compute(extents, element, label(op))

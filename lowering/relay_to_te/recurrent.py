@@ -119,9 +119,23 @@ def lstm(
     def forgotten(into: Expr, total: Expr) -> Expr:
         return into * -1.0 + 1.0 if coupled else f(total)
 
+    quantized = bool(op.signature.get("quantized_state"))
+
+    def operand(t: Expr) -> Expr:
+        return t * 0 + 2 if quantized else t % 2
+
     holes = [] if peephole is None else [peephole]
     shared = _shared(op, data, weight, lengths)
-    return tuple(scripts.lstm(data, weight, initial_h, initial_c, holes, *shared, *functions, forgotten))
+    rest = (*functions, forgotten, 2 + quantized, operand, _stepped)
+    return tuple(scripts.lstm(data, weight, initial_h, initial_c, holes, *shared, *rest))
+
+
+def _stepped(x: Expr, least: Expr, greatest: Expr) -> Expr:
+    """A number as a byte stands for it, whose steps span a range that holds 0."""
+    step = (greatest - least) / 255.0
+    step = te.select(step > 0.0, step, 1.0)
+    zero = te.minimum(te.maximum(te.round(least * -1.0 / step), 0.0), 255.0)
+    return (te.minimum(te.maximum(te.round(x / step) + zero, 0.0), 255.0) - zero) * step
 
 
 def gru(

@@ -34,12 +34,17 @@ def lstm(
     g: Any,
     h: Any,
     forgotten: Any,
+    planes: Any,
+    operand: Any,
+    stepped: Any,
 ) -> Any:
-    """`forgotten(input gate, forget gate's sum)` is the forget gate."""
+    """`forgotten(input gate, forget gate's sum)` is the forget gate. Products read the state `operand(t)` of `planes`:
+    the one before, or the third, in which each row of it is `stepped(element, least, greatest)`.
+    """
     out = output_tensor((sizes[0], sizes[1], sizes[2]), dtypes[0])
     last_h = output_tensor((sizes[1], sizes[2]), dtypes[0])
     last_c = output_tensor((sizes[1], sizes[2]), dtypes[0])
-    state = allocate((2, sizes[1], sizes[2]), dtypes[1], "global")
+    state = allocate((planes, sizes[1], sizes[2]), dtypes[1], "global")
     cell = allocate((sizes[1], sizes[2]), dtypes[1], "global")
     gate = allocate((4, sizes[3]), dtypes[1], "local")
     for n in range(sizes[1]):
@@ -47,6 +52,16 @@ def lstm(
             state[0, n, i] = wide(initial_h[n, i])
             cell[n, i] = wide(initial_c[n, i])
     for t in range(sizes[0]):
+        for more in const_range(2, planes):
+            bounds = allocate((2,), dtypes[1], "local")
+            for n in range(sizes[1]):
+                bounds[0] = 0.0
+                bounds[1] = 0.0
+                for k in range(sizes[4]):
+                    bounds[0] = min(bounds[0], state[t % 2, n, k])
+                    bounds[1] = max(bounds[1], state[t % 2, n, k])
+                for k in range(sizes[4]):
+                    state[more, n, k] = stepped(state[t % 2, n, k], bounds[0], bounds[1])
         for panel in range(sizes[2] // sizes[3]):
             for n in range(sizes[1]):
                 last = int64(sizes[0])
@@ -59,7 +74,7 @@ def lstm(
                 for k in range(sizes[4]):
                     for j in unroll(4):
                         for i in vectorize(sizes[3]):
-                            gate[j, i] += state[t % 2, n, k] * wide(weight[panel, k, j, i])
+                            gate[j, i] += state[operand(t), n, k] * wide(weight[panel, k, j, i])
                 for one in const_range(len(peephole)):
                     for i in vectorize(sizes[3]):
                         gate[0, i] += wide(peephole[one][0, panel * sizes[3] + i]) * cell[n, panel * sizes[3] + i]

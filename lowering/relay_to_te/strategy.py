@@ -7,14 +7,18 @@ schedule may take other stages along, as that of a product does with the element
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 
 from ...dialects import te
+from ...dialects.affine import is_long
 from ...support.machine import Machine
+from ...te.schedule.bounds import Reading, readings
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
+from ...te.schedule.stage_state import StageState
 from .schedules.common import Scheduling, tag_of
 from .schedules.convolution import schedule_conv2d_nchwc, schedule_depthwise_nchwc
 from .schedules.dense import schedule_dense
@@ -25,6 +29,9 @@ from .schedules.reduction import schedule_reduction
 from .schedules.script import schedule_script
 from .stages import REPEATED, ROWS_APART
 from .strategies import Schedules, Strategy, all_rows, rows_for
+
+_COPIES = 128
+"""Ops that may be computed again at other points in the loops of a stage, rather than be read from buffers."""
 
 CHOSEN = "strategies"
 """The attribute of a schedule.sequence that names the row that each stage was scheduled by."""
@@ -55,8 +62,9 @@ def schedule_function(func: te.FuncOp, machine: Machine, *, few_rows: bool = Fal
     schedule = Schedule(func)
     work = Scheduling(schedule, machine, few_rows)
     chosen: dict[str, str] = {}
+    inlined = _inlined(schedule)
     for stage in schedule.stages:
-        if _inlinable(schedule, stage):
+        if stage in inlined:
             stage.compute_inline()
     computes = [stage for stage in schedule.stages if stage.is_compute]
     stages = [stage for stage in computes if not stage.inlined]
@@ -94,8 +102,28 @@ def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[
     return False
 
 
-def _inlinable(schedule: Schedule, stage: Stage) -> bool:
-    if not stage.is_compute:
-        return False
-    compute = stage.compute
-    return compute.reducer is None and "keep" not in compute.attributes and not schedule.is_output(stage)
+def _inlined(schedule: Schedule) -> set[StageState]:
+    """The elementwise stages that others read, but for those that would be copied too often.
+
+    A stage that is read at several points of a loop is computed at each of them. In a chain of stages that each read
+    the one before at two points that would be 2 ** n copies of the first: so here and there one gets a buffer.
+    """
+    inlined: set[StageState] = set()
+    copied = Counter[StageState]()
+
+    def may(stage: StageState, readings: list[Reading]) -> bool:
+        compute = stage.compute
+        if compute.reducer is not None or "keep" in compute.attributes or schedule.is_output(stage):
+            return False
+        times = Counter(host for host, _ in readings)
+        copies = {host: (count - 1) * len(compute.block.ops) for host, count in times.items() if count > 1}
+        if any(copied[host] + ops > _COPIES for host, ops in copies.items()):
+            return False
+        if any(is_long(index) for _, point in readings for index in point):
+            return False
+        copied.update(copies)
+        inlined.add(stage)
+        return True
+
+    readings(schedule, may)
+    return inlined

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ...dialects.relay.tuples import TupleOp
 from ...provenance.rewrite import rewrite
+from .constant_operands import erase_unused
 from .known_values import GetOfTuple
+
+
+class Unread(RewritePattern):
+    """A tuple that nobody reads goes, and what only it read."""
+
+    reason: ClassVar[str] = "nobody reads the tuple"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TupleOp, rewriter: PatternRewriter, /) -> None:
+        erase_unused([op.result], rewriter)
 
 
 @dataclass(frozen=True)
@@ -19,7 +33,7 @@ class FoldTuplesPass(ModulePass):
     It comes before all that looks at operators only. In TVM FoldConstant does this, from level 2 on.
 
     Before: any relay module.
-    After: no `relay.tuple_get_item` reads a `relay.tuple` that is made in its block or around.
+    After: no `relay.tuple_get_item` reads a `relay.tuple` that is made in its block or around, and none is unread.
     Locations: untouched; the ledger says which tuples went.
 
     ```mlir
@@ -42,4 +56,4 @@ class FoldTuplesPass(ModulePass):
     name = "relay-fold-tuples"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [GetOfTuple()])
+        rewrite(op, [GetOfTuple(), Unread()])

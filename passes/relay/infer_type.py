@@ -196,7 +196,7 @@ class _Inference:
                 return None
 
     def _check_arguments(self, op: Operation, wanted: list[Attribute], found: list[Attribute]) -> None:
-        if wanted != found:
+        if len(wanted) != len(found) or not all(map(fits, wanted, found)):
             fail(op, f"arguments {_list(wanted)}", _list(found))
 
     def _function(self, func: FuncOp) -> None:

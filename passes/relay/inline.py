@@ -101,7 +101,8 @@ class InlinePass(ModulePass):
 
     Before: any relay module.
     After: no call of a function so marked, unless it calls itself, directly or not, or is primitive or has the
-    attribute `Compiler`. One that nothing mentions any more is gone.
+    attribute `Compiler`. One that nothing mentions any more is gone;
+    one that nothing mentioned before, an entry to the module, stays.
     Locations: copies have those of the function's ops; what gives the result of a call has that of the call, too.
 
     ```mlir
@@ -129,6 +130,7 @@ class InlinePass(ModulePass):
         if not marked:
             return
         ready = innermost_first(marked)
+        before = {symbol_of(one) for one in pre_order(op)}
         for name in [*ready, *(name for name in functions if name not in ready)]:
             for call in [one for one in pre_order(functions[name]) if isinstance(one, CallOp)]:
                 callee = call.callee.string_value()
@@ -137,7 +139,7 @@ class InlinePass(ModulePass):
                     put_in_place(call, functions[callee].block, list(call.arguments), reason)
         mentioned = {symbol_of(one) for one in pre_order(op)}
         for name in ready:
-            if name not in mentioned and name != "main":
+            if name in before - mentioned and name != "main":
                 erase_function(functions[name], f"@{name} is inlined")
 
 

@@ -71,15 +71,23 @@ class Arithmetic:
         scale = self.cast(self.spread(scale, axis, len(shape_of(x))), "float32")
         return self.rounded(self.add(ew.DivideOp, self.cast(x, "float32"), scale), zero_point, dtype, axis)
 
+    def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
+        """`a * b + c` of float32 numbers, rounded once."""
+        a, b, c = (self.cast(value, "float64") for value in (a, b, c))
+        return self.cast(self.add(ew.AddOp, self.add(ew.MultiplyOp, a, b), c), "float32")
+
     def rounded(
-        self, steps: SSAValue, zero_point: SSAValue, dtype: str, axis: int = -1, rounding: str = "TOEVEN"
+        self, steps: SSAValue, zero_point: SSAValue | None, dtype: str, axis: int = -1, rounding: str = "TOEVEN"
     ) -> SSAValue:
-        """Numbers of steps as numbers of a dtype from the zero point on; `rounding` as of qnn.requantize."""
+        """Numbers of steps as numbers of a dtype from the zero point on.
+
+        zero_point: None where the steps have it. rounding: as of qnn.requantize.
+        """
         low, high = (-GREATEST[dtype], GREATEST[dtype]) if is_float(dtype) else limits(dtype)
         if not is_float(dtype):
             if rounding == "TOEVEN":
                 steps = self.add(ew.RoundOp, steps)
-            if not is_zero(zero_point, self.module):
+            if zero_point is not None and not is_zero(zero_point, self.module):
                 start = self.spread(zero_point, axis, len(shape_of(steps)))
                 steps = self.add(ew.AddOp, steps, self.cast(start, dtype_name(element_of(steps))))
             if rounding != "TOEVEN":
@@ -214,14 +222,13 @@ class OfReals(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:
-            case qnn_elementwise.Binary() | qnn_elementwise.Unary():
-                work, sig = Arithmetic(self.module), op.signature
+            case qnn_elementwise.Binary():
+                work, dtype = Arithmetic(self.module), dtype_name(element_of(op.lhs))
+                work.instead(op, work.rounded(_steps(work, op), None, dtype), rewriter)
+            case qnn_elementwise.Unary():
+                work = Arithmetic(self.module)
                 values, dtype = list(op.operands), dtype_name(element_of(op.operands[0]))
-                if isinstance(op, qnn_elementwise.Binary):
-                    left = work.dequantized(values[0], values[2], values[3], sig.int("lhs_axis"))
-                    right = work.dequantized(values[1], values[4], values[5], sig.int("rhs_axis"))
-                    result = work.add(op.REAL, left, right)
-                elif isinstance(op, qnn_elementwise.HardswishOp):
+                if isinstance(op, qnn_elementwise.HardswishOp):
                     number = work.dequantized(values[0], values[1], values[2])
                     three, sixth = (work.constant(np.array(one, np.float32)) for one in (3, 1 / 6))
                     above = work.add(ew.ClipOp, work.add(ew.AddOp, number, three), a_min=0.0, a_max=6.0)
@@ -249,6 +256,30 @@ class OfReals(RewritePattern):
 
     def _same(self, one: SSAValue, other: SSAValue) -> bool:
         return same_number(one, other, self.module)
+
+
+def _steps(work: Arithmetic, op: qnn_elementwise.Binary) -> SSAValue:
+    """What `op.steps` computes."""
+    sig, rank = op.signature, len(shape_of(op.result))
+    spread = [(value, sig.int("lhs_axis"), len(shape_of(op.lhs))) for value in (op.lhs_scale, op.lhs_zero_point)]
+    spread += [(value, sig.int("rhs_axis"), len(shape_of(op.rhs))) for value in (op.rhs_scale, op.rhs_zero_point)]
+    spread += [(value, -1, rank) for value in (op.output_scale, op.output_zero_point)]
+    scale, zero, other_scale, other_zero, new_scale, new_zero = (
+        work.cast(work.spread(*parameter), "float32") for parameter in spread
+    )
+    if isinstance(op, qnn_elementwise.Sum):
+        if op.SIGN < 0:
+            other_scale = work.add(ew.NegativeOp, other_scale)
+        ratio, other = (work.add(ew.DivideOp, value, new_scale) for value in (scale, other_scale))
+        start = work.multiply_add(ratio, zero, work.add(ew.MultiplyOp, other, other_zero))
+        start = work.add(ew.SubtractOp, new_zero, start)
+        return work.multiply_add(op.lhs, ratio, work.multiply_add(op.rhs, other, start))
+    left, right = (
+        work.add(ew.SubtractOp, work.cast(x, "float32"), z) for x, z in ((op.lhs, zero), (op.rhs, other_zero))
+    )
+    ratio = work.add(ew.DivideOp, work.add(ew.MultiplyOp, scale, other_scale), new_scale)
+    product = work.add(ew.MultiplyOp, work.add(ew.MultiplyOp, left, right), ratio)
+    return work.add(ew.AddOp, product, new_zero)
 
 
 def same_number(one: SSAValue, other: SSAValue, module: ModuleOp) -> bool:

@@ -83,7 +83,7 @@ class Convert(RewritePattern):
             changed = any(value in self.originals for value in op.operands)
         if changed:
             rewriter.notify_op_modified(op)
-            for result, type_ in zip(op.results, op.infer(op.signature), strict=True):
+            for result, type_ in zip(op.results, op.inferred(op.signature), strict=True):
                 if result.type != type_:
                     original = result.type
                     new = rewriter.replace_value_with_new_type(result, type_)

@@ -27,7 +27,8 @@ from ..registry import enabled, find_row, own_name
 from ..runner import AuditInstrument, Losses, apply, is_ours, pass_context, run_under_instruments
 
 ModuleFunction = Callable[[ModuleOp, PassContext], ModuleOp]
-"""What a module pass calls: it may change the module, which is a copy, or make another."""
+"""What a module pass calls: it may change the module, which is a copy, or make another. Where the pass is called on a
+`relay.IRModule`, the function gets and gives one."""
 FunctionFunction = Callable[[FuncOp, ModuleOp, PassContext], FuncOp]
 """What a function pass calls, with a function and its module."""
 
@@ -55,9 +56,11 @@ class Work(NamedTuple):
     module: ModuleOp
     own: bool
     """Whether nobody else has it, so that it may be changed."""
+    holder: HoldsModule | None = None
+    """What stands for a module, where passes were called on that."""
 
     def owned(self) -> Work:
-        return self if self.own else Work(self.module.clone(), True)
+        return self if self.own else Work(self.module.clone(), True, self.holder)
 
 
 class Pass(ABC):
@@ -79,7 +82,7 @@ class Pass(ABC):
             case ModuleOp() as module:
                 return self.run(Work(module, False)).module
             case HoldsModule() as holder:
-                return holder.holding(self.run(Work(holder.module, False)).module)
+                return holder.holding(self.run(Work(holder.module, False, holder)).module)
             case other:
                 raise PipelineError(f"{self.info.name}: expected a module, got {type(other).__name__}")
 
@@ -129,13 +132,19 @@ class ModulePass(Pass):
         self._func = pass_func
 
     def run(self, work: Work) -> Work:
-        made = self._guarded(work.owned(), self._checked, ours=False)
+        holder = work.holder
+        made = self._guarded(work.owned(), lambda module: self._checked(module, holder), ours=False)
         # The function may have kept what it got or gave.
-        return work if made is None else Work(made, False)
+        return work if made is None else Work(made, False, holder)
 
-    def _checked(self, module: ModuleOp) -> ModuleOp:
-        made = self._func(module, PassContext.current())
-        if not isinstance(made, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+    def _checked(self, module: ModuleOp, holder: HoldsModule | None) -> ModuleOp:
+        """What the function makes of a module, or of the like of what the pass was called on."""
+        made: object = self._func(
+            cast("ModuleOp", module if holder is None else holder.holding(module)), PassContext.current()
+        )
+        if holder is not None and isinstance(made, HoldsModule):
+            made = cast(object, made.module)
+        if not isinstance(made, ModuleOp):
             raise PipelineError(f"pass {self.info.name}: expected it to return a module, got {type(made).__name__}")
         return made
 
@@ -152,7 +161,7 @@ class FunctionPass(Pass):
 
     def run(self, work: Work) -> Work:
         made = self._guarded(work.owned(), self._all, ours=False)
-        return work if made is None else Work(made, False)
+        return work if made is None else Work(made, False, work.holder)
 
     def _all(self, module: ModuleOp) -> ModuleOp:
         context = PassContext.current()
@@ -190,7 +199,7 @@ class Sequential(Pass):
 
     def run(self, work: Work) -> Work:
         def transform(module: ModuleOp) -> ModuleOp:
-            now = Work(module, own)
+            now = Work(module, own, work.holder)
             for one in self.passes:
                 if enabled(one.info, PassContext.current()):
                     for needed in _needed(one.info):
@@ -200,7 +209,7 @@ class Sequential(Pass):
             return now.module
 
         result: list[Work] = []
-        module, own = work
+        module, own = work.module, work.own
         if run_under_instruments(self.info, module, lambda: transform(module)) is None:
             return work
         return result[0]
@@ -278,7 +287,7 @@ def module_pass(
     required: Sequence[str] | None = None,
 ) -> Any:
     """A decorator: of a function (module, context) -> module a ModulePass, of a class with `transform_module` a class
-    of such. The module is a copy, which may be changed.
+    of such. The module is a copy, which may be changed: of ops, or a `relay.IRModule`, as what the pass is called on.
 
     name: the function's or class's if left out. required: names of passes that `Sequential` runs before.
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whence import arith as arith
     from whence import contrib as contrib
     from whence import driver as driver
     from whence import error as error
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from whence import target as target
     from whence import tedd as tedd
     from whence import testing as testing
+    from whence import tir as tir
     from whence import topi as topi
     from whence import transform as transform
     from whence.api import compile as compile
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from whence.lowering.relay_to_te.strategies import register_schedule as register_schedule
     from whence.lowering.relay_to_te.strategies import strategy as strategy
     from whence.lowering.relay_to_te.strategies import unregister_schedule as unregister_schedule
+    from whence.objects import convert as convert
     from whence.planning.usmp import PoolInfo as PoolInfo
     from whence.provenance.set_span import set_span as set_span
     from whence.provenance.si_builder import SIBuilder as SIBuilder
@@ -48,6 +51,8 @@ if TYPE_CHECKING:
     from whence.runtime.device import Device as Device
     from whence.runtime.device import cpu as cpu
     from whence.runtime.device import device as device
+    from whence.runtime.registry import get_global_func as get_global_func
+    from whence.runtime.registry import register_func as register_func
     from whence.support.context import PassContext as PassContext
     from whence.support.errors import FrontendError as FrontendError
     from whence.support.errors import PipelineError as PipelineError
@@ -57,6 +62,9 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
 _HOMES = {
+    "convert": "whence.objects",
+    "get_global_func": "whence.runtime.registry",
+    "register_func": "whence.runtime.registry",
     "bisect": "whence.bisection",
     "Device": "whence.runtime.device",
     "cpu": "whence.runtime.device",
@@ -93,6 +101,8 @@ _HOMES = {
 
 _MODULES = (
     *(
+        "_ffi",
+        "arith",
         "contrib",
         "driver",
         "error",
@@ -107,6 +117,7 @@ _MODULES = (
         "te",
         "tedd",
         "testing",
+        "tir",
         "topi",
     ),
     "transform",

@@ -29,6 +29,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.sized import SizedExecutable, Specialize, Tier, check_tier, is_sized, refused
 from whence.support.context import PassContext
+from whence.support.doors import door
 from whence.support.errors import FrontendWarning, PipelineError, ScheduleError
 from whence.textio import MODULES, read_module
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from whence.frontends.tflite.variables import State
 
 
+@door()
 def load(
     source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
     shapes: InputShapes | None = None,
@@ -81,6 +83,7 @@ def load(
     return from_onnx(source, shapes=numbers)
 
 
+@door()
 def compile(
     source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
     *,

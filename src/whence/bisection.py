@@ -31,6 +31,7 @@ from whence.provenance.ledger import Entry, Ledger
 from whence.provenance.span import layer_names, leaf_name
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
+from whence.support.doors import door
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.support.names import shown
@@ -104,6 +105,7 @@ CODE = "code generation"
 """What departs when all passes are right."""
 
 
+@door()
 def bisect(
     module: ModuleOp | HoldsModule,
     inputs: Mapping[str, Array],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
@@ -15,13 +17,19 @@ from whence.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.flow import Output, Region, Step, Stretch, Value, plain
 from whence.runtime.frames import Run
+from whence.runtime.host import HOST
 from whence.runtime.interpreter import Interpreter
 from whence.runtime.open_specs import OPEN, OpenSpec
 from whence.runtime.shape_patterns import Pattern
 from whence.sized import SizedExecutable, Tier
-from whence.support.errors import FrontendError, ScheduleError
+from whence.support.doors import doors
+from whence.support.errors import FrontendError, ScheduleError, WhenceError
+
+if TYPE_CHECKING:
+    from whence.explorer.where import Where
 
 
+@doors()
 class DynamicExecutable(InterpretedExecutable):
     """A compiled model of which some things are decided only when it is called.
 
@@ -70,7 +78,26 @@ class DynamicExecutable(InterpretedExecutable):
     @property
     def layers(self) -> tuple[str, ...]:
         """The names of the layers of the imported model, in order; inner ones are called `<outer>/<inner>`."""
-        return tuple(node_of(step).layer for step in _steps(self._source.region))
+        steps = _steps(self._source.region)
+        # Of a layer in two parts the second stands behind the first.
+        again = {after for step, after in pairwise(steps) if _twins(step, after)}
+        return tuple(node_of(step).layer for step in steps if step not in again)
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer: as `InterpretedExecutable.where`, or the operator that Python does for it."""
+        hosted = [step for step in _steps(self._source.region) if step.kind == HOST and node_of(step).layer == layer]
+        try:
+            found = super().where(layer)
+        except WhenceError:
+            if not hosted:
+                raise
+            from whence.explorer.layers import Layer
+            from whence.explorer.where import Where
+
+            node = node_of(hosted[0])
+            found = Where((Layer.of(node.leaf, node.op_type),), (), (), ())
+        steps = tuple(node_of(step).op_type for step in hosted)
+        return replace(found, steps=steps, interpreter="the interpreter") if steps else found
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Output name -> array (or list of arrays, or None), for input name -> the same.
@@ -145,6 +172,11 @@ class DynamicExecutable(InterpretedExecutable):
             if isinstance(source, Output)
         }
         return Stretch(found.next, found.arguments, found.results, part, part, part.takes, open_)
+
+
+def _twins(step: Step, after: Step) -> bool:
+    """Whether a step is the part of a layer that Python does behind the native one."""
+    return after.kind == HOST and node_of(after).leaf is node_of(step).leaf
 
 
 def _steps(region: Region) -> list[Step]:

@@ -14,6 +14,7 @@ from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
 from whence.runtime.executor import Runner
 from whence.runtime.tensors import Tensor, TensorSpec
+from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from whence.explorer.why import Why
 
 
+@doors(besides=("run", "__call__"))
 class Executable:
     """A compiled model."""
 
@@ -80,12 +82,18 @@ class Executable:
         Raises FrontendError when names, shapes or dtypes are not the model's, PipelineError when it was compiled for
         another machine.
         """
-        results = self.runner.run(inputs, self._pool)
+        try:
+            results = self.runner.run(inputs, self._pool)
+        except Exception as error:
+            leave(error, Executable.run, (self, inputs))
         return dict(zip(self._names, results, strict=True))
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
         """The short form: inputs in order; one output as an array, several as a tuple."""
-        results = self.runner.run(arrays, self._pool)
+        try:
+            results = self.runner.run(arrays, self._pool)
+        except Exception as error:
+            leave(error, Executable.__call__, (self, *arrays))
         return results[0] if len(results) == 1 else tuple(results)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:

@@ -37,7 +37,8 @@ from whence.runtime.library import GraphFunction, Library
 from whence.runtime.memory import RefusedMemory
 from whence.runtime.packed import PackedFunctions
 from whence.runtime.program import REFUSED, Code
-from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
+from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable, shape_of
+from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 
@@ -45,6 +46,7 @@ SHAPES = 64
 """The sizes that a function keeps the shapes of arrays for."""
 
 
+@doors(besides=("__call__", "at"))
 class Function(FunctionModule):
     """A compiled kernel. Called with its inputs, in order, it returns its output, or a tuple of them.
 
@@ -129,15 +131,21 @@ class Function(FunctionModule):
     def _sizes_of(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The sizes that the shapes of a call's arrays tell; raises FrontendError where they tell none, or several."""
         order = self._order if self._order is not None and len(arrays) == len(self._shapes) else range(len(arrays))
-        shapes = [np.shape(arrays[place]) for place in order]
+        shapes = [shape_of(arrays[place]) for place in order]
         found = solved(zip(self._shapes, shapes, strict=False))
         if missing := [name for number, name in enumerate(self.sizes) if number not in found]:
             raise FrontendError(f"function '{self.name}': expected arrays whose shapes tell {', '.join(missing)}")
         return tuple([found[number] for number in range(len(self.sizes))])
 
     def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
+        try:
+            return self._called(arrays)
+        except Exception as error:
+            leave(error, Function.__call__, (self, *arrays))
+
+    def _called(self, arrays: Sequence[Any]) -> Any:
         if self.sizes and not self._values:
-            return self.at(self._sizes_of(arrays))(*arrays)
+            return self.at(self._sizes_of(arrays))._called(arrays)
         count = len(self._inputs)
         if len(arrays) != count:
             return self._in_place(arrays)

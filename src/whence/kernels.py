@@ -23,16 +23,19 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.open_functions import OpenFunction
 from whence.passes.tir.pipeline import run_tir_passes
+from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
-from whence.te.language.scalars import Sizes, extent_value
+from whence.te.language.extents import Sizes, extent_value
 from whence.te.language.tensor import PlaceholderOp
 from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes
 from whence.te.schedule.schedule import Schedule
 from whence.textio import one_line
+from whence.tir.function import PrimFunc
 
 
+@door()
 def lower(
     schedule: Schedule,
     args: Sequence[TeTensor | Var] | str | None = None,
@@ -55,6 +58,7 @@ def lower(
     return func
 
 
+@door()
 def create_prim_func(tensors: Sequence[TeTensor], name: str = "main") -> PrimFuncOp:
     """The unscheduled loops of te tensors: arguments are the placeholders among `tensors`, results the others."""
     inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
@@ -156,8 +160,9 @@ def _target(target: str | Target) -> Target:
     return target if isinstance(target, Target) else Target.parse(target)
 
 
+@door()
 def build(
-    inputs: Schedule | PrimFuncOp | str,
+    inputs: Schedule | PrimFuncOp | PrimFunc | str,
     args: Sequence[TeTensor | Var] | None = None,
     target: str | Target = "native",
     *,
@@ -177,6 +182,7 @@ def build(
     return _build(inputs, _Signature.of(inputs, args, "build"), target, name, threads)
 
 
+@door()
 def build_schedule(schedule: Schedule, *, target: str | Target = "native", threads: int | None = None) -> Function:
     """Compile a schedule to a function on numpy arrays; the schedule stays as it is.
 
@@ -213,8 +219,11 @@ def _build(
     return OpenFunction(symbol, parameters, outputs, lambda sizes: function(kept, sizes), symbolic)
 
 
-def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", threads: int | None = None) -> Function:
-    """Compile a `tir.prim_func`, or the text of one, to a function on numpy arrays; the op stays as it is.
+@door()
+def build_prim_func(
+    func: PrimFuncOp | PrimFunc | str, *, target: str | Target = "native", threads: int | None = None
+) -> Function:
+    """Compile a `tir.prim_func`, its text, or a `tir.PrimFunc`, to a function on numpy arrays; the op stays as it is.
 
     The function takes what comes before the last `outputs` arguments, and makes those. Where a `tir.assert` does not
     hold, or under `tir.instrument_bound_checkers` an access leaves its buffer, a call of it raises WhenceError.
@@ -222,6 +231,8 @@ def build_prim_func(func: PrimFuncOp | str, *, target: str | Target = "native", 
     """
     if isinstance(func, str):
         func = _parsed(func)
+    elif isinstance(func, PrimFunc):
+        func = func.op
     func.verify()
     return Function(func.clone(), _target(target), threads)
 

@@ -5,9 +5,32 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.parser import Parser
+
+from whence.provenance.diagnostics import fail
+
+
+def check_visible(module: ModuleOp) -> None:
+    """Raise VerifyException for an op that reads what no block around it makes, or makes only after it.
+
+    xDSL does not ask, and passes walk blocks from their begin. Between blocks of one region nothing is said.
+    """
+    met = set[Operation]()
+    for op in module.walk():
+        met.add(op)
+        for operand in op.operands:
+            home = operand.owner
+            block = home.parent if isinstance(home, Operation) else home
+            reader: Operation | None = op
+            while reader is not None and (
+                reader.parent is None or reader.parent.parent is not (block and block.parent)
+            ):
+                reader = reader.parent_op()
+            is_later = isinstance(home, Operation) and (home not in met or home is reader)
+            if reader is None or (reader.parent is block and is_later):
+                fail(op, "operands that an op before it makes", f"'{operand.name_hint or operand}'")
 
 
 class LocatedParser(Parser):
@@ -23,6 +46,15 @@ class LocatedParser(Parser):
         self._file = StringAttr(name)
         self._lines = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
         self._spelled = False
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """A module each of whose values is made before it is read; raises ParseError for another text."""
+        try:
+            module = super().parse_module(allow_implicit_module)
+        except (ArithmeticError, ValueError) as error:  # a number that its type does not hold
+            self.raise_error(str(error))
+        check_visible(module)
+        return module
 
     def parse_optional_location(self) -> LocationAttr | None:
         location = super().parse_optional_location()

@@ -11,10 +11,11 @@ import numpy as np
 from whence.functions import Function, spelled
 from whence.provenance.diagnostics import message
 from whence.runtime.tensors import Tensor
+from whence.support.doors import doors
 from whence.support.dtypes import Array, is_float, python_number
 from whence.support.errors import FrontendError
 from whence.te.language.expr import Expr, Extent, Var, walk
-from whence.te.language.scalars import extent_number
+from whence.te.language.extents import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
 
 SPECIALIZATIONS = 16
@@ -25,6 +26,7 @@ _FAR = 1 << 20
 """Where a size is tried to see how others follow from it: so far from 0 that what is subtracted leaves it positive."""
 
 
+@doors()
 class OpenFunction(Function):
     """A kernel whose sizes are those of the arrays it is called with.
 

@@ -26,6 +26,7 @@ from whence.runtime.executor import Runner, Visit
 from whence.runtime.sized_executor import SizedRunner
 from whence.runtime.tensors import Tensor
 from whence.runtime.threads import ThreadPool
+from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 
@@ -74,6 +75,7 @@ class _State:
     worker: threading.Thread | None = None
 
 
+@doors(besides=("run", "__call__", "launch", "walk", "takes"))
 class SizedExecutable(Executable):
     """A compiled model that takes arrays of any sizes.
 
@@ -132,11 +134,18 @@ class SizedExecutable(Executable):
 
         Raises FrontendError, naming input and dimension, when shapes contradict each other or break bounds.
         """
-        return dict(zip(self._names, self._results(inputs), strict=True))
+        try:
+            results = self._results(inputs)
+        except Exception as error:
+            leave(error, SizedExecutable.run, (self, inputs))
+        return dict(zip(self._names, results, strict=True))
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
         """The short form: inputs in order; one output as an array, several as a tuple."""
-        results = self._results(arrays)
+        try:
+            results = self._results(arrays)
+        except Exception as error:
+            leave(error, SizedExecutable.__call__, (self, *arrays))
         return results[0] if len(results) == 1 else tuple(results)
 
     def takes(self, arrays: Sequence[Array]) -> bool:

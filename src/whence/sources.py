@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-import os
-import tempfile
 from pathlib import Path
 
+from whence.lowering.cache_folder import SOURCES
 from whence.lowering.kernel.record import Kernel, source_name
+from whence.support.errors import PipelineError
+from whence.support.files import replacing
 
 _log = logging.getLogger(__name__)
 
 
 def source_folder(cache: Path | None) -> str:
     """Where the sources of the kernels in a cache lie; "" without a cache."""
-    return str(cache.absolute() / "tir") if cache is not None else ""
+    return str(cache.absolute() / SOURCES) if cache is not None else ""
 
 
 def write_source(kernel: Kernel, folder: str) -> None:
@@ -25,16 +26,12 @@ def write_source(kernel: Kernel, folder: str) -> None:
     path = Path(folder, source_name(kernel.symbol))
     if not folder:
         return
-    content, temporary = kernel.tir.encode(), None
+    content = kernel.tir.encode()
     try:
         if path.is_file() and path.read_bytes() == content:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
+        with replacing(path) as file:
             file.write(content)
-        os.replace(temporary, path)
-    except OSError as error:
+    except (OSError, PipelineError) as error:
         _log.info("sources of kernels: cannot write %s (%s)", path, error)
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)

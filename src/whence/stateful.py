@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.dynamic import DynamicExecutable
 from whence.executable import Executable
+from whence.support.doors import doors
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from whence.frontends.tflite.variables import State
 
 
+@doors()
 class Stateful(Executable):
     """An executable some of whose inputs are what its last call gave.
 

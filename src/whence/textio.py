@@ -101,6 +101,8 @@ def attach_params(module: ModuleOp, folder: Path) -> None:
     pool = pool_of(module)
     if pool.path is None or not (folder / pool.path).is_file():
         return
+    if not (folder / pool.path).resolve().is_relative_to(folder.resolve()):
+        raise FrontendError(f"{folder / pool.path}: expected weights in the folder of the module, got another place")
     arrays = load_params(folder / pool.path)
     for op in _pooled(module):
         assert op.key is not None

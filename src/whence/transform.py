@@ -50,7 +50,7 @@ def _name(row: Row) -> str:
 _ROWS = {_name(row): row for row in PASSES if row.name.startswith("relay-")}
 
 
-def _maker(name: str, row: Row) -> Callable[..., Pass]:
+def maker(name: str, row: Row) -> Callable[..., Pass]:
     def make(*arguments: Any, **options: Any) -> Pass:
         kind = row.load()
         known = [field.name for field in fields(kind)]
@@ -119,13 +119,19 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]] | str) -> Pass:
     return named(ConvertLayoutPass(desired_layouts))
 
 
-def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> Pass:
+def FakeQuantizationToInteger(
+    hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops: Sequence[str] | None = None
+) -> Pass:
     """What is computed on dequantised tensors is computed on the integers, as far as there are rules for it.
 
-    hard_fail: operators between them that have no rule are an error. use_qat: what no quantisation follows, too, as far
-    as it keeps the steps.
+    hard_fail: operators between them that have no rule, or one that fails, are an error. use_qat: what no quantisation
+    follows, too, as far as it keeps the steps. optional_qnn_ops: operators, such as `nn.softmax`, of which the integers
+    give other values than floats, and which stay on floats where they are not named.
     """
-    return named(FakeQuantizationToIntegerPass(complete=True, hard_fail=hard_fail, use_qat=use_qat))
+    optional = tuple(optional_qnn_ops or ())
+    return named(
+        FakeQuantizationToIntegerPass(complete=True, hard_fail=hard_fail, use_qat=use_qat, optional_qnn_ops=optional)
+    )
 
 
 def ForwardFoldScaleAxis() -> Pass:
@@ -157,7 +163,7 @@ _WITHOUT: dict[str, str] = {
 
 def __getattr__(name: str) -> Callable[..., Pass]:
     if name in _ROWS:
-        return _maker(name, _ROWS[name])
+        return maker(name, _ROWS[name])
     reason = f": {_WITHOUT[name]}" if name in _WITHOUT else ""
     raise AttributeError(f"module 'whence.transform' has no attribute '{name}'{reason}")
 

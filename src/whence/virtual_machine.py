@@ -35,6 +35,7 @@ from whence.runtime.program import Call
 from whence.runtime.shape_patterns import Pattern
 from whence.sized import SizedExecutable, Tier
 from whence.support.context import PassContext
+from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, ScheduleError
 from whence.values import Edge
@@ -67,6 +68,7 @@ Visit = Callable[[Stretch, Call, float], None]
 """What is told of a kernel call as it ran: the stretch, the call, seconds."""
 
 
+@doors()
 class VirtualExecutable(InterpretedExecutable):
     """A compiled program of the language.
 

@@ -23,12 +23,13 @@ from ...support.dtypes import fail, is_float, limits
 from ...support.errors import ScheduleError
 from .affine_forms import affine_expr
 from .expr import Axis, Const, Expr, Reduce, Var, compare, walk
+from .extents import Sizes, extent_value, size_of
 from .externs import Buffer, ExternOp
 from .hybrid import HybridOp
 from .hybrid_body import hybrid_body
 from .math import all as all_of
 from .prim_func_calls import PrimFuncCallOp
-from .scalars import ScalarEmitter, Sizes, extent_value, number_attribute, scalar_type, size_of
+from .scalars import ScalarEmitter, number_attribute, scalar_type
 from .scans import ScanOp
 from .tensor import ComputeOp, PlaceholderOp, Tensor
 from .tensor import Operation as TeOperation

@@ -7,35 +7,32 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, cast
 
 from ...dialects.sizes import SizeExpr
+from ...runtime.registry import global_function, list_global_func_names
+from ...runtime.registry import register_func as registered
 from ...support.dtypes import check_dtype, fail
 from .expr import Const, Expr, Extent, Var, convert
 from .tensor import Operation, Tensor, check_shape, current_tag
 
 PackedFunction: TypeAlias = Callable[..., object]
-_registered: dict[str, PackedFunction] = {}
 
 
 def register_func(name: str, function: PackedFunction | None = None, override: bool = False) -> Any:
-    """Make a Python function known to `call_packed` by its name; without `function`, a decorator.
+    """Make a Python function known to `call_packed` by its name, as `whence.register_func`.
 
-    It is called with numpy arrays, the outputs writable, and numbers. Raises ScheduleError when the name is taken.
+    It is called with arrays, the outputs writable, and numbers. Raises ScheduleError when the name is taken.
     """
-
-    def register(given: PackedFunction) -> PackedFunction:
-        if name in _registered and not override:
-            fail(f"te.register_func: Global PackedFunc {name} is already registered")
-        _registered[name] = given
-        return given
-
-    return register if function is None else register(function)
+    if global_function(name) is not None and not override:
+        fail(f"te.register_func: Global PackedFunc {name} is already registered")
+    return registered(name, function, override)
 
 
 def packed_function(name: str) -> PackedFunction:
     """The function of a name; raises ScheduleError when there is none."""
-    if name not in _registered:
-        known = ", ".join(sorted(_registered)) or "none"
+    function = global_function(name)
+    if function is None:
+        known = ", ".join(sorted(list_global_func_names())) or "none"
         fail(f"te.call_packed: Cannot find function {name} in the registered ones ({known}); use te.register_func")
-    return _registered[name]
+    return function
 
 
 class Argument:

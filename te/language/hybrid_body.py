@@ -23,6 +23,7 @@ from ...provenance.span import layer_location
 from ...support.errors import ScheduleError
 from . import math as functions
 from .expr import Axis, Expr, Extent, Read, Select, binary, compare, convert, walk
+from .extents import Sizes, extent_value
 from .hybrid import (
     HybridOp,
     Script,
@@ -36,7 +37,6 @@ from .hybrid import (
     static,
     tensors_in,
 )
-from .scalars import Sizes, extent_value
 from .script_scalars import TirEmitter, guards_of, inside
 from .tensor import PlaceholderOp, Tensor, check_shape, tensor_of
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import lcm
+from typing import cast
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -15,6 +17,7 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.affine import ZERO, linear
+from ...dialects.sizes import Size
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,39 @@ class _Piece:
     """Whether it is all digits from `step` on."""
 
 
-def inverse_layout(layout: AffineMap, shape: Sequence[int]) -> tuple[AffineExpr, ...] | None:
+def repeats_within(layout: AffineMap) -> int:
+    """A length within which a layout gives two elements along an axis of open size one place, if it ever does.
+
+    That is more than all its divisors and factors together can tell apart.
+    """
+    period, step = 1, 1
+    for result in layout.results:
+        for part in result.dfs():
+            match part:
+                case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=factor)):
+                    step = max(step, abs(factor))
+                case AffineBinaryOpExpr(
+                    kind=AffineBinaryOpKind.FloorDiv | AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=divisor)
+                ):
+                    period = lcm(period, divisor)
+                case _:
+                    pass
+    return 2 * period * step + 1
+
+
+def inverse_layout(layout: AffineMap, shape: Sequence[Size]) -> tuple[AffineExpr, ...] | None:
     """The axes, of extents `shape`, where the dims are the dimensions of a layout.
 
     Each point within the layout's extents is that of one element, or of none, past the end of an axis. None for a
-    layout that is not made of whole digits of axes, each of them once: `(i, j) -> (j floordiv 8, i * 8 + j mod 8)` is.
+    layout whose extents are open, or that is not made of whole digits of axes, each of them once:
+    `(i, j) -> (j floordiv 8, i * 8 + j mod 8)` is.
     """
+    if any(not isinstance(extent, int) for extent in shape):
+        return None
+    return _inverse(layout, cast("Sequence[int]", shape))
+
+
+def _inverse(layout: AffineMap, shape: Sequence[int]) -> tuple[AffineExpr, ...] | None:
     ranges = tuple((0, extent - 1) for extent in shape)
     if any(extent < 1 for extent in shape):
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -12,15 +12,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te
-from ...dialects.affine import Range, bounds, substitute
+from ...dialects.affine import is_long, substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
-from ...dialects.kernel_sizes import affine_map, at_least, is_derived, kernel_size, lifted, negative
-from ...dialects.size_terms import Atom, Polynomial
-from ...dialects.sizes import Size, SizeExpr, UndecidedSize, same, size_max, size_min
+from ...dialects.kernel_sizes import affine_map, lifted
+from ...dialects.sizes import SizeExpr
 from ...dialects.tir import CallExternOp, WidenPairsOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
-from .affine_forms import FLOORED, affine_binary
 from .expr import (
     Axis,
     Binary,
@@ -30,7 +28,6 @@ from .expr import (
     Compare,
     Const,
     Expr,
-    Extent,
     Not,
     Read,
     Reinterpret,
@@ -40,133 +37,12 @@ from .expr import (
     WidenPairs,
     children,
     combines_axes,
-    walk,
 )
+from .extents import Sizes, size_in, size_of
+from .index_forms import IndexForms
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
 from .tensor import Tensor, tensor_of
-
-_MANY = 1 << 40
-"""More iterations than an axis of open extent has."""
-
-Sizes = Mapping[str, "float | SizeExpr"]
-"""The values of the variables that were left open: numbers, or sizes of the function that is built."""
-
-
-def size_of(var: Var, sizes: Sizes) -> float | SizeExpr:
-    """The value of a variable; raises ScheduleError when it has none, UndecidedSize where a float should be a size."""
-    if var.name not in sizes:
-        fail(
-            f"te: expected a value for the variable '{var.name}', got none; "
-            f"give it: create_schedule(.., sizes={{'{var.name}': 8}})"
-        )
-    value = sizes[var.name]
-    if isinstance(value, SizeExpr):
-        if is_float(var.dtype) or var.dtype == BOOL:
-            raise UndecidedSize(f"te: the variable '{var.name}' of {var.dtype} is no size")
-    elif not is_float(var.dtype) and not isinstance(value, int):
-        fail(f"te: expected an int for the variable '{var.name}' of {var.dtype}, got {value!r}")
-    return value
-
-
-def extent_value(extent: Extent, sizes: Sizes) -> Size:
-    """A size as a number, or over sizes of the function.
-
-    Raises ScheduleError when a variable has no value or the size is negative.
-    """
-    value = extent if isinstance(extent, int) else _evaluate(extent, sizes)
-    if negative(value):
-        fail(f"te: expected a size of at least 0, got {value}")
-    return value
-
-
-def extent_number(extent: Extent, sizes: Mapping[str, float]) -> int:
-    """`extent_value` where all variables are numbers."""
-    value = extent_value(extent, sizes)
-    assert isinstance(value, int)
-    return value
-
-
-class SymbolSizes(Mapping[str, SizeExpr]):
-    """The sizes of a function that is made, by name, in the order in which they are asked for.
-
-    A name is that of a symbol, or the text of a `min` or `max` of the function's sizes, which it computes itself.
-    """
-
-    def __init__(self, names: Iterable[str] = ()):
-        self._sizes = {name: kernel_size(number) for number, name in enumerate(dict.fromkeys(names))}
-
-    def __getitem__(self, name: str) -> SizeExpr:
-        return self._sizes.setdefault(name, kernel_size(len(self._sizes)))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sizes)
-
-    def __len__(self) -> int:
-        return len(self._sizes)
-
-    def of(self, size: SizeExpr) -> Size:
-        """A size over names as one of the function's."""
-        return self._of(size.terms)
-
-    def _of(self, terms: Polynomial) -> Size:
-        total: Size = 0
-        for factors, coefficient in terms.items():
-            term: Size = coefficient
-            for atom in factors:
-                term = term * self._part(atom)
-            total = total + term
-        return total
-
-    def _part(self, atom: Atom) -> Size:
-        if not atom.kind:
-            return self[atom.text]
-        parts = [self._of(terms) for terms in atom.args]
-        if atom.kind in ("floordiv", "mod"):
-            return parts[0] // parts[1] if atom.kind == "floordiv" else parts[0] % parts[1]
-        found = size_min(*parts) if atom.kind == "min" else size_max(*parts)
-        return self[str(found)] if isinstance(found, SizeExpr) and is_derived(str(found)) else found
-
-
-def size_in(size: SizeExpr, sizes: Sizes) -> Size:
-    """A size over names of a model, or one of the function's already, as one of the function's."""
-    return sizes.of(size) if isinstance(sizes, SymbolSizes) else size
-
-
-def _evaluate(extent: Extent, sizes: Sizes) -> Size:
-    match extent:
-        case int():
-            return extent
-        case SizeExpr():
-            return size_in(extent, sizes)
-        case SizeNumber():
-            return size_in(extent.value, sizes)
-        case Const(value=value):
-            return int(value)
-        case Var():
-            value = size_of(extent, sizes)
-            return value if isinstance(value, SizeExpr) else int(value)
-        case Cast(a=a):
-            return _evaluate(a, sizes)
-        case Binary(op=op, a=a, b=b):
-            x, y = _evaluate(a, sizes), _evaluate(b, sizes)
-            if (operation := _ARITHMETIC.get(op)) is not None:
-                return operation(x, y)
-            if op in ("floordiv", "floormod", "div", "truncdiv", "truncmod") and at_least(y, 1) and at_least(x, 0):
-                return x % y if op.endswith("mod") else x // y
-            if isinstance(x, SizeExpr) or isinstance(y, SizeExpr):
-                raise UndecidedSize(f"te: {op} of {x} and {y} depends on the call")
-        case _:
-            pass
-    fail("te: expected sizes made of numbers and size variables")
-
-
-_ARITHMETIC: Mapping[str, Callable[[Size, Size], Size]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "max": size_max,
-    "min": size_min,
-}
+from .walks import operands_first
 
 
 def number_attribute(value: float, type_: Attribute) -> Attribute:
@@ -190,7 +66,7 @@ def _pick(dims: tuple[int, ...]) -> tuple[AffineMap, tuple[int, ...]]:
     return affine_map(len(used), tuple(AffineDimExpr(used.index(dim)) for dim in dims)), tuple(used)
 
 
-class ScalarEmitter:
+class ScalarEmitter(IndexForms):
     """Emits scalar ops at the builder's place; each node becomes one op, however often it is used.
 
     tensors: the values that reads refer to. indices: index values, which the dims of `axes` stand for.
@@ -208,18 +84,13 @@ class ScalarEmitter:
     ):
         self.builder = builder
         self.tensors = tensors
-        self.sizes = sizes
-        self.stage = stage
+        super().__init__(stage, axes, sizes, scalars or {})
         self.indices: list[SSAValue] = list(indices)
-        self.dims: dict[Axis, AffineExpr] = {
-            axis: AffineDimExpr(i)
-            if same(start := _evaluate(axis.start, sizes), 0)
-            else AffineDimExpr(i) + lifted(start)
-            for i, axis in enumerate(axes)
-        }
         self.scalars = scalars or {}
         self.done: dict[int, SSAValue] = {}
         self.numbers: dict[int, SSAValue] = {}
+        self.places: tuple[dict[int, AffineExpr], dict[int, AffineExpr]] = ({}, {})
+        """Indices by their expressions; those of reads that may lie outside apart."""
 
     def _add(self, op: Operation) -> SSAValue:
         return self.builder.add(op).results[0]
@@ -237,68 +108,25 @@ class ScalarEmitter:
 
     # Index expressions
 
-    def affine(self, expr: Expr) -> AffineExpr | None:
-        """`expr` as an affine expression of the axes; None when it is none."""
-        match expr:
-            case Axis():
-                if expr not in self.dims:
-                    fail(f"te.compute '{self.stage}': axis {expr.name} belongs to no axis of this stage")
-                return self.dims[expr]
-            case Const(value=int() as value):
-                return AffineConstantExpr(int(value))
-            case Var() if not is_float(expr.dtype) and expr not in self.scalars:
-                value = size_of(expr, self.sizes)
-                return lifted(value) if isinstance(value, SizeExpr) else AffineConstantExpr(int(value))
-            case SizeNumber() if not is_float(expr.dtype):
-                return lifted(size_in(expr.value, self.sizes))
-            case Cast(a=a) if not is_float(expr.dtype) and not is_float(a.dtype) and bits(expr.dtype) >= bits(a.dtype):
-                return self.affine(a)
-            case Binary(op=op) if not is_float(expr.dtype):
-                a, b = self.affine(expr.a), self.affine(expr.b)
-                if a is None or b is None:
-                    return None
-                return self._chosen(op, a, b) if op in ("min", "max") else affine_binary(self._floored(op, a), a, b)
-            case _:
-                return None
-
-    def _floored(self, op: str, a: AffineExpr) -> str:
-        """The name of a division that does as `op` does where `a` is not negative, if that is never so."""
-        if op not in FLOORED:
-            return op
-        return FLOORED[op] if at_least(bounds(a, self._ranges())[0], 0) else op
-
-    def _chosen(self, op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
-        """Which of the two the minimum or maximum is, where that is the same at all points."""
-        low, high = bounds(a - b, self._ranges())
-        if at_least(low, 0):
-            return b if op == "min" else a
-        if at_least(0 - high, 0):
-            return a if op == "min" else b
-        return None
-
-    def _ranges(self) -> list[Range]:
-        """What lies between the ends of each axis, counted from its start."""
-        return [(0, self._last(axis)) for axis in self.dims]
-
-    def _last(self, axis: Axis) -> Size:
-        extent = axis.extent
-        if isinstance(extent, Expr) and any(isinstance(node, Axis) for node in walk([extent])):
-            return _MANY
-        return _evaluate(extent, self.sizes) - 1
-
     def index(self, expr: Expr, guarded: bool = False) -> AffineExpr:
         """`expr` as an index; what is not affine is computed and becomes an index operand. guarded: as in `value`."""
+        for node in operands_first([expr], done := self.places[guarded], self._summands):
+            done[id(node)] = self._index(node, done, guarded)
+        return done[id(expr)]
+
+    def _summands(self, expr: Expr) -> Sequence[Expr]:
+        """The operands of a sum that is not affine: what of it is affine stays so, for the lanes of a vector."""
+        sum_ = isinstance(expr, Binary) and expr.op in ("add", "sub") and not expr.over_axes
+        return children(expr) if sum_ and not is_unsigned(expr.dtype) and self.affine(expr) is None else ()
+
+    def _index(self, expr: Expr, done: Mapping[int, AffineExpr], guarded: bool) -> AffineExpr:
         if (found := self.affine(expr)) is not None:
             return found
-        if (
-            isinstance(expr, Binary)
-            and expr.op in ("add", "sub")
-            and not expr.over_axes
-            and not is_unsigned(expr.dtype)
-        ):
-            # What of it is affine stays so, for the lanes of a vector.
-            first, second = self.index(expr.a, guarded), self.index(expr.b, guarded)
-            return first + second * (1 if expr.op == "add" else -1)
+        if self._summands(expr):
+            assert isinstance(expr, Binary)
+            total = done[id(expr.a)] + done[id(expr.b)] * (1 if expr.op == "add" else -1)
+            if not is_long(total):
+                return total
         value = self._index_number(expr) if expr.over_axes else self.value(expr, guarded)
         if not isinstance(value.type, IndexType):
             if is_unsigned(expr.dtype) and bits(expr.dtype) < 64:
@@ -309,9 +137,12 @@ class ScalarEmitter:
 
     def _index_number(self, expr: Expr) -> SSAValue:
         """The value, an `index`, of arithmetic of axes and whole numbers."""
-        if (known := self.numbers.get(id(expr))) is None:
-            self.numbers[id(expr)] = known = self._new_index_number(expr)
-        return known
+        for node in operands_first([expr], self.numbers, lambda e: () if self._is_index(e) else children(e)):
+            self.numbers[id(node)] = self._new_index_number(node)
+        return self.numbers[id(expr)]
+
+    def _is_index(self, expr: Expr) -> bool:
+        return isinstance(expr, Const) or self.affine(expr) is not None
 
     def _new_index_number(self, expr: Expr) -> SSAValue:
         if isinstance(expr, Const):
@@ -319,7 +150,7 @@ class ScalarEmitter:
         if (found := self.affine(expr)) is not None:
             return self.index_value(found)
         assert isinstance(expr, Binary)
-        return self._binary(expr, self._index_number(expr.a), self._index_number(expr.b))
+        return self._binary(expr, self.numbers[id(expr.a)], self.numbers[id(expr.b)])
 
     def access(self, exprs: Sequence[AffineExpr]) -> tuple[AffineMap, list[SSAValue]]:
         """A map over just the index values that `exprs` use."""

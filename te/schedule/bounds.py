@@ -8,7 +8,7 @@ be lowered yet; lowering asks for the same bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -33,7 +33,7 @@ _BLOCK, _THREAD = SCOPES.index("global"), SCOPES.index("shared")
 """A loop bound to blocks, and one bound to threads, runs for each buffer of scopes up to this one."""
 
 Reading: TypeAlias = tuple[StageState, tuple[AffineExpr, ...]]
-"""A stage that reads and the point it reads: dim i is its axis i, one more dim stands for all computed indices."""
+"""A stage that reads and the point it reads: dim i is its axis i, those after its axes stand for computed indices."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +71,59 @@ def attach_axis(attach: Attach) -> IterVar | None:
     return attach.loop if attach.loop in attach.stage.leaf else None
 
 
-def readings(schedule: StageTable[StageState]) -> dict[StageState, list[Reading]]:
-    """Who reads each stage and where, through the stages that are inlined."""
+def readings(
+    schedule: StageTable[StageState],
+    inlined: Callable[[StageState, list[Reading]], bool] = lambda stage, _: stage.inlined,
+) -> dict[StageState, list[Reading]]:
+    """Who reads each stage and where, each point once, through the stages that are inlined.
+
+    inlined: whether a stage is, of the stage and its readings, which are those through its readers.
+    """
     stage_of = {stage.compute: stage for stage in schedule.computes}
     found: dict[StageState, list[Reading]] = {}
+    gone: set[StageState] = set()
+    numbers: dict[StageState, dict[tuple[SSAValue, tuple[AffineExpr, ...]], int]] = {}
     for stage in reversed(schedule.computes):
         mine: dict[Reading, None] = {}
-        for use in (use for result in stage.compute.results for use in result.uses):
-            read, compute = use.operation, use.operation.parent_op()
-            if not isinstance(read, te.ReadOp) or not isinstance(compute, te.ComputeOp):
-                continue
-            reader = stage_of[compute]
-            position: dict[SSAValue, int] = {argument: i for i, argument in enumerate(compute.block.args)}
-            dims = [AffineDimExpr(position.get(index, len(position))) for index in read.indices]
-            point = tuple(substitute(expr, dims) for expr in read.map.data.results)
-            if not reader.inlined:
-                mine[reader, point] = None
-            for further, place in found[reader] if reader.inlined else ():
-                unknown = AffineDimExpr(len(further.compute.block.args))
-                mine[further, tuple(substitute(expr, [*place, unknown]) for expr in point)] = None
+        for read, reader in _reads(stage, stage_of):
+            axes = tuple(AffineDimExpr(i) for i in range(len(reader.compute.block.args)))
+            for host, point in found[reader] if reader in gone else [(reader, axes)]:
+                computed = numbers.setdefault(host, {})
+                mine[host, _composed(read, reader.compute, host.compute, point, computed)] = None
         found[stage] = list(mine)
+        if inlined(stage, found[stage]):
+            gone.add(stage)
     return found
+
+
+def _reads(stage: StageState, stage_of: Mapping[te.ComputeOp, StageState]) -> Iterator[tuple[te.ReadOp, StageState]]:
+    """The reads of a stage by computes, and the stages of these."""
+    for result in stage.compute.results:
+        for use in result.uses:
+            read, compute = use.operation, use.operation.parent_op()
+            if isinstance(read, te.ReadOp) and isinstance(compute, te.ComputeOp):
+                yield read, stage_of[compute]
+
+
+def _composed(
+    read: te.ReadOp,
+    reader: te.ComputeOp,
+    host: te.ComputeOp,
+    point: tuple[AffineExpr, ...],
+    computed: dict[tuple[SSAValue, tuple[AffineExpr, ...]], int],
+) -> tuple[AffineExpr, ...]:
+    """Where a read is in the loops of a host that has its reader at a point; `computed` numbers computed indices."""
+    rank, position = len(host.block.args), {argument: i for i, argument in enumerate(reader.block.args)}
+
+    def dim(index: SSAValue) -> AffineExpr:
+        if index in position:
+            return point[position[index]]
+        return AffineDimExpr(rank + computed.setdefault((index, point), len(computed)))
+
+    dims = [dim(index) for index in read.indices]
+    exprs = [substitute(expr, dims) for expr in read.map.data.results]
+    ranges = (UNBOUNDED,) * (rank + len(computed))
+    return tuple(linear(expr, ranges).expr for expr in exprs)
 
 
 def infer_bounds(schedule: StageTable[StageState]) -> dict[StageState, Bounds]:
@@ -150,6 +182,8 @@ class _Inference:
         scans = [stage.producer for stage in schedule.stages if isinstance(stage.producer, te.ScanOp)]
         self.updates = {update.owner: scan for scan in scans for update in scan.updates}
         self.found: dict[StageState, Bounds] = {}
+        self.later: set[StageState] = set()
+        """Stages at the root that compute what the steps of scans read."""
 
     def visit(self, stage: StageState) -> None:
         """Readers and hosts come first."""
@@ -163,9 +197,26 @@ class _Inference:
             last = max(scan.first, last) if isinstance(last, int) and isinstance(scan.first, int) else last
             around, ranges = (self.schedule[scan].axes[0],), ((scan.first, last),)
             region = [Interval(AffineDimExpr(0), 1), *full_region(stage.compute.shape[1:])]
+        elif self._begins_later(stage):
+            # What no step of a scan reads may lie where there is nothing to compute it of.
+            region = self._required(stage, None, around, ranges)
         else:
             region = full_region(stage.compute.shape)
         self.found[stage] = Bounds(around, ranges, region, loop_extents(stage, region))
+
+    def _begins_later(self, stage: StageState) -> bool:
+        """Whether all that read a stage at the root are steps of scans, or stages that these alone read."""
+        uses = (use.operation.parent_op() for result in stage.compute.results for use in result.uses)
+        if stage.storage.layout is not None or not all(isinstance(use, te.ComputeOp) for use in uses):
+            return False
+        readers = [reader for reader, _ in self.readings[stage]]
+        later = all(self._is_step(reader) or reader in self.later for reader in readers)
+        if found := bool(readers) and later:
+            self.later.add(stage)
+        return found
+
+    def _is_step(self, stage: StageState) -> bool:
+        return stage.scan is not None or stage.compute in self.updates
 
     def _around(self, stage: StageState, attach: Attach) -> tuple[tuple[IterVar, ...], tuple[Range, ...]]:
         """The loops around the attach point, and their values."""
@@ -184,7 +235,7 @@ class _Inference:
         return (*bounds.around, *outer), (*bounds.ranges, *counts)
 
     def _required(
-        self, stage: StageState, host: StageState, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
+        self, stage: StageState, host: StageState | None, around: tuple[IterVar, ...], ranges: tuple[Range, ...]
     ) -> list[Interval]:
         """The smallest region that holds every point read while the loops around stand still."""
         shape = stage.compute.shape
@@ -197,12 +248,17 @@ class _Inference:
         )
         needed: Sequence[Interval | None] | None = None
         for reader, point in self.readings[stage]:
-            self._check_order(stage, host, around, reader)
+            if host is not None:
+                self._check_order(stage, host, around, reader)
             dims, everything = self._point(reader, around, ranges, fixed)
+            *axes, unknown = dims
+            computed = max((dim + 1 for expr in point for dim in expr.used_dims()), default=0) - len(axes)
+            dims = [*axes, *[unknown] * computed]
             found = [interval_of(substitute(expr, dims), everything, fixed) for expr in point]
             whole = zip(found if needed is None else needed, found, shape, strict=True)
             needed = [union(a, b, ranges, extent) for a, b, extent in whole]
         if needed is None:
+            assert host is not None
             raise ScheduleError(
                 f"compute_at: stage '{stage.label}' is computed inside '{host.label}', which does not read it"
             )

@@ -10,6 +10,8 @@ from xdsl.ir import BlockArgument
 from ...dialects.kernel_sizes import kernel_size
 from ...dialects.sizes import SizeExpr, UndecidedSize
 from ...dialects.te import STAGES
+from ...support.doors import door
+from ...support.errors import ScheduleError
 from ..language.emit import build_function
 from ..language.tensor import Operation, Tensor
 from ..language.tensor_compute import TensorComputeOp
@@ -45,6 +47,7 @@ class _Sizes(Mapping[str, "float | SizeExpr"]):
         return len(self._given)
 
 
+@door(ScheduleError)
 def create_schedule(
     operations: Operation | Tensor | Sequence[Operation | Tensor],
     inputs: Sequence[Tensor] | None = None,

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects import schedule as ops
 from ...dialects import te
+from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from .itervar import IterVar
@@ -19,6 +20,7 @@ from .stage_state import Attach, GroupState, StageState
 from .stage_table import StageTable
 
 
+@doors(ScheduleError)
 class Group(GroupState):
     """The stages that lie between given inputs and outputs.
 
@@ -70,6 +72,7 @@ class Group(GroupState):
         raise ScheduleError(f"{primitive}: {text} ({self.label})")
 
 
+@doors(ScheduleError)
 class ScanGroup(GroupState):
     """The stages that run in the steps of a scan; they stay there."""
 

@@ -15,7 +15,6 @@ from xdsl.irdl import IRDLOperation
 
 from ...dialects import schedule as ops
 from ...dialects import te
-from ...dialects.kernel_sizes import known
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.layouts import inverse_layout
@@ -156,11 +155,8 @@ class LoopPrimitives(StageState):
 
     def _own(self, primitive: str, axis: IterVar, script: ScriptLoops, parallel: bool) -> None:
         """Fail for a loop of a script whose iterations all store the same element, or share memory made in parallel."""
-        if (name := script.shared_store(axis)) is not None:
-            text = f"expected a loop whose iterations store elements of their own, got {axis.name}, all of which store"
-            self.fail(primitive, f"{text} the same of '{name}'")
-        if parallel and script.shared_memory(axis):
-            self.fail(primitive, f"expected a loop with local tensors only, got {axis.name}")
+        if (text := script.sharing(axis, parallel)) is not None:
+            self.fail(primitive, text)
 
     def split(
         self,
@@ -275,7 +271,7 @@ class LoopPrimitives(StageState):
         first = self.leaf.index(before[0])
         if tuple(self.leaf[first : first + len(before)]) != before or any(a.hints or not _plain(a) for a in before):
             return []
-        inverse = inverse_layout(layout, [known(axis.extent) for axis in before])
+        inverse = inverse_layout(layout, [axis.extent for axis in before])
         if inverse is None:
             return []
         draft = Transform(before, (), layout.results, inverse)
@@ -286,7 +282,7 @@ class LoopPrimitives(StageState):
         return made
 
     def end_fuse(self, fused: IterVar) -> None:
-        """Record the fuse of all axes given, after its pairs."""
+        """Record a fuse, after its pairs."""
         self.record.add(ops.FusedOp(self.handle(fused)), self)
 
     def reorder(self, *order: IterVar | Axis) -> None:
@@ -295,18 +291,18 @@ class LoopPrimitives(StageState):
         The given axes take, in the given order, the places that they occupy now. Raises ScheduleError for an axis given
         twice, or that is no loop of this stage.
         """
-        axes = [self.axis_of(axis) for axis in order]
+        if not (axes := [self.axis_of(axis) for axis in order]):
+            return
         positions = [self.position("reorder", axis) for axis in axes]
         if len(set(axes)) != len(axes):
             self.fail("reorder", "Same axis can not appear more than once")
         if fixed := [axis for axis in axes if axis.kind == "tensorized" or axis.sort not in ("data", "reduce")]:
             self.fail("reorder", f"Cannot reorder on {_type(fixed[0])} axis {fixed[0].name}")
-        if axes:
-            self._perfect("reorder", min(positions), max(positions))
+        self._perfect("reorder", min(positions), max(positions))
         before = list(self.leaf)
         for position, axis in zip(sorted(positions), axes, strict=True):
             self.leaf[position] = axis
-        if self.script is not None and axes:
+        if self.script is not None:
             span = slice(min(positions), max(positions) + 1)
             self.script.reorder(before[span], self.leaf[span])
         self.record.add(ops.ReorderOp([self.handle(axis) for axis in axes]), self)
@@ -383,7 +379,11 @@ class LoopPrimitives(StageState):
         if axis.thread is not None and not self.record.quiet:
             warnings.warn(f"bind: {axis.name} was bound to {axis.thread.tag}, is now to {thread.tag}", stacklevel=2)
         if self.script is not None:
-            self.fail("bind", f"expected the loop of a compute, got {axis.name} of a hybrid script")
+            if thread.extent not in (None, axis.extent):
+                self.fail("bind", f"expected the extent {thread.extent}, of {thread.tag}, got {axis.extent}")
+            if thread.is_block:
+                self._own("bind", axis, self.script, True)
+                self.script.mark(axis, "serial" if self.script.is_parallel(axis) else "parallel")
         axis.thread = thread
         self.record.add(ops.BindOp(self.handle(axis), self.record.thread(thread)), self)
 

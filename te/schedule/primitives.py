@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from ...dialects import schedule as ops
 from ...dialects import te
+from ...support.doors import doors
+from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from . import dataflow
 from .group import Group, between, group_scans, make_group
@@ -16,6 +18,7 @@ from .stage_state import GroupState
 from .stage_table import Key, StageTable, several
 
 
+@doors(ScheduleError)
 class SchedulePrimitives(StageTable[Stage]):
     """The stages of a te.func, one per operation, producers first, and the record of what was done to them.
 

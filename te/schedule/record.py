@@ -62,6 +62,8 @@ class Record:
         """The value that stands for an axis of a stage."""
         if axis not in self._axes:
             roots = [*stage.axes, *stage.reduce_axes]
+            if axis not in roots:
+                stage.fail("schedule", f"expected an axis of the stage, got {getattr(axis, 'name', repr(axis))}")
             op = self.add(ops.AxesOp(self.stage(stage), len(roots)), stage)
             for root, value in zip(roots, op.axes, strict=True):
                 self.name_axis(root, value)

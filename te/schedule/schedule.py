@@ -19,6 +19,8 @@ from xdsl.ir import BlockArgument, Operation
 from ...dialects import schedule as ops
 from ...dialects import te
 from ...support.context import PassContext
+from ...support.doors import doors
+from ...support.errors import ScheduleError
 from ..language.tensor import Operation as TeOperation
 from .normalize import normalize
 from .open_sizes import OpenSizes
@@ -29,6 +31,7 @@ from .tensor_intrin import Program, TensorIntrin
 from .view import show
 
 
+@doors(ScheduleError)
 class Schedule(SchedulePrimitives):
     """What is done to a te.func: its stages and their primitives, as text, and as it was at any time before.
 

@@ -51,6 +51,22 @@ class ScriptLoops:
         allocs = (op for op in self._loops[axis].walk() if isinstance(op, tir.AllocOp))
         return any(tir.buffer_of(op.result).scope.data in ("global", "shared") for op in allocs)
 
+    def sharing(self, axis: IterVar, parallel: bool) -> str | None:
+        """What iterations of a loop share that they may not, as the text of an error."""
+        if (name := self.shared_store(axis)) is not None:
+            text = f"expected a loop whose iterations store elements of their own, got {axis.name}, all of which store"
+            return f"{text} the same of '{name}'"
+        if parallel and self.shared_memory(axis):
+            return f"expected a loop with local tensors only, got {axis.name}"
+        return None
+
+    def is_parallel(self, axis: IterVar) -> bool:
+        """Whether a loop around it runs in parallel."""
+        op = self._loops[axis].parent_op()
+        while op is not None and not (isinstance(op, tir.ForOp) and op.kind.data == "parallel"):
+            op = op.parent_op()
+        return op is not None
+
     def mark(self, axis: IterVar, kind: str) -> None:
         """Let the loop run as `kind`, with the attributes that its axis has."""
         loop = self._loops[axis]

@@ -14,13 +14,14 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import schedule as ops
 from ...dialects import te
 from ...dialects.element_types import dtype_name
-from ...dialects.kernel_sizes import known
 from ...dialects.schedule.base import SCOPES
 from ...dialects.size_types import extents_of
 from ...dialects.sizes import Size
+from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
+from ..language.layouts import repeats_within
 from ..language.tensor import Body
 from .attrs import IterVarAttr, attr_of
 from .itervar import IterVar
@@ -37,6 +38,7 @@ def _rank(layout: AffineMapAttr) -> int:
     return len(layout.data.results)
 
 
+@doors(ScheduleError, inherited=True)
 class Stage(LoopPrimitives):
     """One operation of the function, and how it is scheduled.
 
@@ -280,14 +282,20 @@ class Stage(LoopPrimitives):
         return made
 
     def _check_layout(self, layout: AffineMapAttr) -> None:
-        shape = tuple(map(known, self.compute.shape))
-        if layout.data.num_dims != len(shape):
-            self.fail("transform_layout", f"expected a layout of {len(shape)} axes, got one of {layout.data.num_dims}")
+        if layout.data.num_dims != len(self.compute.shape):
+            rank = len(self.compute.shape)
+            self.fail("transform_layout", f"expected a layout of {rank} axes, got one of {layout.data.num_dims}")
+        # An axis of open size is looked at as far as the layout may repeat itself.
+        period = repeats_within(layout.data)
+        shape = tuple(extent if isinstance(extent, int) else period for extent in self.compute.shape)
         if prod(shape) > _CHECKED:
             self.fail("transform_layout", f"expected a tensor of at most {_CHECKED} elements, got {prod(shape)}")
         grid = list(np.indices(shape).reshape(len(shape), -1))
         # Evaluates on whole columns: the operators of affine expressions are those of arrays.
-        columns = [np.broadcast_to(cast(Any, expr).eval(grid, []), prod(shape)) for expr in layout.data.results]
+        try:
+            columns = [np.broadcast_to(cast(Any, expr).eval(grid, []), prod(shape)) for expr in layout.data.results]
+        except OverflowError:
+            self.fail("transform_layout", "expected a layout of numbers that 64 bits hold, got larger ones")
         if any(column.min(initial=0) < 0 for column in columns):
             self.fail("transform_layout", "expected indices of at least 0, got negative ones")
         sizes = [int(column.max(initial=0)) + 1 for column in columns]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, TypeAlias, TypeVar
 
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects import te
+from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.tensor import Operation as TeOperation
@@ -21,6 +22,7 @@ Key: TypeAlias = str | Producer | SSAValue | StageState | Tensor | TeOperation
 """What names a stage: its label, its op, its tensor, itself; in the te language its tensor or operation."""
 
 
+@doors(ScheduleError)
 class StageTable(Generic[StageT_co]):
     """The stages of a te.func, one per operation, producers first."""
 
@@ -38,6 +40,8 @@ class StageTable(Generic[StageT_co]):
         self.scan_groups: list[GroupState] = []
         """The stages that run in the steps of each scan."""
         self._places: dict[Axis, tuple[StageT_co, int]] = {}
+        self._of_producers: dict[object, StageT_co] = {}
+        """The stages that were asked for by their ops; true as long as they are stages, and of these ops."""
 
     @property
     def computes(self) -> list[StageT_co]:
@@ -58,9 +62,8 @@ class StageTable(Generic[StageT_co]):
         if isinstance(key, TeOperation):
             found = self.operations.get(key)
             key = found if found is not None else key.name
-        for stage in self.stages:
-            if key is stage:
-                return stage
+        if isinstance(key, Operation | StageState) and (stage := self._of_operation(key)) is not None:
+            return stage
         for stage in self.stages:
             if key in (stage.label, stage.producer) or key in stage.outputs:
                 return stage
@@ -71,6 +74,16 @@ class StageTable(Generic[StageT_co]):
             if key is argument or key is stage or (key == argument.name_hint and isinstance(key, str)):
                 return stage
         raise ScheduleError(f"Cannot find the operation {key} in schedule of {self.func.sym_name.data}")
+
+    def _of_operation(self, key: Operation | StageState) -> StageT_co | None:
+        """The stage of an op, or the stage itself, without a look at all others: most are asked for many times."""
+        producer = key.producer if isinstance(key, StageState) else key
+        if producer not in self._of_producers:
+            self._of_producers |= {stage.producer: stage for stage in self.stages}
+        stage = self._of_producers.get(producer)
+        if stage is None or stage not in self.stages or key not in (stage, stage.producer):
+            return None
+        return stage
 
     def place_of(self, axis: Axis) -> tuple[StageT_co, int] | None:
         """The stage of the te operation that has this axis, and which of the operation's axes it is."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
@@ -138,7 +140,8 @@ class _Match:
                 self.fail("expected a body that does not use its axes as numbers")
             case _:
                 if a.name != b.name or a.properties != b.properties or a.attributes != b.attributes:
-                    self.fail(f"expected {b.name}, got {a.name}")
+                    spell = _spelled if a.name == b.name else _name
+                    self.fail(f"expected {spell(b)}, got {spell(a)}")
                 if [same.get(operand) for operand in a.operands] != list(b.operands):
                     self.fail(f"expected other operands of {a.name}")
         same.update(zip(a.results, b.results, strict=True))
@@ -160,3 +163,15 @@ class _Match:
         if any(form.terms for i, form in enumerate(mine) if i not in dims):
             self.fail("expected the intrinsic's way through its inputs, got another")
         return dims
+
+
+def _name(op: Operation) -> str:
+    return op.name
+
+
+def _spelled(op: Operation) -> str:
+    """An op by its name; a number by its value, and another op that has attributes with them."""
+    if isinstance(op, arith.ConstantOp) and isinstance(value := op.value, FloatAttr | IntegerAttr):
+        return f"the number {value.value.data} : {op.result.type}"
+    attributes = ", ".join(f"{key} = {value}" for key, value in sorted({**op.properties, **op.attributes}.items()))
+    return f"{op.name} {{{attributes}}}" if attributes else op.name

@@ -108,7 +108,8 @@ def test_internal_errors_have_no_traceback_unless_asked(
         raise KeyError("broken")
 
     monkeypatch.setattr("whence.cli.opt.attach_params", broken)
-    assert error(whence_opt(module)) == "internal error: KeyError: 'broken' (WHENCE_DEBUG=1 shows where)"
+    told = "internal error in whence.cli.opt: KeyError: 'broken'; this is a bug of Whence (WHENCE_DEBUG=1 shows where)"
+    assert error(whence_opt(module)) == told
     monkeypatch.setenv("WHENCE_DEBUG", "1")
     with pytest.raises(KeyError):
         whence_opt(module)

@@ -246,3 +246,23 @@ def test_common_divisors_of_sizes():
     assert str(common_divisor((BATCH + LENGTH) * 6, BATCH + LENGTH)) == "s0 + s1"
     assert same(common_divisor(BATCH * 12, 8), 4)
     assert same(common_divisor(BATCH + 1, LENGTH), 1)
+
+
+@pytest.mark.parametrize("factor", [2, 8])
+def test_a_quotient_is_a_number_up_to_its_last_one(factor: int):
+    """Of the last number below a multiple of the factor, and not of that."""
+    (x,) = (AffineDimExpr(0),)
+    for first in (-factor, 0, 3 * factor):
+        last = first + factor - 1
+        assert simplify(x // factor, [(first, last)]) == AffineConstantExpr(first // factor)
+        assert simplify(x % factor, [(first, last)]) == simplify(x - first, [(first, last)])
+        for wider in ((first, last + 1), (first - 1, last)):
+            assert simplify(x // factor, [wider]) == x // factor
+
+
+def test_a_quotient_by_a_size_is_nothing_below_it_only():
+    x = AffineDimExpr(0)
+    assert simplify(x // lifted(LENGTH), [(0, LENGTH - 1)]) == AffineConstantExpr(0)
+    assert simplify(x // lifted(LENGTH), [(0, LENGTH)]) == x // lifted(LENGTH)
+    assert simplify(x // lifted(LENGTH), [(-1, LENGTH - 1)]) == x // lifted(LENGTH)
+    assert simplify(x % lifted(LENGTH), [(0, LENGTH)]) == x % lifted(LENGTH)

@@ -25,6 +25,7 @@ from whence.dialects.sizes import (
     UndecidedSize,
     bounds,
     ceil_div,
+    common_range,
     decide,
     evaluate,
     known_ranges,
@@ -284,3 +285,18 @@ def _parsed(text: str) -> TensorType[Attribute]:
     type_ = Parser(ctx, text).parse_type()
     assert isinstance(type_, TensorType)
     return cast("TensorType[Attribute]", type_)
+
+
+def test_ranges_meet_in_one_value():
+    assert common_range((0, 4), (4, 9)) == (4, 4)
+    assert common_range((3, 3), (3, None)) == (3, 3)
+    assert common_range((0, 3), (4, None)) is None
+    assert common_range((2, None), (1, None)) == (2, None)
+
+
+def test_a_symbol_of_one_value_is_that_value():
+    n = symbol("n")
+    with known_ranges({"n": (4, 4)}):
+        assert proves(n, "==", 4)
+        assert proves(n * 2, "==", 8)
+        assert proves(n, "!=", 5)

@@ -115,3 +115,18 @@ def test_a_target_has_kernels_of_its_own(folder: Path, path: Path):
     whence.compile(path, threads=1, target="llvm -mcpu=x86-64-v3")
     # Names of kernels hold their key, and so main programs differ as well.
     assert len(set(files(folder)) - native) == len(native)
+
+
+def test_options_have_kernels_of_their_own(folder: Path, path: Path):
+    """In one folder, whichever comes first: what was made under other options is not taken."""
+
+    def texts(config: dict[str, bool]) -> list[str]:
+        with whence.PassContext(3, config=config):
+            artifact = whence.compile(path, threads=1).artifact
+        return [kernel.tir for kernel in artifact.kernels if isinstance(kernel, Kernel)]
+
+    plain = texts({})
+    scalar = texts({"tir.disable_vectorize": True})
+    assert any("vector<" in text for text in plain)
+    assert not any("vector<" in text for text in scalar)
+    assert texts({}) == plain

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import VerifyException
 
 import whence
 from whence import relay
@@ -378,7 +377,7 @@ def test_threads_share_what_is_compiled(tmp_path: Path):
     ],
 )
 def test_programs_that_cannot_run(text: str, expected: str, tmp_path: Path):
-    with pytest.raises(VerifyException, match=rf"{expected}.*\({tmp_path}/net.mlir:\d+:\d+\)"):
+    with pytest.raises(FrontendError, match=rf"{expected}.*\({tmp_path}/net.mlir:\d+:\d+\)"):
         compiled(text, tmp_path)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from random_tflite import CASES, run_case
 from random_tflite_parts import one
-from tflite_builder import Array, litert
+from random_tflite_quantized import One
+from tflite_builder import Array, Quant, litert
 
 from whence.frontends.tflite import from_tflite
 from whence.passes.relay.evaluate import evaluate_module
@@ -52,6 +53,21 @@ def test_random_numbers_are_distributed_as_litert_has_them(op: str):
     assert np.abs(mine - theirs).max() < 0.02
     assert found[0].dtype == found[1].dtype
     assert not np.array_equal(_random(op, 4, [5])[0], _random(op, 3, [5])[0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_a_quotient_smaller_than_a_step_is_none(dtype: str):
+    """Where LiteRT shifts by more bits than there are, and gives whatever that is."""
+    rng, zero = np.random.default_rng(0), 0 if dtype == "int8" else 128
+    x, y = (rng.choice([-120, -75, -3, 1, 90, 127], 200) + zero for _ in range(2))
+    quotient = One(rng)
+    quotient.input((200,), dtype, Quant(0.01, zero))
+    quotient.const(y.astype(dtype), Quant(0.05, zero))
+    data = quotient.end("DIV", dtype, Quant(1.0, zero), "DivOptions", fusedActivationFunction=0)
+    (found,) = evaluate_module(from_tflite(data), [x.astype(dtype)])
+    real = (x - zero) * 0.01 / ((y - zero) * 0.05)
+    wanted = np.clip(real + zero, *((-128, 127) if dtype == "int8" else (0, 255)))
+    assert np.abs(np.asarray(found, np.float64) - wanted).max() <= 0.51
 
 
 def test_random_classes_are_as_frequent_as_litert_has_them():

@@ -56,3 +56,24 @@ def test_without_the_option_there_is_no_map(monkeypatch: pytest.MonkeyPatch, pat
     library = link([compile_text(TWO, Target.native()).object], ["entry_of_test"])
     assert library["entry_of_test"]
     assert not path.exists()
+
+
+@pytest.mark.parametrize("kind", ["symlink", "hardlink", "pipe"])
+def test_what_somebody_put_at_its_name_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, path: Path, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("WHENCE_PERF_MAP", "1")
+    target = tmp_path / "target"
+    target.write_text("kept")
+    if kind == "symlink":
+        path.symlink_to(target)
+    elif kind == "hardlink":
+        path.hardlink_to(target)
+    else:
+        os.mkfifo(path)
+    try:
+        assert link([compile_text(TWO, Target.native()).object], ["entry_of_test"])["entry_of_test"]
+    finally:
+        path.unlink()
+    assert target.read_text() == "kept"
+    assert "is not written" in caplog.text

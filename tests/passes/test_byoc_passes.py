@@ -17,6 +17,7 @@ from whence.dialects.relay import nn
 from whence.dialects.relay import rearrange as r
 from whence.dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.interpret import interpret
 from whence.lowering.external import registry
 from whence.lowering.external.registry import register_external_codegen
 from whence.passes.relay import pattern_table
@@ -338,3 +339,24 @@ def test_parts_in_regions(name: str, monkeypatch: pytest.MonkeyPatch):
     found = relay.create_executor("vm", cut).evaluate()(*given)
     np.testing.assert_allclose(found, relay.create_executor("debug", mod).evaluate()(*given), rtol=1e-5)
     assert runs
+
+
+MARKED = """
+fn (%x: Tensor[(2, 3), float32]) {
+  %0 = annotation.compiler_begin(%x, compiler="test");
+  %1 = split(%0, indices_or_sections=2);
+  %2 = annotation.compiler_end((%1, nn.relu(%0)), compiler="test");
+  let %r = annotation.compiler_end(ref(%x), compiler="default");
+  (add(%2.0.0, %2.0.1), %2.1, ref_read(%r))
+}
+"""
+
+
+def test_marks_of_tuples_are_those_of_their_tensors() -> None:
+    module = relay.IRModule.from_expr(relay.parse_expr(MARKED)).module
+    assert len([op for op in module.walk() if isinstance(op, CompilerEndOp)]) == 3
+    expected = interpret(module, X)
+    cut = make("PartitionGraph")(module)
+    assert len([op for op in cut.ops if isinstance(op, FuncOp) and "Compiler" in op.attributes]) == 1
+    for mine, reference in zip(interpret(cut, X), expected, strict=True):
+        np.testing.assert_array_equal(mine, reference)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from random_relay_checks import Checker
 from relay_examples import parse
 
+from whence.frontends.relay_text import fromtext
 from whence.passes.registry import row_of
 from whence.passes.runner import run_passes
 
@@ -47,3 +50,33 @@ def test_factors_of_open_tensors_meet() -> None:
     run_passes(module, [row_of("relay-simplify-expr").load()()], audit=True)
     module.verify()
     assert str(module).count("relay.multiply") == 1
+
+
+CALLS = {
+    "of the module": """
+        def @f(%x: Tensor[(?, 2), float32]) -> Tensor[(?, 2), float32] { exp(%x) }
+        def @main(%a: Tensor[(4, 2), float32]) { let %b = @f(%a); add(%b, @f(%b)) }""",
+    "that is a value": """
+        def @main(%a: Tensor[(4, 2), float32]) {
+          let %f = fn (%x: Tensor[(?, 2), float32]) { negative(%x) };
+          (%f(%a), %f(concatenate((%a, %a))))
+        }""",
+    "that calls itself": """
+        def @f(%x: Tensor[(?, 2), float32], %n: int32) -> Tensor[(?, 2), float32] {
+          if (%n < 1) { %x } else { @f(concatenate((%x, %x)), %n - 1) }
+        }
+        def @main(%a: Tensor[(4, 2), float32]) { @f(%a, 2) }""",
+    "of a tuple": """
+        def @f(%x: (Tensor[(?, 2), float32], int32)) -> Tensor[(?, 2), float32] {
+          if (%x.1 < 1) { %x.0 } else { @f((concatenate((%x.0, %x.0)), %x.1 - 1)) }
+        }
+        def @main(%a: Tensor[(4, 2), float32]) { @f((%a, 2)) }""",
+}
+"""Functions whose parameters have an open size, called with one that is known."""
+
+
+@pytest.mark.parametrize("function", CALLS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_arguments_of_known_sizes_fit_open_parameters_in_every_pass(function: str) -> None:
+    program = fromtext('#[version = "0.0.5"]' + CALLS[function])
+    Checker(program, [np.arange(8, dtype=np.float32).reshape(4, 2) / 8]).check()

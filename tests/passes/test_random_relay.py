@@ -43,7 +43,8 @@ def test_random_programs(chunk: int):
             # A part of what `make fuzz-relay` asks of each.
             names, level = tuple(PASSES)[seed % PARTS :: PARTS], seed % len(LEVELS)
             checker = Checker(sample.program, sample.inputs)
-            checker.check((3,) if seed % COMPILED == 0 else (), names, (level,), spans=seed % PARTS == 0)
+            levels = (3,) if seed % COMPILED == 0 else ()
+            checker.check(levels, names, (level,), spans=seed % PARTS == 0, texts=seed % 3 == 0)
 
 
 def test_differences_are_seen():

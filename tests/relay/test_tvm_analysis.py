@@ -12,7 +12,7 @@ from whence import ir, relay
 from whence.frontends.relay_text import DiagnosticError
 from whence.relay import analysis, transform
 from whence.relay.expr_functor import ExprMutator, ExprVisitor
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, PipelineError
 
 ops: Any = relay
 VERSION = '#[version = "0.0.5"]\n'
@@ -145,6 +145,21 @@ def test_what_goes_in_and_out_of_parts() -> None:
     assert name.name_hint == "tvmgen_default_calibrated_main_0"
     whence.testing.assert_allclose(found["inputs"], [np.sin(data)], rtol=1e-6)
     whence.testing.assert_allclose(found["outputs"], [np.tanh(np.sin(data))], rtol=1e-6)
+
+
+def test_what_goes_in_and_out_of_parts_of_several_results() -> None:
+    x, y = var("x", 4), var("y", 4)
+    mod = relay.IRModule({})
+    part = relay.Function([a := var("a", 4), b := var("b", 4)], relay.Tuple([a + b, a - b]))
+    mod["part"] = part.with_attr("Compiler", "calibrated")
+    call = relay.Call(mod.get_global_var("part"), [x, y])
+    mod["main"] = relay.Function([x, y], relay.TupleGetItem(call, 0) * relay.TupleGetItem(call, 1))
+    data = [np.arange(4, dtype=np.float32), np.ones(4, np.float32)]
+    ((_, found),) = analysis.get_calibration_data(mod, dict(zip("xy", data, strict=True))).items()
+    np.testing.assert_array_equal([one.numpy() for one in found["inputs"]], data)
+    np.testing.assert_array_equal([one.numpy() for one in found["outputs"]], [data[0] + data[1], data[0] - data[1]])
+    with pytest.raises(PipelineError, match="expected inputs x, y, got no y"):
+        analysis.get_calibration_data(mod, {"x": data[0]})
 
 
 class Renamed(ExprMutator):

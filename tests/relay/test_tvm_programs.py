@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import whence
 from whence import ir, relay
+from whence.contrib import graph_executor
 from whence.frontends.relay.op_attrs import reset_op_attr
 from whence.relay import analysis, testing
 from whence.relay import dataflow_pattern as dfp
@@ -200,7 +202,60 @@ def test_gradients_against_differences() -> None:
     x = relay.var("x", shape=(2, 3), dtype="float64")
     testing.check_grad(relay.Function([x], ops.tanh(x * x)))
     with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        testing.check_grad(relay.Function([x], ops.tanh(x * x)), eps=10.0)
+        testing.check_grad(relay.Function([x], ops.tanh(x * x)), [np.full((2, 3), 0.5)], eps=10.0)
+
+
+def test_gradients_are_held_against_differences_beside_zero() -> None:
+    """By default inputs lie so close to `mean` that even a steep function is nearly straight there."""
+    x = relay.var("x", shape=(2, 3), dtype="float64")
+    testing.check_grad(relay.Function([x], ops.exp(relay.const(50.0, "float64") * x)))
+    testing.check_grad(relay.Function([x], ops.log(x)), mean=1.0, scale=0.1)
+
+
+@pytest.mark.parametrize("mode", ["first_order", "higher_order"])
+@pytest.mark.parametrize("made", ["zeros", "ones", "arange", "full"])
+def test_gradients_go_past_what_is_made_of_nothing(made: str, mode: str) -> None:
+    x = relay.var("x", shape=(3,), dtype="float64")
+    other = {
+        "zeros": lambda: ops.zeros((3,), "float64"),
+        "ones": lambda: ops.ones((3,), "float64"),
+        "arange": lambda: ops.arange(relay.const(3.0, "float64"), dtype="float64"),
+        "full": lambda: ops.full(relay.const(2.0, "float64"), (3,), "float64"),
+    }[made]()
+    testing.check_grad(relay.Function([x], x * other + x * x), mode=mode)
+
+
+@pytest.mark.parametrize("kind", ["graph", "vm", "debug"])
+@pytest.mark.parametrize(("low", "high"), [(-3.4e38, 3.4e38), (0.0, 1e6), (-1e39, 0.5)])
+def test_limits_beyond_a_half_do_not_bind(kind: str, low: float, high: float) -> None:
+    x = relay.var("x", shape=(5,), dtype="float16")
+    mod = relay.IRModule.from_expr(relay.Function([x], ops.clip(x, low, high)))
+    data = np.array([1.25, -2, np.inf, -np.inf, 65504], np.float16)
+    with np.errstate(over="ignore"):
+        wanted = np.clip(data, np.float16(low), np.float16(high))
+    np.testing.assert_array_equal(relay.create_executor(kind, mod).evaluate()(data), wanted)
+
+
+def test_a_graph_has_an_output_for_each_tensor_in_its_tuples() -> None:
+    x = relay.var("x", shape=(3,))
+    inner = relay.Tuple([x + x, relay.Tuple([ops.tanh(x)]), relay.Tuple([])])
+    mod = relay.IRModule.from_expr(relay.Function([x], relay.Tuple([ops.exp(x), inner])))
+    data = np.linspace(-1, 1, 3, dtype=np.float32)
+    graph = graph_executor.GraphModule(relay.build(mod, "llvm")["default"](whence.cpu()))
+    graph.set_input("x", data)
+    graph.run()
+    assert graph.get_num_outputs() == 3
+    for index, wanted in enumerate((np.exp(data), data + data, np.tanh(data))):
+        np.testing.assert_allclose(graph.get_output(index).numpy(), wanted, rtol=1e-5)
+
+
+def test_a_size_computed_from_scales_is_whole() -> None:
+    x = relay.var("x", shape=(1, 4, 8, 8))
+    scaled = ops.shape_of(x, dtype="float32") * relay.const(np.array([1, 1, 2.2, 2], np.float32))
+    size = ops.strided_slice(scaled, [2], [4])
+    resized = ops.dyn.image.resize2d(x, size, relay.const(np.zeros(4, np.float32)), "NCHW", "nearest_neighbor")
+    static = transform.DynamicToStatic()(relay.IRModule.from_expr(relay.Function([x], resized)))["main"]
+    assert static.ret_type.concrete_shape == (1, 4, 17, 16)
 
 
 def test_a_builder_may_have_another_default_than_the_attribute() -> None:

@@ -6,6 +6,7 @@ import ctypes
 import math
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -124,3 +125,15 @@ def test_damaged_objects_are_told(objects: list[Elf]):
         except WhenceError:
             told += 1
     assert told > 30
+
+
+@pytest.mark.parametrize("short", [1, 2, 3])
+def test_a_place_that_ends_beyond_its_section_is_told(objects: list[Elf], short: int):
+    """It begins inside of it: the bytes behind belong to another section."""
+    elf = objects[0]
+    number = next(index for index in range(len(elf.sections)) if any(True for _ in elf.relocations(index)))
+    place = max(one.offset for one in elf.relocations(number))
+    sections = list(elf.sections)
+    sections[number] = sections[number]._replace(size=place + 4 - short)
+    with pytest.raises(FrontendError, match=f"relocations inside '{sections[number].name}', got one that leaves it"):
+        link([replace(elf, sections=tuple(sections)), objects[1]], NAMES, {"given": 1})

@@ -157,3 +157,36 @@ def test_who_has_loaded_a_file_keeps_what_he_loaded(
     module = load_module(path)
     lib.remove_params().export_library(path)
     np.testing.assert_allclose(module.run({"x": image})["y"], reference["y"], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_large_files_are_checked_to_their_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int):
+    """From 8 MiB on threads share the work; the seal is the same, and each of the pieces counts."""
+    content = bytearray(np.random.default_rng(0).bytes((9 << 20) + 17))
+    monkeypatch.setattr("whence.runtime.sealed.available_cpus", lambda: 1)
+    end, path = seal(memoryview(content)), tmp_path / "large.tar"
+    monkeypatch.setattr("whence.runtime.sealed.available_cpus", lambda: cpus)
+    path.write_bytes(content + end)
+    assert open_sealed(path) == content
+    for place in (0, (1 << 20) - 1, 4 << 20, (8 << 20) - 1, 8 << 20, 9 << 20, len(content) - 1):
+        content[place] ^= 1
+        path.write_bytes(content + end)
+        with pytest.raises(FrontendError, match="its checksum does not fit"):
+            open_sealed(path)
+        content[place] ^= 1
+    content[: 2 << 20] = content[1 << 20 : 2 << 20] + content[: 1 << 20]
+    path.write_bytes(content + end)
+    with pytest.raises(FrontendError, match="its checksum does not fit"):
+        open_sealed(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_code_of_another_machine_is_refused(
+    kind: str, files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Before the system, or our linker, sees any of it."""
+    path = tmp_path / files[kind].name
+    path.write_bytes(files[kind].read_bytes())
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    with pytest.raises(PipelineError, match=rf"net\.{kind}: expected code for riscv64, got some for"):
+        load_module(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import cast
 
@@ -124,22 +124,30 @@ class Scheduling:
     def readers(self, stage: Stage) -> set[Stage]:
         """The stages with buffers that read this one, directly or through inlined ones."""
         found: set[Stage] = set()
-        for use in stage.compute.result.uses:
-            compute = use.operation.parent_op()
-            if isinstance(compute, te.ComputeOp):
-                reader = self.schedule[compute]
-                found |= self.readers(reader) if reader.inlined else {reader}
+        pending, seen = [stage], {stage}
+        while pending:
+            for use in pending.pop().compute.result.uses:
+                compute = use.operation.parent_op()
+                if isinstance(compute, te.ComputeOp) and (reader := self.schedule[compute]) not in seen:
+                    seen.add(reader)
+                    (pending.append if reader.inlined else found.add)(reader)
         return found
+
+    def parts(self, stage: Stage) -> Iterator[Stage]:
+        """The stage, and the inlined ones that its loops compute, each once however often it is read."""
+        pending, seen = [stage], {stage}
+        while pending:
+            yield (part := pending.pop())
+            for read in part.compute.reads:
+                if isinstance(read.tensor.owner, te.ComputeOp):
+                    made = self.schedule[read.tensor.owner]
+                    if made.inlined and made not in seen:
+                        seen.add(made)
+                        pending.append(made)
 
     def guarded(self, stage: Stage) -> bool:
         """Whether a stage reads a tensor where that may have no element, itself or through inlined ones."""
-        for read in stage.compute.reads:
-            if read.otherwise is not None:
-                return True
-            made = read.tensor.owner
-            if isinstance(made, te.ComputeOp) and self.schedule[made].inlined and self.guarded(self.schedule[made]):
-                return True
-        return False
+        return any(read.otherwise is not None for part in self.parts(stage) for read in part.compute.reads)
 
     def hosted(self, stage: Stage) -> tuple[Stage, Stage]:
         """(host, inner): the stage whose loops carry a reduction, and the reduction in registers.

@@ -79,18 +79,13 @@ def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
 
 def flat(work: Scheduling, stage: Stage) -> bool:
     """Whether every read, those of inlined stages too, is of the same shape at the same point, or of one element."""
-    pending, seen = [stage], {stage}
-    while pending:
-        compute = pending.pop().compute
+    for part in work.parts(stage):
+        compute = part.compute
         if any(isinstance(op, te.IndexOp) for op in compute.block.ops):
             return False
         for read in compute.reads:
             if read.indices and not (same_shape(shape_of(read), compute.shape) and _same_point(read, compute)):
                 return False
-            made = work.schedule[read.tensor.owner] if isinstance(read.tensor.owner, te.ComputeOp) else None
-            if made is not None and made.inlined and made not in seen:
-                seen.add(made)
-                pending.append(made)
     return True
 
 

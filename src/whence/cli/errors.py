@@ -9,10 +9,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 
 from whence.cli.answers import painted
-from whence.support.errors import TextError, WhenceError
+from whence.support.doors import turned
+from whence.support.errors import InternalError, TextError
 from whence.support.names import shown
 from whence.textio import one_line
 
@@ -52,12 +53,9 @@ def described(error: BaseException) -> str:
             return one_line(error)
         case TextError():
             return "\n".join(map(shown, str(error).splitlines()))
-        case WhenceError() | DiagnosticException() | ArgSpecParseError():
-            text = str(error)
-        case OSError(filename=str(file), strerror=str(reason)):
-            text = f"{file}: {reason}"
         case _:
-            text = f"internal error: {type(error).__name__}: {error} (WHENCE_DEBUG=1 shows where)"
+            known = turned(error)
+            text = f"{known} (WHENCE_DEBUG=1 shows where)" if isinstance(known, InternalError) else str(known)
     return shown(" ".join(text.split()))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import bench, bisect, compile, completion, debug, graph, memory, profile, run, tir, where, why
+from whence.cli import bench, bisect, cache, compile, completion, debug, graph, memory, profile, run, tir, where, why
 from whence.cli.errors import guarded
 from whence.cli.options import Parser, Subparsers
 
@@ -39,7 +39,7 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (compile, run, bench, debug, profile, bisect, why, where, tir, graph, memory, completion):
+    for command in (compile, run, bench, debug, profile, bisect, why, where, tir, graph, memory, cache, completion):
         command.add(commands)
     return top
 

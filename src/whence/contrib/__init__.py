@@ -1,1 +1,12 @@
 """Executors by TVM's names: `contrib.graph_executor`, `contrib.debugger.debug_executor`."""
+
+from importlib import import_module
+from typing import Any
+
+_MODULES = ("debugger", "graph_executor", "nvcc", "utils")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'whence.contrib' has no attribute '{name}'")

@@ -57,6 +57,7 @@ from whence.relay.ty import TupleType as TupleType
 from whence.relay.ty import TypeCall as TypeCall
 from whence.relay.ty import TypeData as TypeData
 from whence.relay.ty import TypeKind as TypeKind
+from whence.relay.ty import TypeRelation as TypeRelation
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import scalar_type as scalar_type
 from whence.support.errors import FrontendError
@@ -83,6 +84,9 @@ _HOMES = {
     "bind": "whence.relay.binding",
     "pretty_print": "whence.frontends.relay_text",
     "Prelude": "whence.relay.prelude",
+    "TypeFunctor": "whence.relay.type_functor",
+    "TypeMutator": "whence.relay.type_functor",
+    "TypeVisitor": "whence.relay.type_functor",
     "ExprFunctor": "whence.relay.expr_functor",
     "ExprVisitor": "whence.relay.expr_functor",
     "ExprMutator": "whence.relay.expr_functor",
@@ -92,11 +96,13 @@ _HOMES = {
 _MODULES = (
     "adt",
     "analysis",
+    "backend",
     "build_module",
     "dataflow_pattern",
     "expr",
     "expr_functor",
     "frontend",
+    "function",
     "loops",
     "op",
     "prelude",
@@ -105,6 +111,7 @@ _MODULES = (
     "testing",
     "transform",
     "ty",
+    "type_functor",
     "vm",
 )
 

@@ -22,6 +22,7 @@ from whence.relay.counting import check_constant as check_constant
 from whence.relay.counting import count_layers as count_layers
 from whence.relay.counting import extract_fake_quantized_ops as extract_fake_quantized_ops
 from whence.relay.counting import extract_fused_functions as extract_fused_functions
+from whence.relay.counting import extract_intermdeiate_expr as extract_intermdeiate_expr
 from whence.relay.counting import features_of
 from whence.relay.counting import list_fake_quantized_op_freqs as list_fake_quantized_op_freqs
 from whence.relay.counting import search_fc_transpose as search_fc_transpose

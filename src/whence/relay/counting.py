@@ -33,6 +33,8 @@ from whence.frontends.relay.expr import (
 from whence.frontends.relay.infer import infer_expr
 from whence.frontends.relay.structural_hash import structural_hash
 from whence.relay.module import IRModule
+from whence.support.errors import FrontendError, expectation
+from whence.transform import FuseOps, InferType
 
 
 def _roots(what: Expr | IRModule) -> list[Expr]:
@@ -80,9 +82,27 @@ def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
 
 
 def extract_fused_functions(mod: IRModule) -> dict[str, Function]:
-    """The primitive functions of a module behind FuseOps, by their structural hashes."""
+    """The primitive functions that FuseOps makes of a module, or made, by their structural hashes."""
+    if not any(isinstance(node, Function) and node.attrs.get("Primitive") for node in _below(_roots(mod))):
+        mod = FuseOps()(InferType()(mod))
     found = (node for node in _below(_roots(mod)) if isinstance(node, Function) and node.attrs.get("Primitive"))
     return {str(structural_hash(function)): function for function in found}
+
+
+def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
+    """The module that gives expression number `expr_id` of `@main`: operators and fields of tuples count, in order.
+
+    The name is TVM's. Raises FrontendError for a number beyond the last.
+    """
+    typed = InferType()(mod)
+    nodes = [
+        node
+        for node in post_order(typed["main"].body)
+        if isinstance(node, TupleGetItem | Tuple) or (isinstance(node, Call) and isinstance(node.op, Op))
+    ]
+    if not 0 <= expr_id < len(nodes):
+        raise FrontendError(expectation("extract_intermdeiate_expr", f"a number below {len(nodes)}", str(expr_id)))
+    return InferType()(IRModule.from_expr(nodes[expr_id]))
 
 
 def list_fake_quantized_op_freqs(mod: Expr | IRModule) -> dict[str, int]:

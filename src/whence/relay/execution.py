@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from whence import executors
-from whence.frontends.relay.expr import Expr, Function, GlobalVar, free_vars
+from whence.frontends.relay.expr import Constant, Expr, Function, GlobalVar, Var, free_vars
+from whence.relay.binding import bind
 from whence.relay.module import IRModule
 from whence.relay.results import viewed
+from whence.support.doors import door, doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
+@doors()
 class Executor:
     """Runs functions and expressions, with the functions and data types of a module around them."""
 
@@ -24,11 +27,14 @@ class Executor:
         self.mod = module
         self._options = (device, target, params)
 
-    def evaluate(self, expr: Expr | str | None = None) -> Any:
+    def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var, Any] | None = None) -> Any:
         """What an expression comes to; of a function, a variable of the module or nothing (`@main`) a Python function.
 
+        binds: values of variables of the expression, or of parameters of the function.
         Raises FrontendError for an expression with free variables.
         """
+        if binds:
+            expr = bind(self._expression(expr), binds)
         if expr is None or isinstance(expr, str | GlobalVar):
             return self._run(self.mod, expr.name_hint if isinstance(expr, GlobalVar) else expr or "main")
         if free := free_vars(expr):
@@ -39,9 +45,28 @@ class Executor:
         call = self._run(around, "main")
         return call if isinstance(expr, Function) else call()
 
+    def _expression(self, expr: Expr | str | None) -> Expr:
+        if expr is None or isinstance(expr, str | GlobalVar):
+            found: Function = self.mod[expr or "main"]
+            return found
+        return expr
+
     def _run(self, module: IRModule, name: str) -> Callable[..., Any]:
         call = executors.create_executor(self._kind, module.module, *self._options).evaluate(name)
-        return lambda *arguments, **named: viewed(call(*arguments, **named))
+        constructors = {one.name_hint: one for data in module.program.types.values() for one in data.constructors}
+        known = constructors if self._kind == "debug" else None
+
+        def run(*arguments: Any, **named: Any) -> Any:
+            given = {name: _value(value) for name, value in named.items()}
+            return viewed(call(*map(_value, arguments), **given), known)
+
+        return run
+
+
+@door()
+def _value(argument: Any) -> Any:
+    """An argument as executors take it: a constant of relay is its array."""
+    return argument.data if isinstance(argument, Constant) else argument
 
 
 def create_executor(

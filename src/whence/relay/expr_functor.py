@@ -59,6 +59,10 @@ _NAMES: dict[type[Expr], str] = {
 }
 
 
+class MissingMethod(FrontendError, NotImplementedError):
+    """A class says nothing about a kind of node."""
+
+
 class ExprFunctor:
     """Calls `visit_call` and its like for each kind of node; what they give for a node is in `memo_map`."""
 
@@ -67,7 +71,8 @@ class ExprFunctor:
         self._depth = 0
 
     def visit(self, expr: Expr) -> Any:
-        """What this class makes of an expression. Raises FrontendError for a kind that it has no method for."""
+        """What this class makes of an expression. Raises MissingMethod, a NotImplementedError, for a kind that
+        it has no method for."""
         if expr in self.memo_map:
             return self.memo_map[expr]
         self._depth += 1
@@ -89,7 +94,7 @@ class ExprFunctor:
         method = getattr(self, f"visit_{name}", None) if name else None
         if method is None:
             what = f"a method visit_{name}" if name else "an expression"
-            raise FrontendError(f"{type(self).__name__}: expected {what}, got {type(expr).__name__}")
+            raise MissingMethod(f"{type(self).__name__}: expected {what}, got {type(expr).__name__}")
         return method(expr)
 
 

@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from whence.relay.module import IRModule
+from whence.support.doors import door
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import onnx
 
 
+@door()
 def from_tflite(
     model: Any,
     shape_dict: Mapping[str, Sequence[int]] | None = None,
@@ -49,6 +51,7 @@ def from_tflite(
     return IRModule.of(module), params
 
 
+@door()
 def from_onnx(
     model: onnx.ModelProto,
     shape: Mapping[str, Sequence[int]] | None = None,

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, free_vars
+from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var, free_vars
 from whence.frontends.relay.view import view
+from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class IRModule:
             {_name(key): data for key, data in (type_definitions or {}).items()},
         )
         self._module: ModuleOp | None = None
+        self._params: Mapping[str, Sequence[Var]] = {}
+        """The variables of functions that ops were made of."""
         self._globals: dict[str, GlobalVar] = {key.name_hint: key for key in functions or {} if _is_global(key)}
 
     @staticmethod
@@ -58,6 +61,8 @@ class IRModule:
         """The module of other ops, which are not copied, with the attributes of this one."""
         made = IRModule.of(module)
         made.attrs = dict(self.attrs)
+        functions = self._program.functions if self._program is not None else None
+        made._params = self._params if functions is None else {name: f.params for name, f in functions.items()}
         return made
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
@@ -92,7 +97,7 @@ class IRModule:
         """The expressions."""
         if self._program is None:
             assert self._module is not None
-            self._program = view(self._module)
+            self._program = view(self._module, self._params)
         return self._program
 
     @property
@@ -115,16 +120,25 @@ class IRModule:
         return [self.get_global_var(name) for name in self.program.functions]
 
     def get_type(self, name: str) -> tuple[Any, ...]:
-        """The name of a data type, to be applied as `relay.TypeCall(name, [..])`, and its constructors."""
+        """The name of a data type, to be called with types as in `List(a)`, and its constructors."""
+        return (self.get_global_type_var(name), *self.program.types[name].constructors)
+
+    def get_global_type_var(self, name: str) -> GlobalTypeVar:
+        """The name of a data type; raises FrontendError for an unknown one."""
         if name not in self.program.types:
             raise FrontendError(f"expected a data type among {', '.join(self.program.types) or 'none'}, got {name}")
-        return (name, *self.program.types[name].constructors)
+        return GlobalTypeVar(name)
+
+    def get_global_type_vars(self) -> Sequence[GlobalTypeVar]:
+        return [GlobalTypeVar(name) for name in self.program.types]
 
     def __getitem__(self, key: str | GlobalVar) -> Any:
         """A function, or the definition of a data type."""
         if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
             return self.program.types[key]
-        return self.program.functions[self.get_global_var(_name(key)).name_hint]
+        function = self.program.functions[self.get_global_var(_name(key)).name_hint]
+        function.home = self.program
+        return function
 
     def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData) -> None:
         if isinstance(function, TypeData):
@@ -158,15 +172,13 @@ class IRModule:
         self[var] = func
 
     def import_from_std(self, name: str) -> None:
-        """Add the functions and data types of the prelude, the one file that there is.
+        """Add the functions and data types of `prelude.rly`, or those of natural numbers, `nat.rly`.
 
-        Raises FrontendError for another name, and when something of a name that the prelude has is there already.
+        Raises FrontendError for another name, and when something of a name that the file has is there already.
         """
-        from whence.frontends.relay_text.prelude import import_prelude
+        from whence.frontends.relay_text.prelude import import_standard
 
-        if name not in ("prelude.rly", "prelude.relay"):
-            raise FrontendError(f"import_from_std: expected prelude.rly, got {name}")
-        import_prelude(self.program)
+        import_standard(self.program, name)
         self._module = None
 
     def shallow_copy(self) -> IRModule:

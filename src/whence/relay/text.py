@@ -11,9 +11,11 @@ from whence.frontends.relay.expr import Expr, Program, post_order
 from whence.frontends.relay_text.diagnostics import DiagnosticContext
 from whence.provenance.span import Span
 from whence.relay.module import IRModule
+from whence.support.doors import door
 from whence.support.errors import FrontendError, TextError
 
 
+@door()
 def parse(
     source: str, source_name: str = "from_string", init_module: Any = None, init_meta_table: Any = None
 ) -> IRModule:
@@ -49,11 +51,13 @@ def _spans(program: Program) -> Iterator[Span]:
                 yield node.span
 
 
+@door()
 def fromtext(data: str, source_name: str | None = None) -> IRModule:
     """As `parse`."""
     return parse(data, source_name or "from_string")
 
 
+@door()
 def parse_expr(source: str) -> Expr:
     """The expression of a text."""
     return relay_text.parse_expr(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any as Anything
 
@@ -45,6 +46,16 @@ RelayRefType = RefType
 def IncompleteType(kind: TypeKind = TypeKind.Type) -> Attribute:
     """A type to be inferred."""
     return HOLE
+
+
+@dataclass(frozen=True)
+class TypeRelation:
+    """What relates the types of a call, as a record: here the operators' own rules do that, and nothing reads it."""
+
+    func: Anything
+    args: Sequence[Anything]
+    num_inputs: int
+    attrs: Anything = None
 
 
 class GlobalTypeVar(str):

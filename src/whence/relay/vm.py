@@ -20,6 +20,7 @@ from whence.relay.results import viewed
 from whence.relay.vm_executable import VMExecutable
 from whence.runtime.timing import BenchmarkResult, Timing
 from whence.support.context import PassContext
+from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.target import TargetLike, params_beside, target_of
@@ -90,6 +91,7 @@ class VMCompiler:
         return self._made
 
 
+@doors()
 class VirtualMachine:
     """Runs an executable on a device, of which the CPU is the only one."""
 

@@ -19,6 +19,7 @@ from whence.frontends.relay import view
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay_text import astext, fromtext
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
+from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 
@@ -38,6 +39,7 @@ _OPCODES: dict[type[Operation], str] = {
 """The instructions of TVM's machine that do what a step does."""
 
 
+@doors()
 class VMExecutable:
     """A compiled module. What `whence.Executable` tells, such as `why` and `where`, it tells, too."""
 

@@ -9,6 +9,7 @@ from whence import relay
 from whence.dialects.relay.binding import IfOp, LetOp
 from whence.dialects.relay.elementwise import AddOp, ExpOp
 from whence.dialects.relay.functions import FnOp
+from whence.dialects.relay.tuples import TupleOp
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.expr import Program, post_order
@@ -17,6 +18,7 @@ from whence.passes.relay.analysis.structure import structural_equal as same_ops
 from whence.provenance.audit import check_located
 from whence.provenance.span import layer_names
 
+SPLIT = "fn (%x: Tensor[(4, 2), int32], %c: bool) { %0 = split(%x, indices_or_sections=2);"
 PROGRAMS = {
     "shared": "fn (%x: int32) { %0 = add(%x, %x); multiply(%0, %0) }",
     "lets": "fn (%x: int32) { let %a = %x + 1; let %b = %a * %a; %b - %a }",
@@ -26,6 +28,10 @@ PROGRAMS = {
     "references": "fn (%x: int32) { let %r = ref(%x); let %u = ref_write(%r, 3); let %y = ref_read(%r); %y + 1 }",
     "tuples": "fn (%x: int32) { let %t = (%x, (%x, 1f)); (%t.1, %t.0) }",
     "several results": "fn (%x: Tensor[(4,), int32]) { let %t = split(%x, indices_or_sections=2); (%t.1, %t.0) }",
+    "read whole and by field": f"{SPLIT} (concatenate(%0), %0.0) }}",
+    "read whole in a let": f"{SPLIT} let %c = concatenate(%0); (%c, %0) }}",
+    "read whole in a branch": f"{SPLIT} let %y = concatenate(%0); if (%c) {{ %y }} else {{ concatenate(%0) + %x }} }}",
+    "a tuple of a branch": "fn (%c: bool, %x: int32) { if (%c) { (%x, 1f) } else { (1, 2f) } }",
     "optional operands": "fn (%x: Tensor[(4,), float32]) { cumsum(%x, exclusive=True) }",
     "polymorphic": "fn (%x: int32) { let %id = fn [A](%y: A) -> A { %y }; (%id(%x), %id(2f)) }",
 }
@@ -42,6 +48,17 @@ def test_ops_become_the_expressions_they_were(name: str) -> None:
     second = elaborate(again)
     assert same_ops(second, module)
     assert structural_equal(view(second).functions["main"], again.functions["main"])
+
+
+def test_a_tuple_that_a_function_gives_is_shown_whole() -> None:
+    expr = relay.parse_expr("fn (%c: bool, %x: int32) { if (%c) { (%x, 1f) } else { (1, 2f) } }")
+    assert isinstance(view(relay.IRModule.from_expr(expr).module).functions["main"].body, relay.If)
+
+
+def test_tuples_that_are_only_unpacked_leave_no_op() -> None:
+    text = "fn (%x: Tensor[(4, 2), int32]) { let %c = concatenate(split(%x, indices_or_sections=2)); %c }"
+    module = relay.IRModule.from_expr(relay.parse_expr(text)).module
+    assert not any(isinstance(op, TupleOp) for op in module.walk())
 
 
 def test_what_branches_share_is_computed_before_them() -> None:

@@ -102,3 +102,33 @@ def test_clauses_that_do_not_fit_are_refused(clause: str, expected: str) -> None
     with pytest.raises(FrontendError) as caught:
         relay.fromtext(text).typed()
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_fields_of_what_a_function_without_annotations_gives(order: int) -> None:
+    functions = (
+        "def @f(%x, %n: int32) { if (%n < 1) { (%x, %n) } else { %0 = @f(%x, %n - 1); (negative(%0.0), %0.1) } }",
+        "def @main(%a: Tensor[(10), float32]) { %0 = @f(%a, 3); exp(%0.0) }",
+    )
+    mod = relay.fromtext('#[version = "0.0.5"]\n' + "\n".join(functions[::order]))
+    mod.typed()
+    assert spelled(mod["f"].inferred) == "fn (Tensor[(10), float32], int32) -> (Tensor[(10), float32], int32)"
+    assert spelled(mod["main"].inferred) == "fn (Tensor[(10), float32]) -> Tensor[(10), float32]"
+
+
+@pytest.mark.parametrize(
+    ("data", "data_layout", "kernel_layout", "wanted"),
+    [
+        ("(1, 4, 8, 8)", "NCHW", "OIHW2i", "Tensor[(6, 2, 3, 3, 2), float32]"),
+        ("(1, 2, 8, 8, 2)", "NCHW2c", "OIHW2i3o", "Tensor[(2, 2, 3, 3, 2, 3), float32]"),
+        ("(1, 8, 8, 4)", "NHWC", "HWIO", "Tensor[(3, 3, 4, 6), float32]"),
+    ],
+)
+def test_weights_of_blocked_layouts_are_inferred(data: str, data_layout: str, kernel_layout: str, wanted: str) -> None:
+    text = f"""fn (%x: Tensor[{data}, float32], %w) {{
+      nn.conv2d(%x, %w, channels=6, kernel_size=[3, 3], padding=[1, 1, 1, 1], data_layout="{data_layout}",
+        kernel_layout="{kernel_layout}", out_layout="NCHW")
+    }}"""
+    mod = relay.IRModule.from_expr(relay.parse_expr(text))
+    mod.typed()
+    assert spelled(mod["main"].params[1].inferred) == wanted

@@ -229,7 +229,7 @@ def test_a_text_may_use_another_module_and_given_metadata():
     body = module.functions["main"].body
     assert isinstance(body, Call)
     assert isinstance(constant := body.args[1], Constant)
-    assert constant.data is values
+    assert np.shares_memory(constant.data, values)
     assert structural_equal(fromtext(astext(module)), module, spans=True)
 
 

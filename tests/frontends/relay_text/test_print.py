@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 from xdsl.dialects.builtin import TensorType, f32
 
+from whence import relay
+from whence.frontends.onnx import from_onnx
 from whence.frontends.relay.expr import (
     Call,
     Constant,
@@ -21,8 +24,9 @@ from whence.frontends.relay.expr import (
     Var,
     VirtualDevice,
 )
+from whence.frontends.relay.view import view
 from whence.frontends.relay_text import DiagnosticError, astext, fromtext, parse_expr, pretty_print
-from whence.provenance.span import SequentialSpan, SourceName, Span
+from whence.provenance.span import SequentialSpan, SourceName, Span, layer_names
 
 VERSION = '#[version = "0.0.5"]\n'
 FLOAT = TensorType(f32, [])
@@ -258,3 +262,29 @@ def test_devices():
     again = parse_expr(text)
     assert isinstance(again, Function)
     assert again.params[0].virtual_device == device
+
+
+@pytest.mark.parametrize("name", ["evil\n*/ pwn /*", "a\r\x1b[31m*\n/", "/\n*", "*/", "\u2028x"])
+def test_a_name_ends_no_comment_and_no_line(name: str):
+    """Of a layer, and of the tensors beside it; the text gives the name back whole."""
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("Relu", [f"{name}x"], ["y"], name), helper.make_node("Neg", ["y"], ["z"], f"{name}2")]
+    inputs, outputs = value(f"{name}x", TensorProto.FLOAT, [3]), value("z", TensorProto.FLOAT, [3])
+    model = helper.make_model(
+        helper.make_graph(nodes, name, [inputs], [outputs]), opset_imports=[helper.make_opsetid("", 21)]
+    )
+    text = astext(view(from_onnx(model)))
+    lines = text[: text.index("#[metadata]")].splitlines()
+    assert len(lines) == 6
+    assert not any(ord(letter) < 32 for line in lines for letter in line)
+    assert all(line.count("/*") == line.count("*/") for line in lines)
+    again = relay.fromtext(text).module
+    assert {f"{name}", f"{name}2"} <= {found for op in again.walk() for found in layer_names(op.location)}
+
+
+def test_names_with_double_slashes_are_no_comments():
+    value = helper.make_tensor_value_info("a//b", TensorProto.FLOAT, [3])
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])
+    graph = helper.make_graph([helper.make_node("Relu", ["a//b"], ["y"])], "g", [value], [output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    assert "%a_/b" in astext(relay.fromtext(astext(view(from_onnx(model)), show_meta_data=False)).program)

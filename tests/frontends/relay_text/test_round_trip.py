@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_relay_checks import Checker
 from random_relay_text import program
 
+from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.expr import Call, Constant, Expr, Function, If, Let, Op, Program, Var
+from whence.frontends.relay.view import view
 from whence.frontends.relay_text import astext, fromtext, parse, parse_expr
 from whence.provenance.span import SequentialSpan, SourceName, Span
+from whence.support.errors import FrontendError
 
 choices = st.lists(st.integers(0, 63), max_size=120)
 
@@ -27,6 +31,53 @@ def test_any_program(numbers: Sequence[int], spans: bool):
     again = fromtext(text)
     assert structural_equal(again, made, map_free_vars=True, spans="span=" in text or "si=" in text), text
     assert astext(again, annotate=lambda _: "") == astext(made, annotate=lambda _: "")
+
+
+DATA = """#[version = "0.0.5"]
+type Either[A, B] { Left(A), Right(B), }
+type List[A] { Cons(A, List[A]), Nil, }
+def @none[A](%n: int32) -> List[A] { if (%n < 1) { Nil } else { @none(%n - 1) } }
+def @length[A](%xs: List[A]) -> int32 { match (%xs) { Cons(_, %rest) => 1 + @length(%rest), Nil => 0, } }
+"""
+TOLD = {
+    "by a let": (
+        "let %q: Either[int32, float32] = Right(1f); match (%q) { Left(_) => 1, Right(_) => %n, }",
+        "let %q: Either[int32, float32] = Right(1f)",
+    ),
+    "by the call of a constructor": ("@length(Nil[float32]()) + %n", "Nil[float32]()"),
+    "by the call of a function": ("@length(@none[float32](%n))", "@none[float32](%n)"),
+    "by another argument": ("@length(Cons(%n, Nil))", "Cons(%n, %"),
+    "by a branch": ("%0 = if (%n < 1) { Nil[bool]() } else { Nil }; @length(%0)", "Nil[bool]()"),
+}
+
+
+@pytest.mark.parametrize("way", TOLD)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_types_that_nothing_else_tells_are_said_after_every_pass(way: str):
+    """And no other ones: `Nil` beside another element of its list is `Nil`."""
+    body, expected = TOLD[way]
+    checker = Checker(fromtext(f"{DATA}def @main(%n: int32) -> int32 {{ {body} }}"), [np.array(2, np.int32)])
+    text = astext(view(checker.module), annotate=lambda _: "")
+    assert expected in text
+    assert text.count("float32]") + text.count("[bool]") == expected.count("[")
+    checker.check()
+
+
+def test_types_may_name_later_types():
+    made = fromtext('#[version = "0.0.5"]\ntype A { X(B[int32]), }\ntype B[T] { Y(A, T), Z, }\ndef @f() { X(Z) }')
+    assert structural_equal(fromtext(astext(made)), made)
+    with pytest.raises(FrontendError, match="a type with the name `C` has not been declared"):
+        fromtext('#[version = "0.0.5"]\ntype A { X(C), }')
+    with pytest.raises(FrontendError, match="expected 1 type arguments for `B`, got 0"):
+        fromtext('#[version = "0.0.5"]\ntype A { X(B), }\ntype B[T] { Y(A, T), Z, }')
+
+
+def test_a_let_of_a_split_into_one_part_is_a_tuple():
+    made = fromtext(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), int32]) { let %s = split(%x, indices_or_sections=1); %s.0 }'
+    )
+    module = elaborate(made)
+    assert structural_equal(fromtext(astext(view(module))), made)
 
 
 def chain(length: int) -> Expr:

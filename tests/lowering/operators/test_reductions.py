@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from operator_cases import FLOATS, Cases, Check, MakeNet, random
 
+import whence
+from whence import relay
 from whence.dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MinOp, ProdOp, VarianceOp
@@ -49,3 +51,19 @@ CASES.add(CollapseSumLikeOp, "4x3x5", "1x5")
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
 def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
     CASES.check(kind, make_net, check_model)
+
+
+@pytest.mark.parametrize("kind", [ArgMaxOp, ArgMinOp])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_of_equal_elements_the_first_or_the_last(kind: type[ArgMaxOp | ArgMinOp], axis: int):
+    """In vectors, their ends, and rows of nothing but equal ones."""
+    x = np.random.default_rng(0).integers(0, 3, (37, 41)).astype(np.float32)
+    x[5], x[:, 7] = 1, 1
+    find = np.argmax if kind is ArgMaxOp else np.argmin
+    for last in (False, True):
+        expected = x.shape[axis] - 1 - find(np.flip(x, axis), axis) if last else find(x, axis)
+        name = "argmax" if kind is ArgMaxOp else "argmin"
+        value = relay.var("x", shape=x.shape)
+        call = getattr(relay, name)(value, axis=axis, select_last_index=last)
+        executable = whence.compile(relay.IRModule.from_expr(relay.Function([value], call)), threads=1)
+        np.testing.assert_array_equal(executable(x), expected)

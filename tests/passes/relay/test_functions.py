@@ -39,6 +39,18 @@ def names(func: FuncOp) -> list[str]:
     return [op.name.removeprefix("relay.") for op in pre_order(func)][1:]
 
 
+def test_what_nobody_called_stays(parse: Parse) -> None:
+    body = f"(%x: {T}) -> ({T}) attributes {{Inline = 1 : i64}} {{ relay.return %x : {T} }}"
+    module = parse(f"""
+      relay.func @entry{body}
+      relay.func @called{body}
+      relay.func @main(%x: {T}) -> ({T}) {{
+        %0 = relay.call @called(%x) : ({T}) -> {T}
+        relay.return %0 : {T}
+      }}""")
+    assert check(module, InlinePass()) == ["entry", "main"]
+
+
 INLINE = "attributes {Inline = 1 : i64}"
 
 

@@ -242,3 +242,35 @@ def test_all_errors_are_told_at_once():
         "  tir.load: expected a store to %t before it is read, got none (layer 'early')",
         "  tir.store: expected an index in [0, 4) of dimension 0 of %b, got 1 to 4 (layer 'late')",
     ]
+
+
+def test_in_place_needs_what_is_read_before_what_is_written():
+    """In each pass the old element is read after the new one is there."""
+    end = copy("%u", "%i, %j", "%y", "%i, %j")
+    late = """
+    tir.for %i in 8 { tir.for %j in 8 {
+      %v = tir.load %x[%j, %i] : !tir.buffer<8x8xf32> -> f32
+      tir.store %v, %u[%i, %j] : f32, !tir.buffer<8x8xf32>
+      %w = tir.load %t[%i, %j] : !tir.buffer<8x8xf32> -> f32
+      tir.store %w, %y[%j, %i] : f32, !tir.buffer<8x8xf32>
+    } }"""
+    assert storage(ALLOCS + BOTH + late + end) == 2
+
+
+def test_buffers_of_other_scopes_share_nothing():
+    """Neither one after the other nor in place."""
+    local = "!tir.buffer<8x8xf32, local>"
+    body = f"""%t = tir.alloc : !tir.buffer<8x8xf32>
+    %u = tir.alloc : {local}
+    {BOTH}
+    tir.for %i in 8 {{ tir.for %j in 8 {{
+      %v = tir.load %t[%i, %j] : !tir.buffer<8x8xf32> -> f32
+      tir.store %v, %u[%i, %j] : f32, {local}
+    }} }}
+    tir.for %i in 8 {{ tir.for %j in 8 {{
+      %v = tir.load %u[%i, %j] : {local} -> f32
+      tir.store %v, %y[%i, %j] : f32, !tir.buffer<8x8xf32>
+    }} }}"""
+    assert storage(body) == 2
+    apart = body.replace("tir.load %t[%i, %j] :", "tir.load %x[%i, %j] :")
+    assert storage(apart) == 2

@@ -210,8 +210,8 @@ REFUSED: dict[str, tuple[Callable[[Chain, Schedule], object], str]] = {
     "fuse opaque": (lambda c, s: s[c.scan].fuse(*c.scan.op.axis), "expected serial axes of one sort"),
     "split a loop": (lambda c, s: s[c.hybrid].split(s[c.hybrid].op.axis[1], 2), "Cannot split on Parallelized axis j"),
     "bind a loop": (
-        lambda c, s: s[c.hybrid].bind(s[c.hybrid].op.axis[0], te.thread_axis("threadIdx.x")),
-        "bind: expected the loop of a compute, got i of a hybrid script",
+        lambda c, s: s[c.hybrid].bind(s[c.hybrid].op.axis[0], te.thread_axis(7, "threadIdx.x")),
+        "bind: expected the extent 7, of threadIdx.x, got ",
     ),
     "prefetch in a loop": (
         lambda c, s: s[c.hybrid].prefetch(c.x, s[c.hybrid].op.axis[0], 1),

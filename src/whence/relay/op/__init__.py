@@ -12,6 +12,7 @@ from whence.frontends.relay.op_attrs import (
     FAKE_QUANTIZATION,
     LEGALIZE,
     MIXED_PRECISION,
+    OPTIONAL_FAKE_QUANTIZATION,
     register_op_attr,
 )
 from whence.relay.namespaces import NAMESPACES
@@ -54,10 +55,36 @@ def register_fake_quantization_to_integer(op_name: str, func: Any = None, level:
     return register_op_attr(op_name, FAKE_QUANTIZATION, func, level)
 
 
-_MODULES = ("annotation", "op")
+def register_optional_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """As `register_fake_quantization_to_integer`, for operators that the pass is to name in `optional_qnn_ops`."""
+    return register_op_attr(op_name, OPTIONAL_FAKE_QUANTIZATION, func, level)
+
+
+class OpPattern:
+    """How operators fuse, by TVM's names and numbers."""
+
+    ELEMWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    COMM_REDUCE = 3
+    OUT_ELEMWISE_FUSABLE = 4
+    TUPLE = 7
+    OPAQUE = 8
+
+
+def register_pattern(op_name: str, pattern: int, level: int = 10) -> Any:
+    """Say how an operator fuses, one of `OpPattern`: what `Op.get_attr("TOpPattern")` gives from then on."""
+    return register_op_attr(op_name, "TOpPattern", pattern, level)
+
+
+_MODULES = ("annotation", "contrib", "op")
+_FILES = ("_make", "algorithm", "memory", "reduce", "tensor", "transform")
+"""TVM's modules of operators without a prefix; here they are in one namespace."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
+    if name in _FILES:
+        return NAMESPACES["op"]
     return getattr(NAMESPACES["op"], name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whence import transform
-from whence.frontends.relay.expr import Expr, Function
+from whence.frontends.relay.expr import Call, Expr, Function, Op, post_order
 from whence.nd import cpu
 from whence.relay.module import IRModule
 from whence.relay.testing import dcgan as dcgan
@@ -24,6 +24,9 @@ from whence.relay.testing import vgg as vgg
 from whence.relay.testing.gradients import check_grad as check_grad
 from whence.relay.testing.gradients import rand as rand
 from whence.relay.testing.init import create_workload as create_workload
+from whence.relay.testing.nat import count as count
+from whence.relay.testing.nat import make_nat_expr as make_nat_expr
+from whence.relay.testing.nat import make_nat_value as make_nat_value
 
 
 def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], import_prelude: bool = False) -> Any:
@@ -41,6 +44,11 @@ def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], im
 def run_infer_type(expr: Expr) -> Any:
     """A function, or an expression, with its types."""
     return run_opt_pass(expr, transform.InferType())
+
+
+def count_ops(expr: Expr) -> int:
+    """How many calls of operators there are below an expression, each counted once."""
+    return sum(isinstance(node, Call) and isinstance(node.op, Op) for node in post_order(expr))
 
 
 def ctx_list() -> list[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from whence.lowering.external.registry import split_target
@@ -14,29 +15,48 @@ __all__ = ["Target", "TargetLike", "check_host", "params_beside", "target_of"]
 TargetLike: TypeAlias = "str | Machine | Mapping[object, object] | Sequence[object] | None"
 """A text, a target, `{"kind": "llvm", "mcpu": ..}`, one of these by a device or in a list; None is this machine."""
 
-_OPTIONS = ("mtriple", "mcpu", "mattr")
-_IDLE = ("keys", "tag")
+_OPTIONS = ("mtriple", "mcpu", "mattr", "num-cores", "device", "model", "libs")
+_IDLE = ("keys", "tag", "host")
 """What TVM's targets say besides, and changes nothing here."""
 
 
-def Target(target: TargetLike, host: TargetLike = None) -> Machine:
+class _Targets(type):
+    """Makes targets, which are `lowering`'s, and says what one is."""
+
+    def __call__(cls, target: TargetLike, host: TargetLike = None) -> Machine:
+        found = target_of(target)
+        check_host(found, host)
+        return _machine(found)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Machine)
+
+
+class Target(metaclass=_Targets):
     """What a text names; `llvm` is this machine, as in `relay.build`.
 
     host: the same machine, where TVM's users name one. Raises PipelineError for what is no target, or for another host.
     """
-    found = target_of(target)
-    check_host(found, host)
-    return _machine(found)
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Machine | None:
+        """The target of the innermost `with` scope; None without one, PipelineError unless that is allowed."""
+        return Machine.current(allow_none)
+
+    @staticmethod
+    def list_kinds() -> list[str]:
+        """The names of the kinds of targets."""
+        return ["llvm"]
 
 
 def target_of(target: TargetLike) -> str | Machine:
     """A target as `whence.compile` takes it; raises PipelineError for what is none, and for several."""
     if target is None:
-        return "native"
+        return Machine.current() or "native"
     if isinstance(target, Machine):
         return target
     if isinstance(target, str):
-        return "native" if target.strip() == "llvm" else target
+        return _without_words(target)
     if isinstance(target, Mapping):
         options: Mapping[object, object] = target
         if "kind" in options:
@@ -49,6 +69,14 @@ def target_of(target: TargetLike) -> str | Machine:
     if not isinstance(one, str | Machine | Mapping):
         raise PipelineError(expectation("target", "a text, a Target or its options", type(one).__name__))
     return target_of(cast("TargetLike", one))
+
+
+def _without_words(text: str) -> str | Machine:
+    """The target of a text: `llvm` with nothing that names another machine is this one."""
+    kind, *options = text.split() or [""]
+    if kind != "llvm" or any(option.lstrip("-").split("=")[0] in ("mtriple", "mcpu", "mattr") for option in options):
+        return text
+    return replace(Machine.native(), attrs=Machine.parse(text).attrs) if options else "native"
 
 
 def check_host(target: TargetLike, host: TargetLike) -> None:
@@ -79,7 +107,8 @@ def _machine(target: str | Machine) -> Machine:
     if isinstance(target, Machine):
         return target
     _, text = split_target(target)
-    return Machine.parse("native" if text.strip() == "llvm" else text)
+    found = _without_words(text)
+    return found if isinstance(found, Machine) else Machine.parse(found)
 
 
 def _text(options: Mapping[object, object]) -> str:

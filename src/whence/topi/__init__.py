@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from whence.dialects.relay.core import FuncOp
@@ -50,6 +51,8 @@ _FAMILIES = {name: _Family(f"{name}.") for name in ("nn", "image", "vision")}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return import_module("whence.topi.testing")
     return _FAMILIES.get(name) or _function(name)
 
 

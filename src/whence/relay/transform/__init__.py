@@ -11,8 +11,9 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
-from whence import transform
+from whence import transform as passes
 from whence.frontends.relay.expr import Call, Expr, Function, GlobalVar
+from whence.frontends.relay.infer import infer_expr
 from whence.passes.transform.passes import decorated
 from whence.relay.continuations import to_cps as to_cps
 from whence.relay.continuations import un_cps as un_cps
@@ -23,12 +24,13 @@ from whence.relay.reverse_mode import Pullback, is_first_order, reverse_mode
 from whence.support.errors import PipelineError
 
 
-class ExprModulePass(transform.ModulePass):
+class ExprModulePass(passes.ModulePass):
     """A Python function (module, context) -> module on modules of expressions, as a pass."""
 
-    def __init__(self, pass_func: Callable[[IRModule, Any], IRModule], info: transform.PassInfo):
+    def __init__(self, pass_func: Callable[[IRModule, Any], IRModule], info: passes.PassInfo):
         def run(module: ModuleOp, context: Any) -> ModuleOp:
-            made: Any = pass_func(IRModule.of(module), context)
+            held: Any = module
+            made: Any = pass_func(held if isinstance(held, IRModule) else IRModule.of(module), context)
             if not isinstance(made, IRModule):
                 raise PipelineError(f"pass {info.name}: expected it to return an IRModule, got {type(made).__name__}")
             return made.module
@@ -42,7 +44,7 @@ class ExprFunctionPass(ExprModulePass):
     Left out are those for an external compiler, primitive ones, and those that say `SkipOptimization`.
     """
 
-    def __init__(self, pass_func: Callable[[Function, IRModule, Any], Function], info: transform.PassInfo):
+    def __init__(self, pass_func: Callable[[Function, IRModule, Any], Function], info: passes.PassInfo):
         def run(module: IRModule, context: Any) -> IRModule:
             def change(function: Function) -> Expr:
                 if not {"Compiler", "Primitive", "SkipOptimization"}.isdisjoint(function.attrs):
@@ -77,15 +79,21 @@ def function_pass(
 
 def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
     """What FoldConstant makes of an expression that may call functions of a module, which stays as it is."""
-    return _on_expression(expr, mod, transform.FoldConstant(fold_qnn))
+    return _on_expression(expr, mod, passes.FoldConstant(fold_qnn))
+
+
+def InferTypeLocal(expr: Expr) -> Any:
+    """The type of an expression, whose parts get theirs."""
+    infer_expr(expr)
+    return expr.checked_type
 
 
 def ToANormalFormExpr(expr: Expr) -> Expr:
     """What ToANormalForm makes of an expression."""
-    return _on_expression(expr, IRModule(), transform.ToANormalForm())
+    return _on_expression(expr, IRModule(), passes.ToANormalForm())
 
 
-def _on_expression(expr: Expr, mod: IRModule, one: transform.Pass) -> Expr:
+def _on_expression(expr: Expr, mod: IRModule, one: passes.Pass) -> Expr:
     around = mod.shallow_copy()
     around["main"] = expr
     made: Function = one(around)["main"]
@@ -107,8 +115,8 @@ def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order"
         raise PipelineError(f"gradient: expected a function, got {type(expr).__name__}")
     around["main"] = expr
     if mode == "first_order" or is_first_order(expr):
-        return transform.FirstOrderGradient(function="main")(around)["main"]
-    normal = transform.ToANormalForm()(around)
+        return passes.FirstOrderGradient(function="main")(around)["main"]
+    normal = passes.ToANormalForm()(around)
     return reverse_mode("main", normal.typed(), _pullback())
 
 
@@ -119,15 +127,15 @@ def _pullback() -> Pullback:
     def pullback(call: Call, types: Sequence[Attribute]) -> Function:
         key = (str(call.op), str(sorted(call.attrs.items())), tuple(types))
         if key not in made:
-            made[key] = operator_gradient(call, types, transform.FirstOrderGradient())
+            made[key] = operator_gradient(call, types, passes.FirstOrderGradient())
         return made[key]
 
     return pullback
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(transform, name)
+    return getattr(passes, name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*dir(transform), "gradient", "recast", "to_cps", "un_cps"])
+    return sorted([*dir(passes), "gradient", "recast", "to_cps", "un_cps"])

@@ -1,0 +1,18 @@
+"""What all expressions have, as TVM's objects do: a span, and identity."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ...provenance.span import SequentialSpan, Span
+
+AnySpan: TypeAlias = Span | SequentialSpan | None
+
+
+class Node:
+    span: AnySpan = None
+    """Where it comes from. It is no field here, so that in subclasses it is the last argument, as in TVM."""
+
+    def same_as(self, other: object) -> bool:
+        """Whether it is the same object."""
+        return self is other

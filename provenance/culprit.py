@@ -1,0 +1,32 @@
+"""What the frames of an error were at work on: read off when it leaves a door, so that nothing is noted before."""
+
+from __future__ import annotations
+
+from types import FrameType
+
+from xdsl.dialects.builtin import LocationAttr, UnknownLoc
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ..support.doors import find_with
+from .diagnostics import describe
+
+
+@find_with
+def culprits(frame: FrameType) -> tuple[str, str]:
+    """The pass that a frame runs, and the layers of an op or location that it has in hand; "" where it has none."""
+    stage, layer = "", ""
+    for value in list(frame.f_locals.values()):
+        if isinstance(value, ModulePass):
+            stage = stage or f"pass {value.name}"
+            continue
+        location = value if isinstance(value, LocationAttr) else _location(value)
+        if not layer and location is not None and not isinstance(location, UnknownLoc):
+            layer = describe(location)
+    return stage, layer
+
+
+def _location(value: object) -> LocationAttr | None:
+    """Of an op, or of what a frontend has of a node."""
+    location = value.location if isinstance(value, Operation) else getattr(value, "__dict__", {}).get("leaf")
+    return location if isinstance(location, LocationAttr) else None

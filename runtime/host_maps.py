@@ -1,0 +1,126 @@
+"""Operators of `ai.onnx.ml` on maps and on texts that stand for classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .host_tensors import Attributes, Inputs, Texts, texts
+
+
+def _zip_map(attributes: Attributes, inputs: Inputs) -> list[dict[Any, float]]:
+    """A map from class to score for each row."""
+    scores, labels = inputs[0], attributes["labels"]
+    rows = scores.reshape(1, -1) if scores.ndim == 1 else scores
+    if rows.ndim != 2 or rows.shape[1] != len(labels):
+        raise ValueError(f"expected scores of {len(labels)} classes, got {list(scores.shape)}")
+    return [dict(zip(labels, row, strict=True)) for row in rows.tolist()]
+
+
+def _cast_map(attributes: Attributes, inputs: Inputs) -> Any:
+    """The values in the order of their keys; with `SPARSE`, at the places that the keys say."""
+    items: dict[int, Any] = inputs[0]
+    if attributes.get("map_form", "DENSE") == "DENSE":
+        values = [items[key] for key in sorted(items)]
+    else:
+        most = attributes.get("max_map", 1)
+        if most < 1:
+            raise ValueError(f"expected a max_map of at least 1, got {most}")
+        text = attributes.get("cast_to") == "TO_STRING"
+        values = [items.get(key, "" if text else 0) for key in range(most)]
+        if items and not 0 <= min(items) <= max(items) < most:
+            raise ValueError(f"expected keys in [0, {most}), got {min(items)} to {max(items)}")
+    match attributes.get("cast_to", "TO_FLOAT"):
+        case "TO_FLOAT":
+            return np.asarray([float(value) for value in values], np.float32).reshape(1, -1)
+        case "TO_INT64":
+            return np.asarray([int(value) for value in values], np.int64).reshape(1, -1)
+        case "TO_STRING":
+            return texts([value if isinstance(value, str) else f"{value:f}" for value in values]).reshape(1, -1)
+        case other:
+            raise ValueError(f"expected cast_to among TO_FLOAT, TO_INT64, TO_STRING, got {other!r}")
+
+
+def _dict_vectorizer(attributes: Attributes, inputs: Inputs) -> Any:
+    """The values of the keys of a vocabulary, 0 or an empty text for those that a map lacks."""
+    items: Mapping[Any, Any] = inputs[0]
+    words: list[Any] = attributes.get("string_vocabulary") or attributes.get("int64_vocabulary") or []
+    if any(isinstance(value, str) for value in items.values()):
+        return texts([items.get(word, "") for word in words]).reshape(1, -1)
+    whole = bool(items) and all(isinstance(value, int | np.integer) for value in items.values())
+    dtype: Any = np.int64 if whole else attributes.get("dtype", np.float32)
+    return np.asarray([items.get(word, 0) for word in words], dtype).reshape(1, -1)
+
+
+def _category_mapper(attributes: Attributes, inputs: Inputs) -> Any:
+    x = inputs[0]
+    names, numbers = attributes["cats_strings"], attributes["cats_int64s"]
+    if len(names) != len(numbers):
+        raise ValueError(f"expected as many cats_strings as cats_int64s, got {len(names)} and {len(numbers)}")
+    if x.dtype.hasobject:
+        known, default = dict(zip(names, numbers, strict=True)), attributes.get("default_int64", -1)
+        return np.asarray([known.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
+    spelled, unknown = dict(zip(numbers, names, strict=True)), attributes.get("default_string", "_Unused")
+    return texts([spelled.get(number, unknown) for number in x.reshape(-1).tolist()]).reshape(x.shape)
+
+
+def _label_encoder(attributes: Attributes, inputs: Inputs) -> Any:
+    """Another value for each that is a key; NaN is one, too. Of equal keys the first counts, as in onnxruntime."""
+    x, keys, values, default = inputs[0], attributes["keys"], attributes["values"], attributes["default"]
+    known: dict[Any, Any] = {}
+    for key, value in zip(keys, values, strict=True):
+        known.setdefault(_key(key), value)
+    found = [known.get(_key(item), default) for item in x.reshape(-1).tolist()]
+    dtype = attributes["dtype"]
+    return (texts(found) if dtype is None else np.asarray(found, dtype)).reshape(x.shape)
+
+
+def _key(item: Any) -> Any:
+    return "NaN" if isinstance(item, float) and np.isnan(item) else (item,)
+
+
+def _old_label_encoder(attributes: Attributes, inputs: Inputs) -> Any:
+    """Between texts and their places in a list; which way, the input says."""
+    x, classes = inputs[0], attributes["classes_strings"]
+    if x.dtype.hasobject:
+        places, default = {text: place for place, text in enumerate(classes)}, attributes.get("default_int64", -1)
+        return np.asarray([places.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
+    unknown = attributes.get("default_string", "_Unused")
+    found = [classes[at] if 0 <= at < len(classes) else unknown for at in x.reshape(-1).tolist()]
+    return texts(found).reshape(x.shape)
+
+
+def _one_hot(attributes: Attributes, inputs: Inputs) -> Any:
+    """1 for the category that an element is; what is none is refused, unless `zeros` allows it."""
+    x, categories = inputs[0], attributes["categories"]
+    items: list[Any] = x.reshape(-1).tolist()
+    if not x.dtype.hasobject:
+        items = [int(item) if np.isfinite(item) else None for item in items]
+    places = {category: at for at, category in enumerate(categories)}
+    out = np.zeros((len(items), len(categories)), np.float32)
+    for row, item in enumerate(items):
+        at = places.get(item)
+        if at is not None:
+            out[row, at] = 1
+        elif not attributes.get("zeros", 1):
+            raise ValueError(f"expected a category among {len(categories)}, as zeros is 0, got {item!r}")
+    return out.reshape(*x.shape, len(categories))
+
+
+def _labels(attributes: Attributes, inputs: Inputs) -> Texts:
+    """The names of classes by number."""
+    return texts(np.asarray(attributes["names"], np.object_)[inputs[0]])
+
+
+TABLE = {
+    "ai.onnx.ml.CastMap": _cast_map,
+    "ai.onnx.ml.CategoryMapper": _category_mapper,
+    "ai.onnx.ml.DictVectorizer": _dict_vectorizer,
+    "ai.onnx.ml.LabelEncoder": _label_encoder,
+    "ai.onnx.ml.LabelEncoder_1": _old_label_encoder,
+    "ai.onnx.ml.OneHotEncoder": _one_hot,
+    "ai.onnx.ml.ZipMap": _zip_map,
+    "labels": _labels,
+}

@@ -1,0 +1,6 @@
+"""The functions that are known by name, where TVM has them."""
+
+from whence._ffi import base as base
+from whence._ffi import registry as registry
+from whence._ffi.registry import get_global_func as get_global_func
+from whence._ffi.registry import register_func as register_func

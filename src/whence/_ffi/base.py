@@ -1,0 +1,3 @@
+"""The error that TVM's programs catch, where TVM has it."""
+
+from whence.support.errors import TVMError as TVMError

@@ -1,0 +1,173 @@
+"""`Analyzer`: what is known of variables, and what follows for expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import gcd
+from typing import ClassVar, cast
+
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from whence.arith.forms import Ends, Forms, integer
+from whence.arith.int_set import IntervalSet, IntSet, eval_set
+from whence.arith.pattern import limits
+from whence.dialects.affine import FAR, Linear, linear
+from whence.support.errors import FrontendError, expectation
+from whence.te.language import expr as language
+from whence.te.language.expr import Axis, Const, Expr, ExprLike, Var
+
+
+@dataclass(frozen=True)
+class ConstIntBound:
+    """The least and the greatest number that something is; `NEG_INF` and `POS_INF` where there is none."""
+
+    min_value: int
+    max_value: int
+    POS_INF: ClassVar[int] = (1 << 63) - 1
+    NEG_INF: ClassVar[int] = -POS_INF
+
+    def __repr__(self) -> str:
+        return f"ConstIntBound({self.min_value}, {self.max_value})"
+
+
+@dataclass(frozen=True)
+class ModularSet:
+    """Numbers `coeff * k + base`; with `coeff` 0 the one number `base`."""
+
+    coeff: int
+    base: int
+
+    def joined(self, other: ModularSet, factor: int = 1) -> ModularSet:
+        """The sums of the numbers and `factor` times others."""
+        coeff = gcd(self.coeff, factor * other.coeff)
+        base = self.base + factor * other.base
+        return ModularSet(coeff, base % coeff if coeff else base)
+
+
+class Analyzer:
+    """Simplifies integer expressions, and tells bounds and divisors, with what is bound of their variables.
+
+    Numbers are taken for as wide as they need be: that a computation overflows is nobody's wish.
+    """
+
+    def __init__(self) -> None:
+        self._forms = Forms()
+        self._equal: dict[int, ModularSet] = {}
+
+    def bind(self, var: Var | Axis, expr: language.Range | ExprLike, allow_override: bool = False) -> None:
+        """Say what a variable is, or over which range it runs.
+
+        Raises FrontendError for one that is bound to something else, unless that may be.
+        """
+        if isinstance(expr, language.Range):
+            low = self._forms.bounds(integer(expr.min))[0]
+            high = self._forms.bounds(integer(cast("int", expr.min) + cast("int", expr.extent)))[1] - 1
+            self.update(var, ConstIntBound(low, high), allow_override)
+            return
+        value = integer(expr)
+        self.update(var, ConstIntBound(*self._forms.bounds(value)), allow_override)
+        self._equal[self._forms.number(var)] = self.modular_set(value)
+
+    def update(self, var: Var | Axis, info: ConstIntBound | ModularSet, override: bool = False) -> None:
+        """Say between which numbers a variable lies, or of which form it is. Raises FrontendError as `bind`."""
+        number = self._forms.number(var)
+        if isinstance(info, ModularSet):
+            self._equal[number] = info
+            return
+        before, now = self._forms.ranges[number], (max(info.min_value, -FAR), min(info.max_value, FAR))
+        if not override and before not in ((-FAR, FAR), now):
+            raise FrontendError(expectation("Analyzer", f"{var} as it was bound before, {before}", str(now)))
+        self._forms.ranges[number] = now
+
+    def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
+        """The least and the greatest value."""
+        low, high = self._forms.bounds(integer(expr))
+        half = FAR // 2
+        return ConstIntBound(
+            ConstIntBound.NEG_INF if low <= -half else low, ConstIntBound.POS_INF if high >= half else high
+        )
+
+    def modular_set(self, expr: ExprLike) -> ModularSet:
+        """The form `coeff * k + base` of the values."""
+        return self._modular(self._linear(self._forms.affine(integer(expr))))
+
+    def _linear(self, expr: AffineExpr) -> Linear:
+        return linear(expr, tuple(self._forms.ranges))
+
+    def _modular(self, form: Linear) -> ModularSet:
+        found = ModularSet(0, cast(int, form.constant))
+        for atom, factor in form.terms:
+            found = found.joined(self._of_atom(atom), cast(int, factor))
+        return found
+
+    def _of_atom(self, atom: AffineExpr) -> ModularSet:
+        match atom:
+            case AffineDimExpr():
+                return self._equal.get(atom.position, ModularSet(1, 0))
+            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=divisor)):
+                inner = self._modular(self._linear(lhs))
+                if kind is AffineBinaryOpKind.Mod:
+                    coeff = gcd(inner.coeff, divisor)
+                    return ModularSet(coeff, inner.base % coeff if coeff else inner.base % divisor)
+                if inner.coeff % divisor == 0:
+                    return ModularSet(inner.coeff // divisor, inner.base // divisor)
+                return ModularSet(1, 0)
+            case _:
+                return ModularSet(1, 0)
+
+    def simplify(self, expr: ExprLike, steps: int = 2) -> Expr:
+        """An equal expression in a simpler form."""
+        found = self._forms.simplify(integer(expr))
+        for _ in range(steps - 1):
+            found = self._forms.simplify(found)
+        return found
+
+    def rewrite_simplify(self, expr: ExprLike) -> Expr:
+        """As `simplify`: there is one way to do it."""
+        return self.simplify(expr)
+
+    def canonical_simplify(self, expr: ExprLike) -> Expr:
+        """As `simplify`, whose sums are in one order."""
+        return self.simplify(expr)
+
+    def can_prove(self, expr: ExprLike) -> bool:
+        """Whether a condition holds for sure."""
+        found = self.simplify(expr)
+        return isinstance(found, Const) and bool(found.value)
+
+    def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
+        """Whether two expressions are equal for sure."""
+        return self._forms.bounds(language.binary("sub", lhs, rhs)) == (0, 0)
+
+    def can_prove_greater_equal(self, expr: ExprLike, lower_bound: int) -> bool:
+        """Whether an expression is at least a number for sure."""
+        return self._forms.bounds(integer(expr))[0] >= lower_bound
+
+    def can_prove_less(self, expr: ExprLike, upper_bound: int) -> bool:
+        """Whether an expression is less than a number for sure."""
+        return self._forms.bounds(integer(expr))[1] < upper_bound
+
+    def int_set(self, expr: ExprLike, dom_map: Mapping[Var | Axis, IntSet] | None = None) -> IntervalSet:
+        """The interval that an expression lies in, where variables lie in theirs; without `dom_map`, in those bound."""
+        if dom_map is None:
+            bound = self.const_int_bound(expr)
+            return IntervalSet(bound.min_value, bound.max_value)
+        return eval_set(integer(expr), dom_map, self.simplify)
+
+    @contextmanager
+    def constraint_scope(self, constraint: ExprLike) -> Generator[None]:
+        """A scope in which a condition holds."""
+        forms = self._forms
+        before: dict[int, Ends] = {}
+        for var, low, high in limits(integer(constraint), forms):
+            number = forms.number(var)
+            now = forms.ranges[number]
+            before.setdefault(number, now)
+            forms.ranges[number] = max(now[0], low), min(now[1], high)
+        try:
+            yield
+        finally:
+            for number, ends in before.items():
+                forms.ranges[number] = ends

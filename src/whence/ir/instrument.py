@@ -1,0 +1,7 @@
+"""Pass instruments, where TVM has them."""
+
+from whence.instrument import PassInstrument as PassInstrument
+from whence.instrument import PassTimingInstrument as PassTimingInstrument
+from whence.instrument import PrintAfterAll as PrintAfterAll
+from whence.instrument import PrintBeforeAll as PrintBeforeAll
+from whence.instrument import pass_instrument as pass_instrument

@@ -1,0 +1,5 @@
+"""The patterns that external compilers take, where TVM has them."""
+
+from whence.passes.relay.pattern_table import get_pattern_table as get_pattern_table
+from whence.passes.relay.pattern_table import register_pattern_table as register_pattern_table
+from whence.relay.op.contrib import register as register

@@ -1,0 +1,4 @@
+"""The table of patterns by compilers' names."""
+
+from whence.passes.relay.pattern_table import get_pattern_table as get_pattern_table
+from whence.passes.relay.pattern_table import register_pattern_table as register_pattern_table

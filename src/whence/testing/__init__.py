@@ -1,0 +1,67 @@
+"""What tests use, as TVM has it at `tvm.testing`: comparisons, requirements, parameters; and TVM's names for whence.
+
+What needs pytest is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from whence.runtime.device import Device, cpu
+
+if TYPE_CHECKING:
+    from whence.testing.parameters import fixture as fixture
+    from whence.testing.parameters import parameter as parameter
+    from whence.testing.parameters import parameters as parameters
+    from whence.testing.tvm_names import as_tvm as as_tvm
+
+_HOMES = {
+    "as_tvm": "tvm_names",
+    "exclude_targets": "parameters",
+    "fixture": "parameters",
+    "known_failing_targets": "parameters",
+    "parameter": "parameters",
+    "parameters": "parameters",
+    "parametrize_targets": "parameters",
+    "check_numerical_grads": "numerical_gradients",
+}
+_MODULES = ("plugin", "utils")
+
+
+def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
+    """Raise AssertionError unless two arrays have one shape and elements that are close."""
+    one, other = np.asanyarray(actual), np.asanyarray(desired)
+    np.testing.assert_equal(one.shape, other.shape)
+    np.testing.assert_allclose(one, other, rtol=rtol, atol=atol, verbose=True)
+
+
+def device_enabled(target: Any) -> bool:
+    """Whether programs can be made for a target: those of LLVM's kind can."""
+    kind = cast("dict[str, Any]", target).get("kind", "") if isinstance(target, dict) else target
+    return str(kind).split()[:1] == ["llvm"]
+
+
+def enabled_targets() -> list[tuple[str, Device]]:
+    """The targets that tests run on, with their devices."""
+    return [("llvm", cpu(0))]
+
+
+def main() -> None:
+    """Run the tests of the script that is executed, with the arguments of the command line."""
+    import pytest
+
+    sys.exit(pytest.main([sys.argv[0], *sys.argv[1:]]))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"whence.testing.{name}") if name != "utils" else sys.modules[__name__]
+    if name in _HOMES:
+        return getattr(import_module(f"whence.testing.{_HOMES[name]}"), name)
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return import_module("whence.testing.requirements").requirement(name)

@@ -1,0 +1,76 @@
+"""Parameters of tests by TVM's names: fixtures that have several values, and those that take their values together.
+
+`whence.testing.plugin` makes tests of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+import pytest
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+_groups = count()
+
+
+def _names(ids: Iterable[object] | None) -> list[str] | None:
+    return None if ids is None else [str(name) for name in ids]
+
+
+def parameter(
+    *values: Any, ids: Iterable[object] | None = None, by_dict: dict[str, Any] | None = None, scope: Any = "function"
+) -> Any:
+    """A fixture that has each value in turn; `by_dict` gives values by the names of the cases."""
+    if by_dict is not None:
+        values, ids = tuple(by_dict.values()), list(by_dict)
+
+    def value(*_class: Any, request: Any) -> Any:
+        return request.param
+
+    return pytest.fixture(scope=scope, params=values, ids=_names(ids))(value)
+
+
+def parameters(*value_sets: Sequence[Any], ids: Iterable[object] | None = None) -> tuple[Any, ...]:
+    """Fixtures that take their values together: the first of each set, then the second, and so on."""
+    group = next(_groups)
+    rows = list(value_sets)
+    names = _names(ids)
+    return tuple(_column(group, [row[k] for row in rows], names) for k in range(len(rows[0]) if rows else 0))
+
+
+def _column(group: int, values: list[Any], names: list[str] | None) -> Any:
+    def value(*_class: Any, request: Any) -> Any:
+        return request.param
+
+    marked: Any = value
+    marked.parametrize_group, marked.parametrize_values, marked.parametrize_ids = group, values, names
+    return pytest.fixture(value)
+
+
+def fixture(func: Any = None, *, cache_return_value: bool = False) -> Any:
+    """A pytest fixture; one whose value is cached is made once for each of its arguments' values in a module."""
+    scope = "module" if cache_return_value else "function"
+    return pytest.fixture(scope=scope) if func is None else pytest.fixture(scope=scope)(func)
+
+
+def parametrize_targets(*given: Any) -> Any:
+    """A decorator: the test runs on these targets, as far as there are such here; without targets on all of them."""
+    if len(given) == 1 and callable(given[0]):
+        return given[0]
+
+    def decorate(func: FunctionT) -> FunctionT:
+        return pytest.mark.targets(*given)(func)
+
+    return decorate
+
+
+def exclude_targets(*given: str) -> Callable[[FunctionT], FunctionT]:
+    """A decorator: the test does not run on these targets."""
+    return lambda func: pytest.mark.targets_excluded(*given)(func)
+
+
+def known_failing_targets(*given: str) -> Callable[[FunctionT], FunctionT]:
+    """A decorator: the test is expected to fail on these targets."""
+    return lambda func: pytest.mark.targets_failing(*given)(func)

@@ -1,0 +1,82 @@
+"""Loops written in Python, by TVM's names: expressions, statements, `PrimFunc`, and `ir_builder`.
+
+>>> from whence import te, tir
+>>> A, B = tir.decl_buffer((128,), name="A"), tir.decl_buffer((128,), name="B")
+>>> i = tir.Var("i")
+>>> body = tir.For(i, 0, 128, tir.ForKind.VECTORIZED, tir.BufferStore(B, A[i] + 1.0, [i]))
+>>> double = whence.build(tir.PrimFunc([A, B], body))
+
+Expressions are those of `whence.te`; a statement is located where it is made. A `PrimFunc` becomes a `tir.prim_func`,
+which docs/tir.md describes: what is not there, as pointers and blocks of threads, is not here either.
+"""
+
+from __future__ import annotations
+
+import typing
+from functools import partial
+from importlib import import_module
+
+from whence.frontends.relay.type_view import Any as Any
+from whence.te.language.expr import Expr as Expr
+from whence.te.language.expr import binary, compare
+from whence.te.language.math import cast
+from whence.tir.expressions import FloatImm as FloatImm
+from whence.tir.expressions import IntImm as IntImm
+from whence.tir.expressions import SizeVar as SizeVar
+from whence.tir.expressions import StringImm as StringImm
+from whence.tir.expressions import Var as Var
+from whence.tir.function import PrimFunc as PrimFunc
+from whence.tir.statements import Allocate as Allocate
+from whence.tir.statements import AssertStmt as AssertStmt
+from whence.tir.statements import Buffer as Buffer
+from whence.tir.statements import BufferLoad as BufferLoad
+from whence.tir.statements import BufferStore as BufferStore
+from whence.tir.statements import Evaluate as Evaluate
+from whence.tir.statements import For as For
+from whence.tir.statements import ForKind as ForKind
+from whence.tir.statements import IfThenElse as IfThenElse
+from whence.tir.statements import LetStmt as LetStmt
+from whence.tir.statements import SeqStmt as SeqStmt
+from whence.tir.statements import Stmt as Stmt
+from whence.tir.statements import While as While
+from whence.tir.statements import decl_buffer as decl_buffer
+
+_MODULES = ("analysis", "ir_builder", "stmt_functor", "transform")
+PrimExpr = Expr
+_BINARY = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mul": "mul",
+    "Div": "truncdiv",
+    "Mod": "truncmod",
+    "FloorDiv": "floordiv",
+    "FloorMod": "floormod",
+    "Min": "min",
+    "Max": "max",
+    "And": "and",
+    "Or": "or",
+}
+_COMPARE = {"EQ": "eq", "NE": "ne", "LT": "lt", "LE": "le", "GT": "gt", "GE": "ge"}
+_RENAMED = {"Not": "logical_not", "Select": "select", "min": "minimum", "max": "maximum"}
+
+
+def Cast(dtype: str, value: typing.Any) -> typing.Any:
+    """An expression as another dtype."""
+    return cast(dtype, value)
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in ("expr", "op", "stmt"):
+        return import_module(__name__)
+    if (op := _BINARY.get(name)) is not None:
+        return partial(binary, op)
+    if (op := _COMPARE.get(name)) is not None:
+        return partial(compare, op)
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        return getattr(import_module("whence.te"), _RENAMED.get(name, name))
+    except AttributeError:
+        raise AttributeError(f"module 'whence.tir' has no attribute '{name}'") from None

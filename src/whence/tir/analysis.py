@@ -1,0 +1,23 @@
+"""What TVM's `tir.analysis` tells, of what is here."""
+
+from __future__ import annotations
+
+from whence.arith.forms import key
+from whence.support.errors import WhenceError
+from whence.te.language.expr import Expr
+from whence.tir import transform
+from whence.tir.function import PrimFunc
+
+
+def expr_deep_equal(lhs: Expr, rhs: Expr) -> bool:
+    """Whether two expressions are built alike of the same variables."""
+    return key(lhs) == key(rhs)
+
+
+def verify_memory(func: PrimFunc) -> bool:
+    """Whether no parallel or vectorized loop writes an element twice, or reads what another round writes."""
+    try:
+        transform.VerifyMemory()(func)
+    except WhenceError:
+        return False
+    return True

@@ -1,0 +1,138 @@
+"""Sizes in the te language, over variables, as numbers or as sizes of the function that is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from ...dialects.kernel_sizes import at_least, is_derived, kernel_size, negative
+from ...dialects.size_terms import Atom, Polynomial
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min
+from ...support.dtypes import BOOL, fail, is_float
+from .expr import Binary, Cast, Const, Expr, Extent, SizeNumber, Var
+from .walks import operands_first
+
+Sizes = Mapping[str, "float | SizeExpr"]
+"""The values of the variables that were left open: numbers, or sizes of the function that is built."""
+
+
+def size_of(var: Var, sizes: Sizes) -> float | SizeExpr:
+    """The value of a variable; raises ScheduleError when it has none, UndecidedSize where a float should be a size."""
+    if var.name not in sizes:
+        fail(
+            f"te: expected a value for the variable '{var.name}', got none; "
+            f"give it: create_schedule(.., sizes={{'{var.name}': 8}})"
+        )
+    value = sizes[var.name]
+    if isinstance(value, SizeExpr):
+        if is_float(var.dtype) or var.dtype == BOOL:
+            raise UndecidedSize(f"te: the variable '{var.name}' of {var.dtype} is no size")
+    elif not is_float(var.dtype) and not isinstance(value, int):
+        fail(f"te: expected an int for the variable '{var.name}' of {var.dtype}, got {value!r}")
+    return value
+
+
+def extent_value(extent: Extent, sizes: Sizes) -> Size:
+    """A size as a number, or over sizes of the function.
+
+    Raises ScheduleError when a variable has no value or the size is negative.
+    """
+    value = extent if isinstance(extent, int) else evaluate(extent, sizes)
+    if negative(value):
+        fail(f"te: expected a size of at least 0, got {value}")
+    return value
+
+
+def extent_number(extent: Extent, sizes: Mapping[str, float]) -> int:
+    """`extent_value` where all variables are numbers."""
+    value = extent_value(extent, sizes)
+    assert isinstance(value, int)
+    return value
+
+
+class SymbolSizes(Mapping[str, SizeExpr]):
+    """The sizes of a function that is made, by name, in the order in which they are asked for.
+
+    A name is that of a symbol, or the text of a `min` or `max` of the function's sizes, which it computes itself.
+    """
+
+    def __init__(self, names: Iterable[str] = ()):
+        self._sizes = {name: kernel_size(number) for number, name in enumerate(dict.fromkeys(names))}
+
+    def __getitem__(self, name: str) -> SizeExpr:
+        return self._sizes.setdefault(name, kernel_size(len(self._sizes)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def of(self, size: SizeExpr) -> Size:
+        """A size over names as one of the function's."""
+        return self._of(size.terms)
+
+    def _of(self, terms: Polynomial) -> Size:
+        total: Size = 0
+        for factors, coefficient in terms.items():
+            term: Size = coefficient
+            for atom in factors:
+                term = term * self._part(atom)
+            total = total + term
+        return total
+
+    def _part(self, atom: Atom) -> Size:
+        if not atom.kind:
+            return self[atom.text]
+        parts = [self._of(terms) for terms in atom.args]
+        if atom.kind in ("floordiv", "mod"):
+            return parts[0] // parts[1] if atom.kind == "floordiv" else parts[0] % parts[1]
+        found = size_min(*parts) if atom.kind == "min" else size_max(*parts)
+        return self[str(found)] if isinstance(found, SizeExpr) and is_derived(str(found)) else found
+
+
+def size_in(size: SizeExpr, sizes: Sizes) -> Size:
+    """A size over names of a model, or one of the function's already, as one of the function's."""
+    return sizes.of(size) if isinstance(sizes, SymbolSizes) else size
+
+
+def evaluate(extent: Extent, sizes: Sizes) -> Size:
+    """A size or start as a number, or over sizes of the function; raises as `extent_value` does, however deep it is."""
+    if not isinstance(extent, Expr):
+        return extent if isinstance(extent, int) else size_in(extent, sizes)
+    values: dict[int, Size] = {}
+    for node in operands_first([extent], values):
+        values[id(node)] = _evaluated(node, values, sizes)
+    return values[id(extent)]
+
+
+def _evaluated(extent: Expr, values: Mapping[int, Size], sizes: Sizes) -> Size:
+    match extent:
+        case SizeNumber():
+            return size_in(extent.value, sizes)
+        case Const(value=value):
+            return int(value)
+        case Var():
+            value = size_of(extent, sizes)
+            return value if isinstance(value, SizeExpr) else int(value)
+        case Cast(a=a):
+            return values[id(a)]
+        case Binary(op=op, a=a, b=b):
+            x, y = values[id(a)], values[id(b)]
+            if (operation := _ARITHMETIC.get(op)) is not None:
+                return operation(x, y)
+            if op in ("floordiv", "floormod", "div", "truncdiv", "truncmod") and at_least(y, 1) and at_least(x, 0):
+                return x % y if op.endswith("mod") else x // y
+            if isinstance(x, SizeExpr) or isinstance(y, SizeExpr):
+                raise UndecidedSize(f"te: {op} of {x} and {y} depends on the call")
+        case _:
+            pass
+    fail("te: expected sizes made of numbers and size variables")
+
+
+_ARITHMETIC: Mapping[str, Callable[[Size, Size], Size]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "max": size_max,
+    "min": size_min,
+}

@@ -1,0 +1,160 @@
+"""What `whence.arith` says of expressions, against all their values."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from whence import arith, te
+from whence.support.errors import FrontendError
+from whence.te.language.expr import Axis, Binary, Compare, Const, Expr, Select, Var
+
+X, Y, Z = te.var("x"), te.var("y"), te.var("z")
+ENDS = {X: (-5, 6), Y: (0, 9), Z: (3, 4)}
+_PYTHON: dict[str, Callable[[int, int], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "floormod": lambda a, b: a % b,
+    "min": min,
+    "max": max,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "eq": lambda a, b: a == b,
+    "ge": lambda a, b: a >= b,
+}
+
+
+def value(expr: Expr, at: dict[Any, int]) -> Any:
+    """An expression at a point, in Python."""
+    match expr:
+        case Const():
+            return expr.value
+        case Var() | Axis():
+            return at[expr]
+        case Binary() | Compare():
+            return _PYTHON[expr.op](value(expr.a, at), value(expr.b, at))
+        case Select():
+            return value(expr.then if value(expr.condition, at) else expr.otherwise, at)
+        case _:
+            raise AssertionError(expr)
+
+
+def a_random(draw: random.Random, depth: int) -> Expr:
+    if depth == 0 or draw.random() < 0.15:
+        return draw.choice([X, Y, Z, te.const(draw.randint(-7, 7))])
+    a = a_random(draw, depth - 1)
+    match draw.randrange(7):
+        case 0 | 1:
+            return a + a_random(draw, depth - 1)
+        case 2:
+            return a - a_random(draw, depth - 1)
+        case 3:
+            return a * draw.choice([-3, 2, 4, 8])
+        case 4:
+            return te.floordiv(a, draw.choice([2, 3, 4, 8]))
+        case 5:
+            return te.floormod(a, draw.choice([2, 3, 4, 8]))
+        case _:
+            return draw.choice([te.minimum, te.maximum])(a, a_random(draw, depth - 1))
+
+
+def points() -> list[dict[Any, int]]:
+    ranges = [range(low, high + 1) for low, high in ENDS.values()]
+    return [dict(zip(ENDS, at, strict=True)) for at in itertools.product(*ranges)]
+
+
+def analyzer() -> arith.Analyzer:
+    made = arith.Analyzer()
+    for var, (low, high) in ENDS.items():
+        made.bind(var, arith.Range(low, high + 1))
+    return made
+
+
+def test_all_that_is_said_of_random_expressions_holds_at_all_points() -> None:
+    draw, known, everywhere = random.Random(4), analyzer(), points()
+    for _ in range(40):
+        expr = a_random(draw, 3)
+        values = [value(expr, at) for at in everywhere]
+        simple = known.simplify(expr)
+        assert [value(simple, at) for at in everywhere] == values, f"{expr} -> {simple}"
+        bound = known.const_int_bound(expr)
+        assert bound.min_value <= min(values)
+        assert max(values) <= bound.max_value
+        form = known.modular_set(expr)
+        assert all(v == form.base if form.coeff == 0 else (v - form.base) % form.coeff == 0 for v in values)
+        interval = arith.EvalSet(expr, {var: arith.IntervalSet(*ends) for var, ends in ENDS.items()})
+        if not interval.is_everything():
+            assert value(interval.min_value, everywhere[0]) <= min(values)
+            assert value(interval.max_value, everywhere[0]) >= max(values)
+
+
+def spelled(expr: Expr) -> str:
+    return f"{spelled(expr.a)} {expr.op} {spelled(expr.b)}" if isinstance(expr, Binary | Compare) else str(expr)
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        ((Y * 4 + te.const(3)) // 4, "y"),
+        (te.floormod(X * 10 + Y, 10), "y"),
+        (X + Y - X, "y"),
+        (te.minimum(Y, 9), "y"),
+        (te.maximum(Y, Z), "y max z"),
+        (Y < 10, "True"),
+        (X > 6, "False"),
+        (te.all(Y < 10, X < 2), "x lt 2"),
+        (te.select(Z > 2, X, Y), "x"),
+        (te.floordiv(Y, 10), "0"),
+    ],
+)
+def test_simple_forms(expr: Expr, expected: str) -> None:
+    known = analyzer()
+    assert spelled(known.simplify(expr)) == expected
+    assert spelled(known.rewrite_simplify(expr)) == spelled(known.canonical_simplify(expr)) == expected
+
+
+def test_proofs_and_scopes() -> None:
+    known, free = analyzer(), te.var("free")
+    assert known.can_prove(Y >= 0)
+    assert not known.can_prove(Y >= 1)
+    assert known.can_prove_equal(X + Y, Y + X)
+    assert known.can_prove_less(Z, 5)
+    assert known.can_prove_greater_equal(Z, 3)
+    with known.constraint_scope(te.all(free >= 3, free * 2 < 20)):
+        assert known.const_int_bound(free) == arith.ConstIntBound(3, 9)
+    nothing = arith.ConstIntBound(arith.ConstIntBound.NEG_INF, arith.ConstIntBound.POS_INF)
+    assert known.const_int_bound(free) == nothing
+    known.update(free, arith.ModularSet(4, 2))
+    assert known.modular_set(free * 3) == arith.ModularSet(12, 6)
+    assert known.modular_set(te.floormod(free, 2)) == arith.ModularSet(2, 0)
+    known.bind(free, Y * 2)
+    assert known.const_int_bound(free).max_value == 18
+    with pytest.raises(FrontendError, match="as it was bound before"):
+        known.bind(X, arith.Range(0, 3))
+    known.bind(X, arith.Range.from_min_extent(1, 3), allow_override=True)
+    assert spelled(known.int_set(X).max_value) == "3"
+
+
+def test_linear_forms_and_limits() -> None:
+    found = arith.detect_linear_equation(X * 3 + Y * 5 + Z + 1, [X, Y])
+    assert [spelled(one) for one in found] == ["3", "5", "z add 1"]
+    assert arith.detect_linear_equation(X * Y, [X]) == []
+    assert arith.detect_linear_equation(te.floordiv(X, 2), [X]) == []
+    limits = arith.detect_clip_bound(te.all(X >= 3, X < 10, Y <= 4), [X, Y])
+    assert [None if one is None else spelled(one) for one in limits] == ["3", "9", None, "4"]
+    assert arith.detect_clip_bound(te.all(X < Y), [X]) == []
+
+
+def test_sets_of_open_ends() -> None:
+    found = arith.EvalSet(X + Z * 2, {X: arith.IntervalSet(Y, Y + 10)})
+    at = {X: 0, Y: 7, Z: 3}
+    assert (value(found.min_value, at), value(found.max_value, at)) == (13, 23)
+    assert arith.EvalSet(X, {X: arith.IntSet.everything()}).is_everything()
+    assert arith.IntervalSet(3, 2).is_nothing()
+    assert arith.EvalSet(X + 1, {X: arith.IntervalSet(0, arith.int_set.pos_inf())}).max_value is arith.int_set.pos_inf()

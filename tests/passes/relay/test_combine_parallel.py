@@ -1,0 +1,36 @@
+"""Parallel layers that are not alike stay apart."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.dialects.relay.nn import BatchMatmulOp, DenseOp
+from whence.located_parser import LocatedParser
+from whence.passes.relay.combine_parallel_dense import CombineParallelDensePass
+from whence.passes.runner import pass_context, run_passes
+
+
+def combined(first: str, second: str, to_batch: bool) -> ModuleOp:
+    """A module of two dense layers of one input, after the pass."""
+    kinds = ["f32" if "float32" in one else "i32" for one in (first, second)]
+    text = f"""
+    relay.func @main(%x: tensor<2x4xi8>, %a: tensor<3x4xi8>, %b: tensor<3x4xi8>)
+        -> (tensor<2x3x{kinds[0]}>, tensor<2x3x{kinds[1]}>) {{
+      %0 = relay.nn.dense %x, %a {first} : (tensor<2x4xi8>, tensor<3x4xi8>) -> tensor<2x3x{kinds[0]}>
+      %1 = relay.nn.dense %x, %b {second} : (tensor<2x4xi8>, tensor<3x4xi8>) -> tensor<2x3x{kinds[1]}>
+      relay.return %0, %1 : tensor<2x3x{kinds[0]}>, tensor<2x3x{kinds[1]}>
+    }}"""
+    module = LocatedParser(pass_context(), text, "net.mlir").parse_module()
+    run_passes(module, [CombineParallelDensePass(2, to_batch)])
+    module.verify()
+    return module
+
+
+@pytest.mark.parametrize("to_batch", [False, True])
+def test_dense_layers_of_other_properties_stay_apart(to_batch: bool):
+    wide, real = '{out_dtype = "int32"}', '{out_dtype = "float32"}'
+    apart = combined(wide, real, to_batch)
+    assert sum(isinstance(op, DenseOp) for op in apart.walk()) == 2
+    together = combined(wide, wide, to_batch)
+    assert sum(isinstance(op, DenseOp | BatchMatmulOp) for op in together.walk()) == 1

@@ -1,0 +1,51 @@
+"""What a program for all sizes keeps of the shapes that it met."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import onnx.parser
+import pytest
+
+import whence
+from whence.support.errors import FrontendError
+
+
+def compiled(text: str) -> Any:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 18]> {text}')
+    return whence.compile(model, threads=1, tier="symbolic")
+
+
+def test_of_shapes_not_met_for_longest_nothing_is_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("whence.runtime.sized_executor.KEPT", 2)
+    executable = compiled("graph (float[n, 3] x) => (float[n, 3] y) { y = Relu (x) }")
+    for rows in (1, 2, 1, 3, 1, 4):
+        executable(np.ones((rows, 3), np.float32))
+    known = cast("dict[tuple[tuple[int, ...], ...], object]", executable.runner._known)
+    assert len(known) == 2
+    assert ((4, 3),) in known
+    assert executable(np.full((2, 3), 5, np.float32)).tolist() == [[5.0] * 3] * 2
+
+
+@pytest.mark.parametrize(("mode", "least"), [("reflect", 3), ("edge", 1)])
+def test_a_pad_takes_as_many_as_it_turns_over(mode: str, least: int):
+    """Of n elements n - 1 can be reflected: the edge is none of them."""
+    executable = compiled(f"""graph (float[n] x) => (float[m] y) <int64[2] p = {{2, 1}}>
+        {{ [turn] y = Pad <mode = "{mode}"> (x, p) }}""")
+    for n in (least, least + 1, 9):
+        x = np.arange(n, dtype=np.float32)
+        np.testing.assert_array_equal(executable(x), np.pad(x, (2, 1), mode=cast(Any, mode)))
+    with pytest.raises(FrontendError, match="layer 'turn'"):
+        executable(np.ones(least - 1, np.float32))
+
+
+def test_a_pad_of_open_widths_takes_as_many_as_it_turns_over():
+    executable = compiled("""graph (float[n] x, float[k] y) => (float[k] z) <int64[1] none = {0}> {
+        n = Shape (x) k = Shape (y) more = Sub (k, n) p = Concat <axis = 0> (none, more)
+        [turn] z = Pad <mode = "reflect"> (x, p) }""")
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(executable(x, np.zeros(7, np.float32)), np.pad(x, (0, 3), mode="reflect"))
+    np.testing.assert_array_equal(executable(x, np.zeros(2, np.float32)), x[:2])
+    with pytest.raises(FrontendError, match="layer 'turn'"):
+        executable(x, np.zeros(8, np.float32))
