@@ -426,8 +426,7 @@ class Importer(ABC):
             except Undecided as undecided:
                 # What one branch needs is no bound of the whole program.
                 raise Undecided(str(undecided), undecided.tensor, (chosen, 1)) from undecided
-            # The branch that is not taken may have any indices.
-            del self.index_bounds[checked:]
+            del self.index_bounds[checked:]  # what a branch that is not taken reads may be anywhere
             if len(self.required) > required:
                 what = f"one for {self.required[-1][0]} of at least 0"
                 raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None, (chosen, 1))
