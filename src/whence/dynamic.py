@@ -158,6 +158,8 @@ class DynamicExecutable(InterpretedExecutable):
         try:
             with recording(ledger, "import"):
                 found = import_open_stretch(self._source, region, at, values, pattern, sizes, whole=whole)
+            if found is None:
+                return None
             if not found.computes:
                 return Stretch(found.next, found.arguments, found.results, None)
             part = self._compiled(found.module, ledger)
