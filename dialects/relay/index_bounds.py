@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, cast
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, LocationAttr, i64
 from xdsl.ir import Attribute
 
-from ..size_types import SizesAttr, sizes_attr
 from ..sizes import Size, substitute
+from .attributes import to_attribute, to_python
 from .core import FuncOp
 
 INDEX_BOUNDS = "index_bounds"
@@ -31,14 +31,18 @@ def set_index_bounds(func: FuncOp, bounds: Sequence[IndexBound]) -> None:
     if distinct := {(one.input, tuple(map(str, one.extents))): one for one in reversed(bounds)}:
         rows = reversed(distinct.values())
         func.attributes[INDEX_BOUNDS] = ArrayAttr[Attribute](
-            ArrayAttr([IntegerAttr(one.input, i64), sizes_attr(one.extents), one.location]) for one in rows
+            ArrayAttr([IntegerAttr(one.input, i64), to_attribute(cast("tuple[int, ...]", one.extents)), one.location])
+            for one in rows
         )
 
 
 def index_bounds_of(func: FuncOp) -> tuple[IndexBound, ...]:
     """What `set_index_bounds` noted."""
     noted = cast("ArrayAttr[ArrayAttr[Any]]", func.attributes.get(INDEX_BOUNDS, ArrayAttr([])))
-    return tuple(IndexBound(row.data[0].value.data, cast(SizesAttr, row.data[1]).sizes, row.data[2]) for row in noted)
+    return tuple(
+        IndexBound(row.data[0].value.data, cast("tuple[Size, ...]", to_python(row.data[1])), row.data[2])
+        for row in noted
+    )
 
 
 def bind_index_bounds(func: FuncOp, values: Mapping[str, Size]) -> None:
