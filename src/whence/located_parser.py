@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 
 from whence.support.errors import FrontendError
-from whence.support.nesting import TOO_DEEP, too_deep
+from whence.support.nesting import DEEPEST, too_deep
 
 
 class LocatedParser(Parser):
@@ -25,7 +25,9 @@ class LocatedParser(Parser):
         Raises FrontendError for text that nests too deep.
         """
         if (place := too_deep(text)) is not None:
-            raise FrontendError(f"{name}:{lines_above + place[0]}:{place[1]}: {TOO_DEEP}")
+            raise FrontendError(
+                f"{name}:{lines_above + place[0]}:{place[1]}: expected at most {DEEPEST} brackets in each other, got more"
+            )
         super().__init__(ctx, text, name)
         self._above = lines_above
         self._file = StringAttr(name)
