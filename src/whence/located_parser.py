@@ -25,9 +25,8 @@ class LocatedParser(Parser):
         Raises FrontendError for text that nests too deep.
         """
         if (place := too_deep(text)) is not None:
-            raise FrontendError(
-                f"{name}:{lines_above + place[0]}:{place[1]}: expected at most {DEEPEST} brackets in each other, got more"
-            )
+            at = f"{name}:{lines_above + place[0]}:{place[1]}"
+            raise FrontendError(f"{at}: expected at most {DEEPEST} brackets in each other, got more")
         super().__init__(ctx, text, name)
         self._above = lines_above
         self._file = StringAttr(name)
