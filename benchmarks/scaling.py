@@ -1,26 +1,35 @@
-"""Seconds of compiling per level, at n, 2n and 4n: of a chain of operators, of many calls, and of one Concat.
+"""Seconds of compiling per level, at n, 2n and 4n: a chain of operators, many calls, one Concat, graphs of many shapes.
 
 chain: relus and additions by turns, fused into few kernels. calls: the same without fusion, one call per operator.
 concat: one Concat of n equal parts; uneven concat: of parts of five sizes. The last column is the time at 4n over that
-at n: 4 is linear.
+at n: 4 is linear. Of each shape of graph that reads values twice (`tests/support/dag_shapes.py`; as trees they have
+2 ** n operators) it shows the time in all, and the lines of loops that were made.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TypeVar, cast
 
 import numpy as np
+from onnx import ModelProto
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
+import whence
 from whence.building import compile_kernels
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.dialects.relay.transform import ConcatenateOp
+from whence.executable import Executable
 from whence.lowering.cache import KernelCache
+from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
@@ -111,12 +120,44 @@ def report(title: str, sizes: list[int], run: Callable[[int], Times]) -> None:
     print(flush=True)
 
 
+def graph_shapes() -> Mapping[str, Callable[[int], ModelProto]]:
+    """The graphs that the tests have, by their names."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+    return cast(Mapping[str, Callable[[int], ModelProto]], import_module("dag_shapes").SHAPES)
+
+
+def graphs(sizes: list[int]) -> None:
+    """A line for each shape of graph: the seconds and the lines of loops at each length, and how much they grew."""
+    shapes = graph_shapes()
+    # What is imported when it is first needed counts for none, and no kernel comes from a cache.
+    os.environ["WHENCE_CACHE_DIR"] = ""
+    load_and_compile(shapes["squares"](2))
+    print(f"{'graph':16}" + "".join(f"{size:>8} s" for size in sizes) + "   4n / n" + "   lines of loops".rjust(18))
+    for name, build in shapes.items():
+        times, lines = list[float](), list[int]()
+        for size in sizes:
+            start = time.process_time()
+            executable = load_and_compile(build(size))
+            times.append(time.process_time() - start)
+            lines.append(sum(kernel.tir.count("\n") for kernel in executable))
+        grown = f"{times[-1] / times[0]:9.1f}" + "".join(f"{count:>8}" for count in lines)
+        print(f"{name:16}" + "".join(f"{seconds:10.2f}" for seconds in times) + grown, flush=True)
+
+
+def load_and_compile(model: ModelProto) -> Sequence[Kernel]:
+    """The kernels of a model; none of one that is compiled when it runs."""
+    compiled = whence.compile(model)
+    return compiled.artifact.kernels if type(compiled) is Executable else ()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chain", type=int, default=2500, metavar="N", help="operators of the shortest chain")
     parser.add_argument("--concat", type=int, default=500, metavar="N", help="parts of the smallest Concat")
     parser.add_argument("--uneven", type=int, default=500, metavar="N", help="parts of the smallest uneven Concat")
+    parser.add_argument("--graphs", type=int, default=16, metavar="N", help="steps of the smallest graphs")
     args = parser.parse_args()
+    graphs([args.graphs * factor for factor in (1, 2, 4)])
     sizes = [args.chain * factor for factor in (1, 2, 4)]
     report("chain", sizes, lambda size: compile_whole(chain(size), 3))
     report("calls", sizes, lambda size: compile_whole(chain(size), 0))

@@ -11,11 +11,8 @@ _BRACKET = re.compile(r'"(?:\\.|[^"\\])*+"|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|[(
 """A bracket, or what may hold some that are none: a string, a comment."""
 
 
-TOO_DEEP = f"expected at most {DEEPEST} brackets in each other, got more"
-
-
-def too_deep(text: str, kinds: str = "([{<") -> tuple[int, int] | None:
-    """The line and column of the first bracket with more than DEEPEST around it; None where there is none.
+def too_deep(text: str, kinds: str = "([{<", most: int = DEEPEST) -> tuple[int, int] | None:
+    """The line and column of the first bracket with `most` others around it; None where there is none.
 
     kinds: the opening brackets that count.
     """
@@ -26,7 +23,7 @@ def too_deep(text: str, kinds: str = "([{<") -> tuple[int, int] | None:
         if token in "([{<":
             around.append(token)
             depth += token in kinds
-            if depth > DEEPEST:
+            if depth > most:
                 at = found.start()
                 return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
         elif token in ")]}>":

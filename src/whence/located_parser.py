@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 
 from whence.provenance.diagnostics import fail
 from whence.support.errors import FrontendError
-from whence.support.nesting import TOO_DEEP, too_deep
+from whence.support.nesting import DEEPEST, too_deep
 
 
 def check_visible(module: ModuleOp) -> None:
@@ -52,7 +52,8 @@ class LocatedParser(Parser):
         Raises FrontendError for text that nests too deep.
         """
         if (place := too_deep(text)) is not None:
-            raise FrontendError(f"{name}:{lines_above + place[0]}:{place[1]}: {TOO_DEEP}")
+            at = f"{name}:{lines_above + place[0]}:{place[1]}"
+            raise FrontendError(f"{at}: expected at most {DEEPEST} brackets in each other, got more")
         super().__init__(ctx, text, name)
         self._above = lines_above
         self._file = StringAttr(name)

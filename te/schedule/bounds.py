@@ -113,7 +113,8 @@ def _composed(
     computed: dict[tuple[SSAValue, tuple[AffineExpr, ...]], int],
 ) -> tuple[AffineExpr, ...]:
     """Where a read is in the loops of a host that has its reader at a point; `computed` numbers computed indices."""
-    rank, position = len(host.block.args), {argument: i for i, argument in enumerate(reader.block.args)}
+    rank = len(host.block.args)
+    position: dict[SSAValue, int] = {argument: i for i, argument in enumerate(reader.block.args)}
 
     def dim(index: SSAValue) -> AffineExpr:
         if index in position:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from whence.cli.opt import main as whence_opt
+from whence.frontends.relay_text.parser import DEEPEST_BODY
 from whence.support.nesting import DEEPEST, too_deep
 
 MANY = 5000
@@ -34,7 +35,8 @@ def test_text_that_nests_without_end(name: str, text: str, tmp_path: Path, capsy
     (tmp_path / name).write_text(text)
     assert whence_opt([str(tmp_path / name)]) == 1
     error = capsys.readouterr().err
-    assert f"expected at most {DEEPEST} brackets in each other, got more" in error
+    kind = f"{DEEPEST_BODY} bodies" if name.endswith("relay") else f"{DEEPEST} brackets"
+    assert f"expected at most {kind} in each other, got more" in error
     assert f"{name}:" in error
     assert "Traceback" not in error
     assert "internal" not in error

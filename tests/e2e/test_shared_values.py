@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -27,7 +28,7 @@ LINES = 200
 
 def close(kind: str, steps: int, rows: int | str = 8) -> None:
     model, x = SHAPES[kind](steps, rows), inputs_of(kind)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session: Any = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (got,) = whence.compile(model).run({"x": x}).values()
     np.testing.assert_allclose(got, session.run(None, {"x": x})[0], rtol=1e-3, atol=1e-5)
 
@@ -44,7 +45,7 @@ def test_graphs_of_open_sizes(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["squares", "slices", "gathers", "transposes", "int8", "remainders"])
 def test_code_grows_as_the_graph_does(kind: str) -> None:
-    kernels = [whence.compile(SHAPES[kind](steps)).artifact.kernels for steps in (STEPS // 2, STEPS)]
+    kernels: list[Any] = [whence.compile(SHAPES[kind](steps)).artifact.kernels for steps in (STEPS // 2, STEPS)]
     few, many = (sum(kernel.tir.count("\n") for kernel in some) for some in kernels)
     assert many < min(3 * few, LINES * STEPS)
 
@@ -62,7 +63,7 @@ RELAY: dict[str, Callable[[str, int], str]] = {
 
 @pytest.mark.parametrize("kind", RELAY)
 def test_relay_text(kind: str, tmp_path: Path) -> None:
-    value, lines = "%x", []
+    value, lines = "%x", list[str]()
     for i in range(STEPS):
         lines.append(RELAY[kind](value, i))
         value = f"%v{2 * i + 1}" if kind == "bindings" else f"%{2 * i + 1}"
@@ -161,7 +162,7 @@ def _sum(a: te.Tensor, mirrored: bool, name: str) -> te.Tensor:
 def test_stages_that_are_inlined(mirrored: bool) -> None:
     """Each stage reads the one before twice: at one point, or at two that are the first again after two stages."""
     a = stage = te.placeholder((8,), name="a")
-    stages = []
+    stages = list[te.Tensor]()
     for i in range(STEPS):
         stages.append(stage := _sum(stage, mirrored, f"s{i}"))
     schedule = te.create_schedule(stage.op)

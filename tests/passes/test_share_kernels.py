@@ -1,8 +1,10 @@
 """Kernels that differ in numbers only: compiled once, and each layer computes with its own numbers."""
 
+from typing import Any
+
 import numpy as np
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 import whence
 from whence.support.context import PassContext
@@ -11,10 +13,10 @@ from whence.support.context import PassContext
 def _quantized(layers: int):
     """Convolutions between QuantizeLinear and DequantizeLinear, each with scales and zero points of its own."""
     dice = np.random.default_rng(0)
-    nodes, constants, value = [], [], "x"
+    nodes, constants, value = list[NodeProto](), list[TensorProto](), "x"
 
-    def constant(array: object, dtype: type, name: str) -> str:
-        constants.append(numpy_helper.from_array(np.asarray(array, dtype), name))
+    def constant(array: object, dtype: type[np.generic], name: str) -> str:
+        constants.append(numpy_helper.from_array(np.asarray(array, np.dtype(dtype)), name))
         return name
 
     for i in range(layers):
@@ -44,7 +46,7 @@ def test_layers_of_a_quantized_model_share_kernels() -> None:
 def test_each_layer_has_its_own_numbers() -> None:
     model = _quantized(4)
     x = np.random.default_rng(1).standard_normal((1, 16, 8, 8)).astype(np.float32)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session: Any = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (got,) = whence.compile(model).run({"x": x}).values()
     with PassContext(3, disabled_pass=["relay-share-kernels"]):
         (apart,) = whence.compile(model).run({"x": x}).values()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +22,21 @@ class Graph:
         self.constants: list[TensorProto] = []
         self._prefix = prefix
 
-    def op(self, kind: str, *inputs: str, **attributes: object) -> str:
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """The result of one more operator."""
         name = f"{self._prefix}v{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, inputs, [name], name=f"{name}_{kind}", **attributes))
         return name
 
-    def several(self, kind: str, inputs: Sequence[str], count: int, **attributes: object) -> list[str]:
+    def several(self, kind: str, inputs: Sequence[str], count: int, **attributes: Any) -> list[str]:
         """The results of one more operator that has `count` of them."""
         names = [f"{self._prefix}v{len(self.nodes)}.{i}" for i in range(count)]
         self.nodes.append(helper.make_node(kind, inputs, names, name=f"{names[0]}_{kind}", **attributes))
         return names
 
-    def constant(self, value: object, dtype: type = np.float32) -> str:
+    def constant(self, value: object, dtype: type[np.generic] = np.float32) -> str:
         name = f"{self._prefix}c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        self.constants.append(numpy_helper.from_array(np.asarray(value, np.dtype(dtype)), name))
         return name
 
     def scaled(self, value: str, factor: float) -> str:
@@ -201,7 +203,7 @@ def remainders(length: int, rows: int | str = ROWS) -> ModelProto:
 
 
 SHAPES: dict[str, Callable[..., ModelProto]] = {
-    **{kind: lambda length, rows=ROWS, kind=kind: chain(kind, length, rows) for kind in CHAINS},
+    **{kind: partial(chain, kind) for kind in CHAINS},
     "ladder": ladder,
     "remainders": remainders,
 }
