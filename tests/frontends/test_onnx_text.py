@@ -278,5 +278,6 @@ def test_operators_that_take_no_texts_say_so():
 
 def test_inputs_of_texts_are_made_up_by_the_command_line():
     executable = compiled(model("StringConcat", [WORDS, WORDS]), input_shapes="x0:[2,1] x1:[2,1]")
-    for made in (default_inputs(executable.inputs), random_inputs(executable.inputs, 0)):
+    for inputs in (default_inputs(executable.inputs), random_inputs(executable.inputs, 0)):
+        made: dict[str, Any] = dict(inputs)
         assert executable.run(made)["y"].tolist() == (made["x0"] + made["x1"]).tolist()
