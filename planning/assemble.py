@@ -11,10 +11,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ..dialects.relay.index_bounds import index_bounds_of
 from ..dialects.relay.size_ranges import narrowed_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import layer_names
 from ..runtime import program
+from ..runtime.index_bounds import IndexBound
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
 from ..runtime.tensors import TensorSpec, lasting
 from ..support.dtypes import Array
@@ -94,6 +96,9 @@ def assemble(
         inputs,
         outputs,
         placed.arena_bytes,
+        indices=tuple(
+            IndexBound(one.input, tuple(map(int, one.extents)), places(one.location)) for one in index_bounds_of(main)
+        ),
     )
     return Assembly(done, tuple(params.arrays), known, placed, main.return_op.location)
 

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
+from ..dialects.relay.index_bounds import index_bounds_of
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
 from ..dialects.relay.size_ranges import ranges_of, required_of, symbols_in
@@ -19,6 +20,7 @@ from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import fuse, layer_names
 from ..runtime import program
+from ..runtime.index_bounds import IndexBound
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
 from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import ALIGNMENT
@@ -109,9 +111,13 @@ def assemble_sized(
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
     for size, location in required_of(main):
         values.require(size, location)
+    indices = tuple(
+        IndexBound(one.input, tuple(values.number(n, one.location) for n in one.extents), places(one.location))
+        for one in index_bounds_of(main)
+    )
     sizes = values.done([shape_of(value) for value in arguments], [spec.name for spec in inputs], arena)
     most = _most(groups, values.ranges)
-    done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, most, sizes)
+    done = Program(tuple(call.run for call in known), tuple(copies), entries, inputs, outputs, most, sizes, indices)
     plan = Plan({}, (-1,) * len(calls), most, 0, ALGORITHM, ())
     return SizedAssembly(Assembly(done, tuple(params.arrays), tuple(known), plan, end), tuple(values.located()))
 

@@ -71,9 +71,9 @@ def export(
 ) -> None:
     """Write the model to `path`, whole or not at all; its suffix says in which form.
 
-    link: what makes the shared library, instead of the system's compiler. addons: more objects that go into it.
-    options: for the compiler. Raises PipelineError for a suffix that is none of FORMATS, for kernels that others run,
-    where the compiler fails, and when the file cannot be written.
+    link: what makes the shared library, instead of the system's compiler; TVM's False is that as well. addons: more
+    objects that go into it. options: for the compiler. Raises PipelineError for a suffix that is none of FORMATS, for
+    kernels that others run, where the compiler fails, and when the file cannot be written.
     """
     if path.suffix not in FORMATS:
         raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
@@ -84,7 +84,7 @@ def export(
             _write_archive(objects, addons, stream)
         else:
             with scratch_folder("whence-link-") as folder:
-                compiler = [] if link is not None else _compiler(artifact.target.triple, path.suffix)
+                compiler = [] if link else _compiler(artifact.target.triple, path.suffix)
                 linked = _linked(objects, folder, path.suffix, link or compiler, addons, options)
                 with open(linked, "rb") as source:
                     while block := source.read(1 << 24):

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 
 _NONE = NoneAttr()
 UNWRITTEN = "<expression>"
@@ -158,6 +158,10 @@ class Span:
     end_column: int = 0
     file: str = ""
 
+    def same_as(self, other: object) -> bool:
+        """Whether it is the same object."""
+        return self is other
+
     @property
     def location(self) -> LocationAttr:
         """The MLIR form. MLIR has no ranges: `end_line` and `end_column` are not kept."""
@@ -240,3 +244,11 @@ class SequentialSpan:
 
     def __repr__(self) -> str:
         return f"SequentialSpan([ {', '.join(map(str, self.spans))} ])" if self.spans else "SequentialSpan([])"
+
+
+def value_location(value: SSAValue) -> LocationAttr:
+    """Where a value comes from: the op that makes it, or the argument that it is."""
+    if isinstance(value, BlockArgument):
+        return value.location
+    assert isinstance(value, OpResult)
+    return value.op.location

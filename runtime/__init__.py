@@ -23,10 +23,11 @@ _HOMES = {
     "save_param_dict": "params",
     "save_param_dict_to_file": "params",
 }
-_ELSEWHERE = {"vm": "whence.relay.vm", "profiler_vm": "whence.relay.profiler_vm", "ndarray": "whence.nd"}
+_ELSEWHERE = {"vm": "whence.runtime.vm", "profiler_vm": "whence.runtime.profiler_vm", "ndarray": "whence.nd"}
 """What needs more than the runtime, and is found here where that is installed."""
 _OBJECTS = {
     "Module": "whence.function_module:FunctionModule",
+    "Object": "whence.frontends.relay.node:Node",
     "const": "whence.te:const",
     "convert": "whence.objects:convert",
 }

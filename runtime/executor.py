@@ -15,6 +15,7 @@ from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
 from .bounds import BoundErrors, checked_access
 from .external import ExternalFunctions
+from .index_bounds import check_indices
 from .program import ENTRY, Call, Code, Program, Slot
 from .tensors import Arguments, Tensor, address, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
@@ -78,12 +79,16 @@ class Runner:
         if arrays is None or (addresses := self._arguments.ready(arrays)) is None:
             arrays = self._checked(inputs)
             addresses = [address(array) for array in arrays]
+        elif self.program.indices:
+            check_indices(self.program.indices, self.program.inputs, cast("Sequence[Array]", arrays))
         return self._launched(addresses, pool.handle)
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         """As `run`, of inputs in order, for one who has read the handle of the pool; that takes as long as a kernel."""
         if self._bounds is not None or (addresses := self._arguments.ready(arrays)) is None:
             return self.run(arrays, pool)
+        if self.program.indices:
+            check_indices(self.program.indices, self.program.inputs, arrays)
         return self._launched(addresses, handle)
 
     def _launched(self, addresses: list[int], handle: int) -> list[Tensor]:
@@ -203,7 +208,9 @@ class Runner:
                 expected = ", ".join(map(str, specs)) or "none"
                 raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(inputs)}")
             inputs = {spec.name: value for spec, value in zip(specs, inputs, strict=True)}
-        return [readable(array) for array in check_inputs(specs, inputs)]
+        arrays = check_inputs(specs, inputs)
+        check_indices(self.program.indices, specs, arrays)
+        return [readable(array) for array in arrays]
 
     def _take_arena(self) -> tuple[Tensor, int]:
         """Memory for one run, and its address."""

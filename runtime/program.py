@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from .index_bounds import IndexBound
 from .sizes import Sizes
 from .tensors import TensorSpec
 
@@ -101,6 +102,8 @@ class Program:
     """What a run needs for intermediate tensors and workspaces. With sizes a value says it; this is its bound, or 0."""
     sizes: Sizes | None = None
     """What arrays of any sizes the program takes."""
+    indices: tuple[IndexBound, ...] = ()
+    """Of which inputs every call is checked."""
 
     @property
     def checked(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..support.dtypes import numpy_of
+from .index_bounds import IndexBound
 from .program import Call, Copy, KernelEntry, Program, Site, Slot
 from .sizes import Derived, SizedSpec, Sizes, Solution
 from .tensors import TensorSpec
@@ -36,6 +37,7 @@ def saved(program: Program) -> dict[str, object]:
         "inputs": saved_specs(program.inputs),
         "outputs": saved_specs(program.outputs),
         "arena_bytes": program.arena_bytes,
+        **({"indices": [[one.input, one.extents, one.layers] for one in program.indices]} if program.indices else {}),
         **({} if program.sizes is None else {"sizes": _saved_sizes(program.sizes)}),
     }
 
@@ -66,6 +68,7 @@ def restored(data: Mapping[str, Any]) -> Program:
         restored_specs(data["outputs"]),
         data["arena_bytes"],
         _restored_sizes(data["sizes"]) if "sizes" in data else None,
+        tuple(IndexBound(at, tuple(extents), tuple(by)) for at, extents, by in data.get("indices", ())),
     )
 
 

@@ -19,6 +19,7 @@ from ..support.errors import FrontendError
 from .bounds import BoundErrors
 from .executor import Runner, Visit
 from .external import ExternalFunctions
+from .index_bounds import IndexBound, check_indices
 from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, SIZES_ENTRY, Call, Code, Copy, Program, Slot
 from .sizes import SizedSpec, Sizes
@@ -39,6 +40,7 @@ class Known:
     arena_bytes: int
     output_bytes: int
     arguments: Arguments
+    indices: tuple[IndexBound, ...]
 
 
 class SizedRunner(Runner):
@@ -91,7 +93,11 @@ class SizedRunner(Runner):
 
     def run_met(self, arrays: Sequence[Array], known: Known, pool: ThreadPool) -> list[Tensor]:
         """As `run`, for what `met` gave."""
-        return self.run(arrays, pool) if self._bounds is not None else self._launch(arrays, known, pool.handle)
+        return self.launch_met(arrays, known, pool, pool.handle)
+
+    def launch_met(self, arrays: Sequence[Array], known: Known, pool: ThreadPool, handle: int) -> list[Tensor]:
+        """As `launch`, for what `met` gave."""
+        return self.run(arrays, pool) if self._bounds is not None else self._launch(arrays, known, handle)
 
     def _met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array] | None, Known | None]:
         """The inputs in order where they are arrays, and what is known of their shapes."""
@@ -110,6 +116,7 @@ class SizedRunner(Runner):
             # They are not as kernels read them, or of other dtypes.
             arrays = self._arrays(arrays)
             addresses = [address(array) for array in arrays]
+        check_indices(known.indices, self._specs, arrays)
         arena = self._arena_of(known.arena_bytes)
         try:
             outputs, places = known.arguments.outputs()
@@ -177,7 +184,8 @@ class SizedRunner(Runner):
         ]
         written = sum(prod(shape) * dtype.itemsize for shape, dtype in kinds[1])
         arena = numbers[self.sizes.arena]
-        known = Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds))
+        indices = tuple(bound.at(numbers) for bound in self.program.indices)
+        known = Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds), indices)
         with self._lock:
             self._known[key] = known
             if len(self._known) > KEPT:
@@ -244,6 +252,7 @@ def _program_for(program: Program, values: Sequence[int]) -> Program:
         tuple(_closed(spec, values) for spec in program.inputs),
         tuple(_closed(spec, values) for spec in program.outputs),
         values[sizes.arena],
+        indices=tuple(bound.at(values) for bound in program.indices),
     )
 
 

@@ -45,7 +45,7 @@ class TensorSpec:
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
-    layers: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
+    layers: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True, repr=False)
     """Per extent the layers that take no other, each with its file; nothing at all where there are none."""
 
     @property

@@ -167,6 +167,16 @@ class DynStridedSliceOp(Dynamic):
     axes = optional_ints()
     STANDS_FOR: ClassVar = StandsFor(StridedSliceOp, ("begin", "end", "strides"))
 
+    @classmethod
+    def extents(cls, sig: Signature) -> list[int]:
+        shape = list(sig.shape(0))
+        (begin,) = sig.operand("begin")
+        (count,) = begin.get_shape() if len(begin.get_shape()) == 1 else (DYNAMIC_INDEX,)
+        if count == DYNAMIC_INDEX:
+            return super().extents(sig)
+        cut = {sig.axis(axis, len(shape), "axes") for axis in sig.get("axes") or range(min(count, len(shape)))}
+        return [DYNAMIC_INDEX if axis in cut else extent for axis, extent in enumerate(shape)]
+
 
 class _Filled(Dynamic):
     """A tensor of the dtype that an attribute says."""

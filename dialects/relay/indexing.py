@@ -160,7 +160,7 @@ class ArgwhereOp(Operator):
     (n, rank) of int64 for n elements, filled with zeros behind the last point; and a scalar of int64.
     """
 
-    name = "relay.argwhere"
+    name = "relay.padded_argwhere"
     condition = operand_def(TensorType)
     points = result_def(TensorType)
     number = result_def(TensorType)

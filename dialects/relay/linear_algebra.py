@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
+from ..element_types import DTYPES
 from ..size_types import tensor_of
 from ..sizes import same
 from .attributes import boolean, required_string
@@ -110,6 +111,81 @@ class EinsumOp(Operator):
         return np.einsum(sig.str("equation"), *map(widened, data), optimize=len(data) > 2)
 
 
+def _square(sig: Signature) -> list[int]:
+    """The axes before those of the square matrices of operand 0."""
+    sig.of(FLOATS)
+    *batch, rows, columns = sig.shape(0) if len(sig.shape(0)) > 1 else (0, 1)
+    if rows != columns:
+        sig.fail("square matrices", str(sig.types[0]))
+    return batch
+
+
+@irdl_op_definition
+class InverseOp(Operator):
+    """The inverses of the square matrices in the last two axes; of one that has none, numbers without a meaning."""
+
+    name = "relay.inverse"
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        _square(sig)
+        return [sig.types[0]]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
+        wide = widened(data)
+        singular = np.linalg.det(wide) == 0
+        wide = np.where(singular[..., None, None], np.eye(wide.shape[-1], dtype=wide.dtype), wide)
+        return np.where(singular[..., None, None], np.nan, np.linalg.inv(wide))
+
+
+@irdl_op_definition
+class DynamicTimeWarpingOp(Operator):
+    """The path of least cost from the first element of a matrix (m, n) to the last, by steps to the next row, the next
+    column or both.
+
+    Results: the rows and columns of its points, int32 (2, m + n - 1), of which those past its end are 0; how many
+    points it has, an int64. Of steps that cost the same one to the next column is taken.
+    """
+
+    name = "relay.dynamic_time_warping"
+    data = operand_def(TensorType)
+    path = result_def(TensorType)
+    number = result_def(TensorType)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        sig.of(FLOATS)
+        rows, columns = sig.rank(0, 2)
+        return [tensor_of(DTYPES["int32"], (2, rows + columns - 1)), tensor_of(DTYPES["int64"], ())]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray) -> tuple[AnyArray, ...]:
+        rows, columns = data.shape
+        costs, wide = np.full((rows + 1, columns + 1), np.inf, widened(data).dtype), widened(data)
+        costs[0, 0] = 0
+        moves = np.zeros((rows + 1, columns + 1), np.int64)
+        moves[0], moves[:, 0] = 2, 1
+        for i in range(1, rows + 1):
+            for j in range(1, columns + 1):
+                both, down, right = costs[i - 1, j - 1], costs[i - 1, j], costs[i, j - 1]
+                moves[i, j] = 0 if both < min(down, right) else 1 if down < min(both, right) else 2
+                costs[i, j] = wide[i - 1, j - 1] + (both, down, right)[moves[i, j]]
+        points: list[tuple[int, int]] = []
+        i, j = rows, columns
+        while i > 0 or j > 0:
+            points.append((i - 1, j - 1))
+            move = moves[i, j]
+            i, j = i - (move != 2), j - (move != 1)
+        path = np.zeros((2, rows + columns - 1), np.int32)
+        path[:, : len(points)] = np.array(points[::-1]).T
+        return path, np.asarray(len(points))
+
+
 @irdl_op_definition
 class DetOp(Operator):
     """The determinants of the square matrices in the last two axes."""
@@ -121,11 +197,7 @@ class DetOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        sig.of(FLOATS)
-        *batch, rows, columns = sig.shape(0) if len(sig.shape(0)) > 1 else (0, 1)
-        if rows != columns:
-            sig.fail("square matrices", str(sig.types[0]))
-        return [tensor_of(sig.types[0].element_type, batch)]
+        return [tensor_of(sig.types[0].element_type, _square(sig))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:

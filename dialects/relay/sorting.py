@@ -174,7 +174,7 @@ class UniqueOp(Operator):
     of int64.
     """
 
-    name = "relay.unique"
+    name = "relay.padded_unique"
     data = operand_def(TensorType)
     unique = result_def(TensorType)
     indices = result_def(TensorType)

@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 from ...runtime.tensors import lasting_empty
 from ..size_types import tensor_of
 from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
-from .attributes import integer, optional_ints, required_ints, required_string, string
+from .attributes import integer, optional_integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
@@ -252,31 +252,65 @@ class StridedSliceOp(Injective):
 
 @irdl_op_definition
 class TakeOp(Operator):
-    """The elements of `data` at `indices` along `axis`; mode "clip" brings an index outside into range."""
+    """The elements of `data` at `indices` along `axis`, without one in row-major order; mode "clip" brings an index
+    outside into range.
+
+    batch_dims: so many leading dimensions are those of `indices`, too, and each of their places has its own ones.
+    """
 
     name = "relay.take"
     data = operand_def(TensorType)
     indices = operand_def(TensorType)
     result = result_def(TensorType)
-    axis = integer(0)
+    batch_dims = integer(0)
+    axis = optional_integer()
     mode = string("clip")
     traits = traits_def(INJECTIVE)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        old = sig.shape(0)
-        axis = sig.axis(sig.int("axis"), len(old))
+        old, indices = sig.shape(0), sig.shape(1)
         if not isinstance(sig.types[1].element_type, IntegerType):
             sig.fail("integer indices", str(sig.types[1]))
         if sig.str("mode") not in ("clip", "wrap", "fast"):
             sig.fail("mode clip, wrap or fast", repr(sig.str("mode")))
-        sig.require_source(0, [old[axis]], sig.shape(1))
-        return [tensor_of(sig.types[0].element_type, (*old[:axis], *sig.shape(1), *old[axis + 1 :]))]
+        shape = indices
+        if (where := cls.place(sig)) is None:
+            sig.require_source(0, list(old), indices)
+        else:
+            axis, batch = where
+            if old[:batch] != indices[:batch]:
+                sig.fail(f"indices whose first {batch} extents are those of {sig.types[0]}", str(sig.types[1]))
+            sig.require_source(0, [old[axis]], indices)
+            shape = (*old[:axis], *indices[batch:], *old[axis + 1 :])
+        return [tensor_of(sig.types[0].element_type, shape)]
+
+    @classmethod
+    def place(cls, sig: Signature) -> tuple[int, int] | None:
+        """The axis, counted from the first, and the number of batch dimensions; None where all axes are one."""
+        batch, ranks = sig.int("batch_dims"), (len(sig.shape(0)), len(sig.shape(1)))
+        if sig.get("axis") is None:
+            if batch:
+                sig.fail("no batch_dims without an axis", str(batch))
+            return None
+        axis = sig.axis(sig.int("axis"), ranks[0])
+        batch += ranks[1] if batch < 0 else 0
+        if not 0 <= batch <= min(axis, ranks[1]):
+            sig.fail(f"batch_dims up to {min(axis, ranks[1])}", str(sig.int("batch_dims")))
+        return axis, batch
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, indices: AnyArray) -> AnyArray:
         mode = "wrap" if sig.str("mode") == "wrap" else "clip"
-        return np.take(x, indices, axis=sig.int("axis"), mode=mode)
+        if (where := cls.place(sig)) is None:
+            return np.take(x, indices, mode=mode)
+        axis, batch = where
+        if not batch:
+            return np.take(x, indices, axis=axis, mode=mode)
+        found = np.empty((*x.shape[:axis], *indices.shape[batch:], *x.shape[axis + 1 :]), x.dtype)
+        for point in np.ndindex(indices.shape[:batch]):
+            found[point] = np.take(x[point], indices[point], axis=axis - batch, mode=mode)
+        return found
 
 
 @irdl_op_definition

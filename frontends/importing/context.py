@@ -8,14 +8,17 @@ from typing import NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.elementwise import CastOp
+from ...dialects.relay.index_bounds import IndexBound
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, range_for, size_max, symbols_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
@@ -36,6 +39,14 @@ def _sizes() -> list[Size]:
     return []
 
 
+def _bounds() -> list[IndexBound]:
+    return []
+
+
+_MOVES = (CastOp, ReshapeOp, ExpandDimsOp, SqueezeOp)
+"""Operators that leave indices as they are."""
+
+
 @dataclass(eq=False, kw_only=True)
 class Context:
     """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
@@ -51,10 +62,24 @@ class Context:
     """The tensors whose values were looked at."""
     required: list[Size] = field(default_factory=_sizes)
     """What no call may make negative."""
+    bounds: list[IndexBound] = field(default_factory=_bounds)
+    """What indices that are inputs of the program must be."""
 
     def require(self, size: Size) -> None:
         """Have every call checked: its sizes must not make this one negative."""
         self.required.append(size)
+
+    def require_indices(self, index: int, extents: Sequence[Size]) -> None:
+        """Have every call checked: elements of input `index` must lie from `-extent` to `extent - 1`.
+
+        extents: one for all elements, or one for each place along the last axis. Only an input of the program, or what
+        is one in another shape or integer dtype, can be checked before anything runs; other indices are brought inside.
+        """
+        value = self.tensor(index).value
+        while len(extents) == 1 and value is not None and isinstance(value.owner, _MOVES):
+            value = value.owner.operands[0]
+        if isinstance(value, BlockArgument) and dtype_of(value).kind in "iu":
+            self.bounds.append(IndexBound(value.index, tuple(extents), self.leaf))
 
     def require_least(self, size: Size, least: Size, what: str) -> None:
         """Have every call checked: `size`, which `what` says, must be `least` or more.

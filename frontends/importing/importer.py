@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType, i8
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.index_bounds import IndexBound, set_index_bounds
 from ...dialects.relay.size_ranges import Required, main_of, set_required
 from ...dialects.size_types import tensor_of
-from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, known_ranges
+from ...dialects.sizes import Ranges, Size, UndecidedSize, known_ranges
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
-from ...provenance.span import fuse, layer_location, leaves
+from ...provenance.span import fuse, layer_location, leaves, value_location
 from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
@@ -39,8 +40,9 @@ from .context import Context
 from .converter import Converter, Narrowed, Result
 from .decisions import Decision
 from .fold import folded
-from .names import value_name
+from .names import strings, value_name
 from .narrowed_sizes import Taken
+from .sizes import open_places
 from .tensor import Tensor, Undecided
 
 
@@ -143,17 +145,6 @@ def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> Modu
     return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in found])
 
 
-def strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
-    return ArrayAttr([StringAttr(name) for name in names])
-
-
-def _location_of(value: SSAValue) -> LocationAttr:
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner.location
-    return next(argument.location for argument in owner.args if argument is value)
-
-
 class Importer(ABC):
     """The state of one import. A frontend says what a node is."""
 
@@ -173,6 +164,8 @@ class Importer(ABC):
         self.converted: list[Step] = []
         self.required: list[Required] = []
         """What sizes must not make negative."""
+        self.index_bounds: list[IndexBound] = []
+        """What inputs that are indices must be."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
@@ -217,7 +210,7 @@ class Importer(ABC):
 
     def folded(
         self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
-    ) -> tuple[Array, ...] | None:
+    ) -> tuple[Result, ...] | None:
         """The outputs of a step whose inputs are known and few, evaluated; None where operators compute them."""
         return folded(context, convert)
 
@@ -275,7 +268,8 @@ class Importer(ABC):
                 inside = [self.given(name, item, Argument(name, (*argument.path, k))) for k, item in enumerate(value)]
                 return Tensor(name, items=inside)
             case Known():
-                return Tensor(name, self._known(name, value.array, argument), leaf=self.value_leaf(name, self.region))
+                array = self._known(name, value.array, argument)
+                return Tensor(name, array, leaf=self.value_leaf(name, self.region), counts=value.array.dtype)
             case _:
                 type_ = tensor_type(array := array_of(value, name))
                 if self.sizes is not None:
@@ -288,14 +282,13 @@ class Importer(ABC):
             return array
         places = places_of_sizes(array)
         sizes = dict(zip(places, islice(self.sizes, len(places)), strict=True))
-        if not any(isinstance(size, SizeExpr) for size in sizes.values()):
-            return array
         flat: Array = array.reshape(-1).astype(np.object_)
         for at, size in sizes.items():
             flat[at] = size
-            if isinstance(size, SizeExpr):
-                self.argument(name, tensor_of(i8, [0, size]), replace(argument, element=at))
-        return flat.reshape(array.shape)
+        opened = open_places(flat)
+        for at in opened:
+            self.argument(name, tensor_of(i8, [0, flat[at]]), replace(argument, element=at))
+        return flat.reshape(array.shape) if opened else array
 
     def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
         """Where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
@@ -304,7 +297,9 @@ class Importer(ABC):
         if tensor.nothing:
             return None
         if tensor.symbolic:
-            return Output(values.setdefault(tensor.materialise(self.builder, self.module), len(values)), known=True)
+            at = values.setdefault(tensor.materialise(self.builder, self.module), len(values))
+            assert tensor.array is not None
+            return Output(at, known=open_places(tensor.array))
         if tensor.array is not None:
             return Known(tensor.array)
         assert tensor.value is not None
@@ -384,6 +379,7 @@ class Importer(ABC):
             raise FrontendError(message(node.op_type, "inputs that can be evaluated", str(error), node.leaf)) from error
         self.converted.append(step)
         self.required += [(size, location) for size in context.required]
+        self.index_bounds += [bound._replace(location=location) for bound in context.bounds]
         # A node may name fewer outputs than there are, or more than exist at inference.
         found = results if isinstance(results, tuple) else (results,)
         for name, result in zip(step.outputs, found, strict=False):
@@ -422,6 +418,7 @@ class Importer(ABC):
         found: list[list[Tensor]] = []
         for name in ("then_branch", "else_branch"):
             bound, required, branch = len(self.bound), len(self.required), step.bodies[name]
+            checked = len(self.index_bounds)
             for inner, outer in zip(branch.inputs, step.inputs[1:], strict=False):
                 self.tensors[inner] = self.lookup(outer, region, step)
             try:
@@ -429,6 +426,7 @@ class Importer(ABC):
             except Undecided as undecided:
                 # What one branch needs is no bound of the whole program.
                 raise Undecided(str(undecided), undecided.tensor, (chosen, 1)) from undecided
+            del self.index_bounds[checked:]  # what a branch that is not taken reads may be anywhere
             if len(self.required) > required:
                 what = f"one for {self.required[-1][0]} of at least 0"
                 raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None, (chosen, 1))
@@ -470,9 +468,10 @@ class Importer(ABC):
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         """The module that returns values."""
-        with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
+        with self.builder.located(fuse(map(value_location, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
         set_required(self.main, self.required)
+        set_index_bounds(self.main, self.index_bounds)
         self.main.update_type()
         if self.spans:
             self.account()

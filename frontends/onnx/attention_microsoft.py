@@ -115,27 +115,32 @@ def _attended(ctx: Context, heads: Heads, bias: SSAValue | None, softcap: float 
 
 def attention(ctx: Context) -> tuple[SSAValue, ...]:
     """The input times the weights of query, key and value at once; present keys and values are one tensor."""
-    if ctx.is_one("do_rotary"):
-        ctx.fail("do_rotary 0", "1")
-    heads, hidden = ctx.int("num_heads", 0), ctx.shape(1)[1]
-    sizes = ctx.ints("qkv_hidden_sizes") or (hidden // 3,) * 3
     total = product(ctx, ctx.value(0), ctx.value(1))
     if ctx.has(2):
         total = ctx.emit(AddOp, total, ctx.value(2))
+    return projected_attention(ctx, total, 3, 4, 5)
+
+
+def projected_attention(ctx: Context, total: SSAValue, index: int, past: int, score_bias: int) -> tuple[SSAValue, ...]:
+    """`attention` of query, key and value, which are one tensor; mask, past and bias are those inputs, if there."""
+    if ctx.is_one("do_rotary"):
+        ctx.fail("do_rotary 0", "1")
+    heads, hidden = ctx.int("num_heads", 0), shape_of(total)[2]
+    sizes = ctx.ints("qkv_hidden_sizes") or (hidden // 3,) * 3
     starts = (0, sizes[0], sizes[0] + sizes[1])
     query, key, value = (
         split_heads(ctx, _cut(ctx, total, 2, start, start + size), heads)
         for start, size in zip(starts, sizes, strict=True)
     )
-    past = ctx.shape(4)[3] if ctx.has(4) else 0
-    if ctx.has(4):
-        key, value = (_joined(ctx, _at(ctx, ctx.value(4), 0, i), one) for i, one in enumerate((key, value)))
+    before = ctx.shape(past)[3] if ctx.has(past) else 0
+    if ctx.has(past):
+        key, value = (_joined(ctx, _at(ctx, ctx.value(past), 0, i), one) for i, one in enumerate((key, value)))
     mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
-    bias = mask.index(ctx.value(3)) if ctx.has(3) else None
+    bias = mask.index(ctx.value(index)) if ctx.has(index) else None
     if ctx.is_one("unidirectional"):
-        bias = added(ctx, bias, mask.causal(past))
-    if ctx.has(5):
-        bias = added(ctx, bias, as_wide(ctx, ctx.value(5)))
+        bias = added(ctx, bias, mask.causal(before))
+    if ctx.has(score_bias):
+        bias = added(ctx, bias, as_wide(ctx, ctx.value(score_bias)))
     result, _ = _attended(ctx, (query, key, value), bias)
     if not any(ctx.node.output[1:]):
         return (result,)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from onnx import NodeProto, helper
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp
@@ -114,6 +116,16 @@ def conv_transpose(ctx: Context) -> SSAValue:
     return _with_bias(ctx, result)
 
 
+def conv_transpose_with_pads(ctx: Context) -> SSAValue:
+    """`conv_transpose`, whose pads are input 2."""
+    node = NodeProto()
+    node.CopyFrom(ctx.node)
+    if ctx.has(2):
+        node.attribute.append(helper.make_attribute("pads", ctx.known_ints(2, "pads")))
+    bias = ctx.tensor(3) if ctx.has(3) else None
+    return conv_transpose(replace(ctx, node=node, inputs=[*ctx.inputs[:2], bias]))
+
+
 def deform_conv(ctx: Context) -> SSAValue:
     """nn.deformable_conv2d, then nn.bias_add if there is a bias."""
     image = image_of(ctx)
@@ -141,5 +153,6 @@ TABLE = {
     "DeformConv": Converter(deform_conv),
 }
 MICROSOFT = {
+    "ConvTransposeWithDynamicPads": Converter(conv_transpose_with_pads),
     "FusedConv": Converter(fused_conv),
 }

@@ -24,10 +24,13 @@ from .shaping import axis_of
 def check_indices(ctx: Context, index: int, extents: Sequence[int]) -> None:
     """Complain when input `index`, if it is known, has indices outside of axes of `extents` (one along the last axis).
 
-    At run time an index outside is brought to the nearest inside.
+    Of an input of the program every call is checked; what the program computes is brought to the nearest inside.
     """
     known = ctx.tensor(index).array
-    if known is None or not known.size:
+    if known is None:
+        ctx.require_indices(index, extents)
+        return
+    if not known.size:
         return
     limits = np.asarray(extents)
     if not (np.all(known >= -limits) and np.all(known < limits)):
@@ -81,6 +84,8 @@ def tensor_scatter(ctx: Context) -> SSAValue:
     axis, mode = axis_of(ctx, ctx.int("axis", -2), len(ctx.shape(0))), ctx.str("mode", "linear")
     room, rows = (ctx.shape(index)[axis] for index in (0, 1))
     ctx.require_least(room, rows, f"whether {rows} rows fit in {room}")
+    if mode == "linear" and ctx.has(2):
+        check_indices(ctx, 2, [room - rows + 1])
     return ctx.emit(TensorScatterOp, ctx.value(0), ctx.value(1), start, axis=ctx.int("axis", -2), mode=mode)
 
 

@@ -9,14 +9,22 @@ from typing import cast
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.linear_algebra import DetOp, EinsumOp, Equation, Letters, TriluOp
+from ...dialects.relay.linear_algebra import (
+    DetOp,
+    DynamicTimeWarpingOp,
+    EinsumOp,
+    Equation,
+    InverseOp,
+    Letters,
+    TriluOp,
+)
 from ...dialects.relay.reduce import SumOp
-from ...dialects.relay.transform import TransposeOp
+from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, same
 from ...support.dtypes import Array
-from ..importing.converter import Converter
-from ..importing.products import product
-from ..importing.terms import Term, places, term
+from ..importing.converter import Converter, Narrowed
+from ..importing.products import dense, product
+from ..importing.terms import Term, maximum, places, sqrt, term
 from .context import Context
 from .tensors import dtype_of
 
@@ -116,9 +124,39 @@ def eye_like(ctx: Context) -> Array | SSAValue:
     return np.eye(*shape, k).astype(dtype)
 
 
+def inverse(ctx: Context) -> SSAValue:
+    return ctx.emit(InverseOp, ctx.value(0))
+
+
+def cdist(ctx: Context) -> SSAValue:
+    """The distances of each row of a matrix from each row of another, by the products of rows."""
+    a, b, metric = term(ctx, 0), term(ctx, 1), ctx.str("metric", "sqeuclidean")
+    if metric not in ("euclidean", "sqeuclidean"):
+        ctx.fail("metric euclidean or sqeuclidean", repr(metric))
+    products = dense(ctx, a.value, b.value, True)
+    squares = [(x * x).sum(1).reshape(*place) for x, place in ((a, (a.shape[0], 1)), (b, (1, b.shape[0])))]
+    distance = maximum(squares[0] + squares[1] - Term(ctx, products) * 2.0, 0.0)
+    return (sqrt(distance) if metric == "euclidean" else distance).value
+
+
+def dynamic_time_warping(ctx: Context) -> Narrowed:
+    """The cheapest path through a matrix of costs, or through the one matrix of a batch."""
+    costs, shape = ctx.value(0), ctx.shape(0)
+    if len(shape) == 3:
+        costs = ctx.emit(ReshapeOp, costs, newshape=shape[1:])
+    path, count = ctx.emit_all(DynamicTimeWarpingOp, costs)
+    return Narrowed(path, count, 1)
+
+
 TABLE = {
     "Det": Converter(det),
     "Einsum": Converter(einsum),
     "EyeLike": Converter(eye_like),
+    "Trilu": Converter(trilu),
+}
+MICROSOFT = {
+    "CDist": Converter(cdist),
+    "DynamicTimeWarping": Converter(dynamic_time_warping),
+    "Inverse": Converter(inverse),
     "Trilu": Converter(trilu),
 }

@@ -145,7 +145,15 @@ def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Fu
         for name, users in sorted(found.items()):
             more = f" and {len(users) - limit} more" if len(users) > limit else ""
             parts.append(f"{name} ({'node' if len(users) == 1 else 'nodes'} {', '.join(users[:limit])}{more})")
-        raise FrontendError(f"The following operators are not supported for frontend ONNX: {', '.join(parts)}")
+        text = f"The following operators are not supported for frontend ONNX: {', '.join(parts)}"
+        raise FrontendError(text + (_MADE_FOR_A_MACHINE if any(name.startswith(_BLOCKED) for name in found) else ""))
+
+
+_BLOCKED = "com.microsoft.nchwc."
+_MADE_FOR_A_MACHINE = (
+    f"; {_BLOCKED}* stands for weights in the order of the processor that onnxruntime optimised the model on: "
+    "have it write the model at ORT_ENABLE_EXTENDED"
+)
 
 
 def _check_meaning(graph: GraphProto, layers: Sequence[str], file: str, opset: int) -> None:
@@ -210,9 +218,9 @@ _NO_INPUTS_OF_INITIALIZERS = 4
 """The IR version since which initializers need not be inputs."""
 
 
-_BESIDE_THE_STANDARD = ("GroupNormalization", "SimplifiedLayerNormalization")
-"""Operators of the default domain that the checker refuses, but models have: onnxruntime's optimiser writes the second
-there, and the first is deprecated from opset 18, which has it, to 20."""
+_BESIDE_THE_STANDARD = {"GroupNormalization": 21, "LayerNormalization": 17, "SimplifiedLayerNormalization": 1 << 31}
+"""Operators of the default domain that the checker refuses before an opset, but models have: onnxruntime's optimiser
+writes the last two there, and the first is deprecated from opset 18, which has it, to 20."""
 _UNCHECKED = "unchecked"
 
 
@@ -220,6 +228,7 @@ def _check_standard(model: ModelProto, file: str) -> None:
     """Run the checker of the onnx package, without weights: they are checked when they are read."""
     bare = ModelProto(ir_version=max(model.ir_version, _NO_INPUTS_OF_INITIALIZERS))
     domains = {canonical(node.domain) for node in model.graph.node}
+    opset = next((entry.version for entry in model.opset_import if not canonical(entry.domain)), 0)
     for entry in model.opset_import:
         # A standard newer than the checker's is checked by the newest that it has.
         newest = min(entry.version, onnx.defs.onnx_opset_version()) if not canonical(entry.domain) else entry.version
@@ -230,7 +239,7 @@ def _check_standard(model: ModelProto, file: str) -> None:
     graph.name = given.name or "main"
     graph.node.extend(given.node)
     for node in graph.node:
-        if node.op_type in _BESIDE_THE_STANDARD and not canonical(node.domain):
+        if not canonical(node.domain) and opset < _BESIDE_THE_STANDARD.get(node.op_type, 0):
             node.domain = _UNCHECKED
             domains.add(_UNCHECKED)
     bare.opset_import.extend(onnx.helper.make_opsetid(domain, 1) for domain in sorted(domains))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.ir import SSAValue
@@ -11,7 +12,7 @@ from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
 from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max
 from ..importing.converter import Converter
 from ..importing.edges import with_edges
-from ..importing.tensor import shape_of
+from ..importing.tensor import Tensor, shape_of
 from .context import Context
 from .shaping import axis_of
 
@@ -82,6 +83,15 @@ def pad(ctx: Context) -> SSAValue:
     return ctx.emit(PadOp, data, _value(ctx, data), pad_width=flat, pad_mode=mode)
 
 
+def pad_of_microsoft(ctx: Context) -> SSAValue:
+    """`pad`, whose pads may be the one row of a matrix, whatever the model's opset."""
+    widths = ctx.tensor(1)
+    if len(ctx.shape(1)) == 2:
+        widths = Tensor(widths.name, ctx.array(1, "pads").reshape(-1))
+    return pad(replace(ctx, inputs=[ctx.tensor(0), widths, *ctx.inputs[2:]], opset=13))
+
+
 TABLE = {
     "Pad": Converter(pad),
 }
+MICROSOFT = {"Pad": Converter(pad_of_microsoft)}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -22,10 +24,11 @@ from ...dialects.relay.nn import (
 )
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp
-from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, ReshapeOp, SumOp
+from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, ReshapeOp, SumOp, TransposeOp
 from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
 from ...dialects.sizes import proves, same, same_shape
 from ..importing.converter import Converter
+from ..importing.tensor import Tensor
 from .context import Context
 from .known import filled_value
 from .window import Sizes, Window, explicit_pads, image_of, positive, window
@@ -82,6 +85,14 @@ def max_pool(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
             storage_order=int(ctx.zero_or_one("storage_order")),
         )
     return _emit(ctx, MAX_POOL, ctx.value(0), found, found.before, _sum(found.after, beyond))
+
+
+def nhwc_max_pool(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
+    """`max_pool` of data whose channels come last."""
+    rank = len(ctx.shape(0))
+    first = ctx.emit(TransposeOp, ctx.value(0), axes=(0, rank - 1, *range(1, rank - 1)))
+    found = max_pool(replace(ctx, inputs=[Tensor(ctx.tensor(0).name, value=first)]))
+    return ctx.emit(TransposeOp, cast(SSAValue, found), axes=(0, *range(2, rank), 1))
 
 
 def avg_pool(ctx: Context) -> SSAValue:
@@ -189,3 +200,4 @@ TABLE = {
     "MaxPool": Converter(max_pool),
     "MaxUnpool": Converter(max_unpool),
 }
+MICROSOFT = {"NhwcMaxPool": Converter(nhwc_max_pool)}

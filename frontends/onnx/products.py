@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from onnx import NodeProto
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import AddOp, CastOp
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.transform import TransposeOp
 from ...dialects.sizes import same_shape
-from ..importing.converter import Converter
+from ..importing.converter import Converter, Result
 from ..importing.products import dense, product, scaled, transposed
-from ..importing.tensor import dtype_of, shape_of
+from ..importing.tensor import Tensor, dtype_of, shape_of
+from . import activations, elementwise
 from .context import Context
 
 
@@ -45,6 +49,24 @@ def _with_bias(ctx: Context, result: SSAValue, bias: SSAValue) -> SSAValue:
     return total
 
 
+_ACTIVATIONS = {**elementwise.TABLE, **activations.TABLE}
+_OF_ACTIVATION = "activation_"
+
+
+def fused_gemm(ctx: Context) -> Result | tuple[Result, ...]:
+    """`gemm`, then an activation, whose attributes are called `activation_alpha` and so on."""
+    result, kind = gemm(ctx), ctx.str("activation", "")
+    if kind not in _ACTIVATIONS:
+        ctx.fail("the name of an activation", repr(kind))
+    node = NodeProto(op_type=kind, input=ctx.node.input[:1], output=ctx.node.output)
+    for attribute in ctx.node.attribute:
+        if attribute.name.startswith(_OF_ACTIVATION):
+            own = node.attribute.add()
+            own.CopyFrom(attribute)
+            own.name = attribute.name.removeprefix(_OF_ACTIVATION)
+    return _ACTIVATIONS[kind].convert(replace(ctx, node=node, inputs=[Tensor(ctx.node.output[0], value=result)]))
+
+
 def matmul(ctx: Context) -> SSAValue:
     """numpy's matmul."""
     return product(ctx, ctx.value(0), ctx.value(1))
@@ -69,6 +91,7 @@ TABLE = {
     "MatMul": Converter(matmul),
 }
 MICROSOFT = {
+    "FusedGemm": Converter(fused_gemm),
     "FusedMatMul": Converter(fused_matmul),
     "TransposeMatMul": Converter(fused_matmul),
 }

@@ -144,7 +144,9 @@ class Builder:
             attributes["batched"] = batched
             left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
             attributes["scan_types"] = [_open_type(value) for value in left]
-        step = Step(tuple(proto.input), tuple(proto.output), node.layer, kind, bodies, attributes, node)
+        renames = proto.op_type == "Identity" and canonical(proto.domain) == ""
+        inputs, outputs = tuple(proto.input), tuple(proto.output)
+        step = Step(inputs, outputs, node.layer, kind, bodies, attributes, node, renames=renames)
         if kind:
             return [step]
         return hosts.steps(step, proto, (canonical(proto.domain), node.opset), node.leaf, partial(replace, node))

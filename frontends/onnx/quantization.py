@@ -114,6 +114,8 @@ def quantize_linear(ctx: Context) -> SSAValue:
         return ctx.emit(ew.CastOp, steps, dtype=dtype)
     if not ctx.int("block_size", 0):
         return ctx.emit(qnn.QuantizeOp, value, scale, zero, axis=axis, out_dtype=dtype)
+    if ctx.has(2):
+        ctx.require_shape(2, ctx.shape(1), "zero points")
     blocks = _Blocks(ctx, axis)
     parameters = [blocks.parameter(p) for p in (scale, zero)]
     return blocks.back(ctx.emit(qnn.QuantizeOp, blocks.data(value), *parameters, out_dtype=dtype))
@@ -133,6 +135,8 @@ def dequantize_linear(ctx: Context) -> SSAValue:
     axis = _axis(ctx)
     if not ctx.int("block_size", 0):
         return ctx.emit(qnn.DequantizeOp, value, scale, zero, axis=axis, out_dtype=dtype)
+    if ctx.has(2):
+        ctx.require_shape(2, ctx.shape(1), "zero points")
     blocks = _Blocks(ctx, axis)
     parameters = [blocks.parameter(p) for p in (scale, zero)]
     return blocks.back(ctx.emit(qnn.DequantizeOp, blocks.data(value), *parameters, out_dtype=dtype))

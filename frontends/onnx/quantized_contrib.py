@@ -20,11 +20,13 @@ from ..importing.converter import Converter, Result
 from ..importing.tensor import Tensor, shape_of
 from ..importing.terms import Term, places
 from .activations import along_axis
+from .attention_microsoft import projected_attention
 from .context import Context
 from .quantization import (
     dequantize_linear,
     dynamic_quantize,
     product,
+    qlinear_conv,
     quantize_linear,
     requantized,
     rows_and_columns,
@@ -159,6 +161,25 @@ def dynamic_quantize_matmul(ctx: Context) -> SSAValue:
     return _as_floats(ctx, total, ctx.emit(ew.MultiplyOp, scale, scale_of(ctx, 2)), 4)
 
 
+def qattention(ctx: Context) -> tuple[SSAValue, ...]:
+    """Attention whose input and weight, of query, key and value at once, are quantised."""
+    total = product(ctx, ctx.value(0), ctx.value(1), zero_point_of(ctx, 6), zero_point_of(ctx, 7))
+    scale = ctx.emit(ew.MultiplyOp, _one(ctx, scale_of(ctx, 3)), _one(ctx, scale_of(ctx, 4)))
+    total = _as_floats(ctx, total, scale, 2)
+    # It has 9 inputs: none is added to the scores.
+    return projected_attention(ctx, total, 5, 8, 9)
+
+
+def convolution(ctx: Context) -> SSAValue:
+    """QLinearConv, of which channels may come last."""
+    if not ctx.int("channels_last", 0):
+        return qlinear_conv(ctx)
+    rank = len(ctx.shape(0))
+    first = ctx.emit(TransposeOp, ctx.value(0), axes=(0, rank - 1, *range(1, rank - 1)))
+    inputs = [Tensor(ctx.tensor(0).name, value=first), *ctx.inputs[1:]]
+    return ctx.emit(TransposeOp, qlinear_conv(replace(ctx, inputs=inputs)), axes=(0, *range(2, rank), 1))
+
+
 def where(ctx: Context) -> SSAValue:
     """Condition, X, its scale and zero point, Y, its own, those of the result: chosen among the real numbers."""
     reals = [ctx.emit(DequantizeOp, ctx.value(i), *_parameters(ctx, i + 1)) for i in (1, 4)]
@@ -203,10 +224,12 @@ TABLE = {
     "DynamicQuantizeLSTM": Converter(dynamic_quantize_lstm),
     "DynamicQuantizeMatMul": Converter(dynamic_quantize_matmul),
     "MatMulIntegerToFloat": Converter(matmul_integer_to_float),
+    "QAttention": Converter(qattention),
     "QGemm": Converter(qgemm),
     "QLinearAdd": binary(qe.AddOp),
     "QLinearAveragePool": Converter(average_pool),
     "QLinearConcat": Converter(concat),
+    "QLinearConv": Converter(convolution),
     "QLinearGlobalAveragePool": Converter(global_average_pool),
     "QLinearLeakyRelu": unary(qe.LeakyReluOp, lambda ctx: {"alpha": ctx.float("alpha", 0.01)}),
     "QLinearMul": binary(qe.MulOp),

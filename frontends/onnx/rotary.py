@@ -13,6 +13,7 @@ from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
+from .indexing import check_indices
 
 
 def turned(ctx: Context, x: SSAValue, angles: Sequence[SSAValue], interleaved: bool, size: int) -> SSAValue:
@@ -68,6 +69,8 @@ def rotary(ctx: Context, x: SSAValue, cos: SSAValue, sin: SSAValue, positions: S
 def rotary_embedding(ctx: Context) -> SSAValue:
     ctx.require_shape(2, ctx.shape(1), "sines as many as cosines")
     positions = ctx.value(3) if ctx.has(3) else None
+    if positions is not None:
+        check_indices(ctx, 3, ctx.shape(1)[:1])
     return rotary(ctx, ctx.value(0), ctx.value(1), ctx.value(2), positions)
 
 

@@ -263,6 +263,7 @@ def gather(ctx: Context) -> SSAValue:
     known = ctx.known(1)
     if known is None:
         indices = ctx.value(1)
+        ctx.require_indices(1, [extent])
         negative = ctx.emit(LessOp, indices, ctx.scalar(0, indices))
         wraps = ctx.emit(CastOp, negative, dtype=ctx.dtype(1).name)
         offset = ctx.emit(MultiplyOp, wraps, size_scalar(ctx, extent, indices))

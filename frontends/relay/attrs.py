@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from ...dialects.relay import DYNAMIC, OPERATORS
 from ...dialects.relay.attributes import to_python
 from ...dialects.relay.operator import Operator
+from .type_view import Extent
 
 
 @cache
@@ -26,7 +27,7 @@ class Attrs(dict[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         if name in self:
-            return self[name]
+            return _extents(self[name])
         operator = operators().get(self._op)
         if operator is None:
             raise AttributeError(f"{self._op}: expected an operator, got attribute {name} of something else")
@@ -35,7 +36,7 @@ class Attrs(dict[str, Any]):
             known = ", ".join(declared) or "none"
             raise AttributeError(f"{self._op}: expected an attribute among {known}, got {name}")
         default = declared[name].default_value
-        return None if default is None else to_python(default)
+        return None if default is None else _extents(to_python(default))
 
     def __missing__(self, name: str) -> Any:
         """An attribute that was left out; raises KeyError for one that the operator does not have."""
@@ -56,6 +57,15 @@ class Attrs(dict[str, Any]):
         """An attribute as text; "" for one that is left open."""
         value = getattr(self, name)
         return "" if value is None else str(value)
+
+
+def _extents(value: Any) -> Any:
+    """A value, whose numbers in a sequence answer to `value`, as TVM's do."""
+    if isinstance(value, list | tuple):
+        items = cast("list[object]", value)
+        made = [Extent(item) if type(item) is int else item for item in items]
+        return tuple(made) if isinstance(value, tuple) else made
+    return value
 
 
 class FunctionAttrs(dict[str, Any]):

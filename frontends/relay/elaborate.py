@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.element_types import dtype_name
 from ...dialects.format import name_hint
 from ...dialects.relay.attributes import to_attribute
 from ...dialects.relay.binding import Flavour, IfOp, LetOp
@@ -37,6 +38,7 @@ from ...dialects.relay.data_types import (
     VarPattern,
     WildcardPattern,
 )
+from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
@@ -47,6 +49,7 @@ from ...dialects.relay.types import AdtType, fields_of, signature_of
 from ...provenance.builder import fill
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
+from .adapted import adapted
 from .composites import Composites, is_composite
 from .expr import (
     Call,
@@ -312,9 +315,10 @@ class _Elaborator:
 
     def _operator(self, node: Call, callee: Op) -> Walk:
         cls = operator_named(callee.name)
-        if cls.has_trait(Mark) and len(node.args) == 1 and not isinstance(node.inferred, TensorType):
+        if cls.has_trait(Mark) and len(node.args) == 1 and not _is_tensor(node.inferred):
             return self._marked((yield node.args[0]), cls, node)
-        declared = cls.operand_groups()
+        call = adapted(cls, node.attrs, [arg.inferred for arg in node.args])
+        cls, declared = call.operator, call.operator.operand_groups()
         groups: list[list[SSAValue]] = []
         absent = [is_absent(arg) for arg in node.args]
         for group, arg in zip(declared, grouped(cls, list(node.args), absent), strict=True):
@@ -329,14 +333,18 @@ class _Elaborator:
                 groups.append(fields)
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
+        for index in call.casts:
+            (value,) = groups[index]
+            element = dtype_name(cast("TensorType[Attribute]", call.types[index]).element_type)
+            groups[index] = [self.add(CastOp(value, dtype=element), node, "cast").result]
         several = fields_of(node.inferred)
         types = [node.inferred] if several is None else several
-        op = self.add(cls.of_types(groups, attributes_of(cls, node.attrs), types), node, callee.name)
+        op = self.add(cls.of_types(groups, attributes_of(cls, call.attrs), types), node, callee.name)
         return op.results[0] if several is None else self._together(list(op.results), node, op.location)
 
     def _marked(self, value: SSAValue, cls: type[Operator], node: Call) -> SSAValue:
         """A value with a mark on each tensor that is in it or its tuples; references, functions and data have none."""
-        if isinstance(value.type, TensorType):
+        if _is_tensor(value.type):
             op = self.add(cls.of_types([[value]], attributes_of(cls, node.attrs), [value.type]), node, name_of(cls))
             return op.results[0]
         if fields_of(value.type) is None:
@@ -440,6 +448,10 @@ def _attribute(key: str, value: Any, function: Function) -> Attribute:
     except ValueError as error:
         location = location_of(function.span)
         raise FrontendError(message(f"function attribute {SIZES}", "bounds of sizes", str(error), location)) from error
+
+
+def _is_tensor(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType)
 
 
 def _place(value: SSAValue) -> LocationAttr:

@@ -6,7 +6,7 @@ Names and fields are TVM's. A node may be read in several places (a graph); what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -22,6 +22,7 @@ from .attrs import Attrs, FunctionAttrs, operators
 from .node import AnySpan as AnySpan
 from .node import Node
 from .op_attrs import op_attr, register_op_attr, reset_op_attr
+from .tvm_forms import own_attributes
 from .type_view import plain, view
 
 
@@ -244,7 +245,7 @@ class Call(Expr):
         self.attrs = self.attrs or {}
         self.type_args = [view(one) for one in self.type_args] if self.type_args else ()
         if isinstance(self.op, Op):
-            self.attrs = Attrs(self.op.name, self.attrs)
+            self.attrs = Attrs(self.op.name, own_attributes(self.op.name, self.attrs) if self.attrs else {})
 
 
 @dataclass(eq=False, repr=False)
@@ -454,9 +455,9 @@ def children(expr: Expr) -> Iterator[Expr]:
             return
 
 
-def post_order(root: Expr) -> Iterator[Expr]:
-    """Every node below `root` once, each after those it is made of."""
-    seen: set[Expr] = set()
+def post_order(root: Expr, apart: Iterable[Expr] = ()) -> Iterator[Expr]:
+    """Every node below `root` once, each after those it is made of; nodes `apart`, and what only they read, are not."""
+    seen = set(apart)
     stack = [(root, children(root))]
     while stack:
         node, rest = stack[-1]

@@ -22,6 +22,7 @@ from ...dialects.relay.traits import Mark
 from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type, tuple_type
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
+from .adapted import adapted
 from .expr import (
     Call,
     Constant,
@@ -127,7 +128,7 @@ class Inference:
         return type_
 
     def _walk(self, root: Expr) -> None:
-        if root in self.terms:
+        if root in self.terms or self._leaf(root) is not None:
             return
         stack: list[tuple[Expr, Walk]] = [(root, self._visit(root))]
         answer: Term | None = None
@@ -142,13 +143,18 @@ class Inference:
                 self._typed.append(node)
                 stack.pop()
                 continue
-            if (answer := self.terms.get(child)) is None and (leaf := _LEAVES.get(type(child))) is not None:
-                answer = leaf(self, child)
-                if not isinstance(child, Var):
-                    self.terms[child] = answer
-                    self._typed.append(child)
-            if answer is None:
+            if (answer := self.terms.get(child)) is None and (answer := self._leaf(child)) is None:
                 stack.append((child, self._visit(child)))
+
+    def _leaf(self, node: Expr) -> Term | None:
+        """The type of an expression that is made of no other; None for others."""
+        if (leaf := _LEAVES.get(type(node))) is None:
+            return None
+        term = leaf(self, node)
+        if not isinstance(node, Var):
+            self.terms[node] = term
+            self._typed.append(node)
+        return term
 
     def _visit(self, node: Expr) -> Walk:
         return _VISITS[type(node)](self, node)
@@ -267,7 +273,8 @@ class Inference:
         try:
             return instance(callee, given) if isinstance(callee, Attribute) else callee
         except Mismatch as mismatch:
-            raise FrontendError(message(_name(node), *map(str, mismatch.args), location_of(node.span))) from None
+            wanted, got = (str(one) for one in mismatch.args)
+            raise FrontendError(message(_name(node), wanted, got, location_of(node.span))) from None
 
     def _operator_call(self, node: Call, op: Op, args: list[Term]) -> Term:
         operator = operator_named(op.name)
@@ -285,9 +292,11 @@ class Inference:
         if any(t is None for t in types):
             return None
         location = location_of(node.span)
+        call = adapted(operator, node.attrs, cast(list[Attribute], types))
+        operator = call.operator
         try:
-            attributes = attributes_of(operator, node.attrs, location)
-            groups = operand_types(operator, cast(list[Attribute], types), [is_absent(a) for a in node.args], location)
+            attributes = attributes_of(operator, call.attrs, location)
+            groups = operand_types(operator, call.types, [is_absent(a) for a in node.args], location)
             results = operator.inferred(operator.signature_for(groups, attributes, location))
         except VerifyException as error:
             raise FrontendError(str(error)) from None

@@ -9,6 +9,7 @@ ALTER_LAYOUT = "FTVMAlterOpLayout"
 CONVERT_LAYOUT = "FTVMConvertOpLayout"
 MIXED_PRECISION = "FTVMMixedPrecisionConversionType"
 FAKE_QUANTIZATION = "FTVMFakeQuantizationToInteger"
+OPTIONAL_FAKE_QUANTIZATION = "FTVMOptionalFakeQuantizationToInteger"
 TARGET = "target."
 
 _attrs: dict[tuple[str, str], tuple[int, Any]] = {}

@@ -224,8 +224,12 @@ class TypeCall(TypeView):
 class TypeVar(TypeView):
     """A variable that stands for a type."""
 
-    def __init__(self, name: str, kind: object = None):
+    kind: int = 0
+    """TVM's number of what it stands for, as it was said; types do not keep it."""
+
+    def __init__(self, name: str, kind: int = 0):
         super().__init__(types.TypeVar(StringAttr(name)))
+        self.kind = kind
 
     @property
     def name_hint(self) -> str:

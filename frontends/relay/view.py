@@ -17,6 +17,7 @@ from ...dialects.relay.binding import Flavour, IfOp, LetOp
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.data_types import ConstructOp, ConstructorPattern, MatchOp, TuplePattern, TypeDataOp, VarPattern
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from ...dialects.relay.index_bounds import INDEX_BOUNDS
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import NARROWED_BY, REQUIRED_BY, ranges_in, spell_ranges
@@ -61,7 +62,7 @@ Walk: TypeAlias = Generator[Block, Expr, Expr]
 """Asks for the expressions of blocks, and gives one."""
 Steps: TypeAlias = Generator[Block, Expr, None]
 
-_INTERNAL = ("input_names", "output_names", REQUIRED_BY, NARROWED_BY)
+_INTERNAL = ("input_names", "output_names", REQUIRED_BY, NARROWED_BY, INDEX_BOUNDS)
 """What the compiler notes of a function, and the language does not know."""
 
 

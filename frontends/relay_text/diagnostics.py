@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from ...provenance.span import SourceName, Span
 from ...support.errors import TextError
@@ -53,13 +55,31 @@ class DiagnosticContext:
 
     def fail(self) -> NoReturn:
         """Raise DiagnosticError with all diagnostics, in the order of their places."""
-        found = sorted(self.diagnostics, key=lambda d: (d.span.line, d.span.column))
+        if (render := _renderer.get()) is not None:
+            render(self)
+        raise DiagnosticError(self.spelled(), tuple(self._in_order()))
+
+    def _in_order(self) -> list[Diagnostic]:
+        return sorted(self.diagnostics, key=lambda d: (d.span.line, d.span.column))
+
+    def spelled(self) -> str:
+        """The diagnostics with the lines that they are about."""
+        found = self._in_order()
         lines = self.text.split("\n")
         shown = [_rendered(diagnostic, lines) for diagnostic in found[:SHOWN]]
         if len(found) > SHOWN:
             shown.append(f"and {len(found) - SHOWN} more")
         shown.append(f"{self.file}: one or more error diagnostics were emitted, please check them above")
-        raise DiagnosticError("\n".join(shown), tuple(found))
+        return "\n".join(shown)
+
+
+Renderer: TypeAlias = Callable[[DiagnosticContext], object]
+_renderer: ContextVar[Renderer | None] = ContextVar("renderer", default=None)
+
+
+def override_renderer(render_func: Renderer | None) -> None:
+    """Have a function see diagnostics before they are raised; None: nobody does."""
+    _renderer.set(render_func)
 
 
 def _rendered(diagnostic: Diagnostic, lines: list[str]) -> str:

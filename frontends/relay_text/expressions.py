@@ -34,7 +34,9 @@ from ..relay.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    post_order,
 )
+from ..relay.tvm_calls import CALLS
 from ..relay.type_view import view
 from .actions import Declarations
 from .layout import span_of
@@ -102,6 +104,15 @@ class Actions(Declarations):
         self.place(let, first, last)
         return let
 
+    def opened(self, _: list[Any]) -> None:
+        self.names.push()
+
+    def inner_let(self, items: list[Any]) -> Placed:
+        """A let that is no statement of a block."""
+        _, (first, var), value, _, body = items
+        self.names.pop()
+        return self.place(Let(var, value.expr, body.expr), first, body.last)
+
     def bind_nothing(self, items: list[Any]) -> Let:
         value, last = items
         let = Let(Var("", span=self.span(value.first, value.last)), value.expr, value.expr)
@@ -136,7 +147,7 @@ class Actions(Declarations):
         token = items[0]
         constructor = self.names.constructors.get(str(token))
         if constructor is None:
-            if str(token) not in defaults():
+            if str(token) not in defaults() and str(token) not in CALLS:
                 near = difflib.get_close_matches(token, defaults(), n=2)
                 hint = f"did you mean {' or '.join(near)}?" if near else ""
                 self.error(f"expected an operator or a constructor, got the unknown name `{token}`", token, help=hint)
@@ -246,6 +257,12 @@ class Actions(Declarations):
             return Placed(op, callee.first, last)
         if attrs and not isinstance(op, Op) and ATTRS_TYPE_KEY not in attrs:
             self.error(f"expected {ATTRS_TYPE_KEY} among the attributes of a call of no operator", callee.first, last)
+        form = CALLS.get(op.name) if isinstance(op, Op) else None
+        if form is not None and (made := form(args, attrs)) is not None:
+            placed = self.place(made, callee.first, last)
+            for node in post_order(made, args):
+                node.span = made.span
+            return placed
         return self.place(Call(op, args, attrs, tuple(types)), callee.first, last)
 
     def _add_attribute(self, item: Named, attrs: dict[str, Any]) -> None:
@@ -316,7 +333,7 @@ class Actions(Declarations):
     def match(self, items: list[Any]) -> Placed:
         data = next(item for item in items if isinstance(item, Placed))
         clauses = [item for item in items if isinstance(item, Clause)]
-        return self.place(Match(data.expr, clauses, items[1].type != "QUESTION"), items[0], items[-1])
+        return self.place(Match(data.expr, clauses, isinstance(items[1], Placed)), items[0], items[-1])
 
     def clause_head(self, items: list[Any]) -> Pattern:
         self.names.push()

@@ -53,6 +53,29 @@ def det(op: Operator, data: Tensor) -> Tensor:
     return compute(batch, element, label(op))
 
 
+def inverse(op: Operator, data: Tensor) -> Tensor:
+    number, extents = wide(data.dtype), shape(data)
+    wider = compute(extents, lambda *i: data(*i).astype(number), "wide")
+    with te.tag_scope(ROWS_APART):
+        found = scripts.inverses(wider, prod(extents[:-2]), extents[-1], number, te.const(1, number))
+
+    def element(*i: Expr) -> Expr:
+        *batch, row, column = i
+        return found(flat_index(batch, extents[:-2]) if batch else 0, row, column).astype(dtype_of(op))
+
+    return compute(extents, element, label(op))
+
+
+def dynamic_time_warping(op: Operator, data: Tensor) -> tuple[Tensor, Tensor]:
+    number = wide(data.dtype)
+
+    def widened(x: Expr) -> Expr:
+        return x.astype(number)
+
+    path, count = scripts.warped(data, *shape(data), number, widened, te.const(float("inf"), number))
+    return path, compute((), lambda: count(0), label(op))
+
+
 def trilu(op: Operator, data: Tensor, k: Tensor) -> Tensor:
     upper = op.signature.get("upper")
 
@@ -65,6 +88,8 @@ def trilu(op: Operator, data: Tensor, k: Tensor) -> Tensor:
 
 TABLE = {
     relay.DetOp: det,
+    relay.DynamicTimeWarpingOp: dynamic_time_warping,
     relay.EinsumOp: einsum,
+    relay.InverseOp: inverse,
     relay.TriluOp: trilu,
 }

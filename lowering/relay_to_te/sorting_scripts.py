@@ -149,7 +149,7 @@ def insertion_sort_rows(x: Any, rows: Any, width: Any, before: Any) -> Any:
 
 @te.hybrid.script
 def distinct(x: Any, order: Any, rows: Any, width: Any, ascending: Any) -> Any:
-    """What `relay.unique` gives but for the elements: first places, inverse, counts, number; of rows in `order`."""
+    """What `relay.padded_unique` gives behind the elements: first places, inverse, counts, number. `order` sorts."""
     indices = output_tensor((rows,), "int64")
     inverse = output_tensor((rows,), "int64")
     counts = output_tensor((rows,), "int64")

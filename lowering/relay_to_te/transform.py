@@ -73,12 +73,19 @@ def concatenate(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
 
 
 def take(op: Operator, data: Tensor, indices: Tensor) -> Tensor:
-    axis = op.signature.int("axis") % len(shape(data))
-    width, extent = len(shape(indices)), shape(data)[axis]
     inside = _wrapped if op.signature.str("mode") == "wrap" else _clipped
+    if (where := relay.TakeOp.place(op.signature)) is None:
+        whole = shape(data)
+
+        def flat(*i: Expr) -> Expr:
+            return data(*unflatten(inside(indices(*i).astype("int64"), cast(int, product(whole))), whole))
+
+        return compute(shape_of(op.results[0]), flat, label(op))
+    axis, batch = where
+    width, extent = len(shape(indices)) - batch, shape(data)[axis]
 
     def element(*i: Expr) -> Expr:
-        index = indices(*i[axis : axis + width]).astype("int64")
+        index = indices(*i[:batch], *i[axis : axis + width]).astype("int64")
         return data(*i[:axis], inside(index, extent), *i[axis + width :])
 
     return compute(shape_of(op.results[0]), element, label(op))

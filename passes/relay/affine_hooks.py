@@ -34,6 +34,8 @@ class RegisteredRules(RewritePattern):
     rules: Mapping[str, Any]
     """Operator -> (call, types of its arguments) -> [expression, its type]."""
     module: ModuleOp
+    hard_fail: bool = False
+    """Whether a rule that raises is an error; otherwise its operator stays on floats."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Operator) or isinstance(op, DequantizeOp) or len(op.results) != 1:
@@ -45,7 +47,12 @@ class RegisteredRules(RewritePattern):
         source = written(op, self.module)
         values, types = dict(source.values), dict[Expr, TensorAffineType]()
         given = {arg: self._integers(arg, values, types) for arg in source.call.args}
-        answer = rule(Call(source.call.op, list(given.values()), source.call.attrs), types)
+        try:
+            answer = rule(Call(source.call.op, list(given.values()), source.call.attrs), types)
+        except Exception as error:
+            if self.hard_fail:
+                raise self._refused(op, "an answer", f"{type(error).__name__}: {error}") from error
+            return
         parts: list[Any] = list(cast("Sequence[Any]", answer)) if isinstance(answer, Sequence) else []
         if len(parts) != 2:
             raise self._refused(op, "an expression and its type", type(cast(object, answer)).__name__)

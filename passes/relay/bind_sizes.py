@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass
 from ...dialects.int_lists import numbers_of
 from ...dialects.relay.attributes import Ints, ints_attr
 from ...dialects.relay.core import FuncOp
+from ...dialects.relay.index_bounds import bind_index_bounds
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.size_ranges import SIZES, required_of, set_required
 from ...dialects.relay.sorting import TopKOp
@@ -46,6 +47,7 @@ def bind_sizes(module: ModuleOp, values: Mapping[str, Size]) -> None:
             if isinstance(inner, FuncOp):
                 _drop_ranges(inner, values)
                 _bind_required(inner, values)
+                bind_index_bounds(inner, values)
         block.insert_op_before(copy, op)
         op.detach()
 

@@ -17,10 +17,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import matmul, nn, qnn_elementwise, rearrange, reduce, transform
-from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay import matmul, nn, pooling, qnn_elementwise, reduce, transform
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
 from ...dialects.relay.traits import Pointwise
@@ -29,42 +29,13 @@ from ...provenance.rewrite import replace_with_constant, stands_for
 from ...support.dtypes import Array, limits
 from ...support.errors import PipelineError
 from .constant_operands import constant_value, erase_unused, is_any_open, sole_user
+from .fake_quantization_moves import BYTES, RESIZED, attributes_of, extrapolates, is_one, picks_elements, real
 from .qnn_canonicalize import Arithmetic
 
-BYTES = ("int8", "uint8")
 _FINE = 256
 """Averages are of so many parts of a step."""
 _REGION = 32
 """The most operators that become one table."""
-
-MOVES = (
-    nn.MaxPool1DOp,
-    nn.MaxPool3DOp,
-    nn.AdaptiveMaxPool2DOp,
-    rearrange.DepthToSpaceOp,
-    rearrange.RepeatOp,
-    rearrange.ReverseOp,
-    rearrange.SpaceToDepthOp,
-    rearrange.TileOp,
-    reduce.MaxOp,
-    reduce.MinOp,
-    transform.TakeOp,
-)
-"""Further operators whose results are among the elements of their first operand."""
-
-
-def real(value: SSAValue, *dtypes: str) -> DequantizeOp | None:
-    """What made floats of integers with one scale and zero point."""
-    op = value.owner
-    if not isinstance(op, DequantizeOp) or dtype_name(element_of(op.result)) != "float32":
-        return None
-    if dtypes and dtype_name(element_of(op.data)) not in dtypes:
-        return None
-    return op if _one(op.input_scale) and _one(op.input_zero_point) else None
-
-
-def _one(value: SSAValue) -> bool:
-    return shape_of(value) in ((), (1,))
 
 
 def _scalar(value: SSAValue, module: ModuleOp) -> Array | None:
@@ -72,8 +43,9 @@ def _scalar(value: SSAValue, module: ModuleOp) -> Array | None:
     return None if array is None or array.size != 1 else array.reshape(())
 
 
-def _attributes(op: Operation) -> dict[str, Value]:
-    return {name: to_python(value) for name, value in op.properties.items()}
+def _in_one_step(op: QuantizeOp) -> bool:
+    """Whether one scale and zero point are for all elements."""
+    return is_one(op.output_scale) and is_one(op.output_zero_point)
 
 
 @dataclass
@@ -85,7 +57,7 @@ class Rescale(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
         inner = op.data.owner
-        if not isinstance(inner, DequantizeOp) or not _one(op.output_scale) or not _one(op.output_zero_point):
+        if not isinstance(inner, DequantizeOp) or not _in_one_step(op):
             return
         operands = (inner.data, inner.input_scale, inner.input_zero_point, op.output_scale, op.output_zero_point)
         known = [constant_value(value, self.module) for value in operands[1:]]
@@ -118,23 +90,6 @@ class KnownScale(RewritePattern):
             erase_unused(used, rewriter)
 
 
-class MoveRelu(RewritePattern):
-    """relu(dequantize(x)) -> dequantize(maximum(x, zero point))"""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ew.ReluOp, rewriter: PatternRewriter, /) -> None:
-        inner = op.data.owner
-        if not isinstance(inner, DequantizeOp) or not _one(inner.input_zero_point):
-            return
-        dtype = dtype_name(element_of(inner.data))
-        zero = ew.CastOp(inner.input_zero_point, dtype=dtype)
-        least = ew.MaximumOp(inner.data, zero)
-        scales = inner.input_scale, inner.input_zero_point
-        outer = DequantizeOp(stands_for(least, op), *scales, axis=inner.signature.int("axis"))
-        rewriter.replace(op, (stands_for(zero, op), least, stands_for(outer, inner)))
-        erase_unused([inner.result], rewriter)
-
-
 @dataclass
 class QuantizeBefore(RewritePattern):
     """quantize(f(x, y)) -> f(quantize(x), quantize(y)), for what only chooses among numbers."""
@@ -164,7 +119,7 @@ class QuantizeBefore(RewritePattern):
             bounds = clip_bounds(inner, scale, zero, dtype)
             new: Operator = ew.ClipOp(parts[0], a_min=bounds[0], a_max=bounds[1])
         else:
-            new = type(inner)(*parts, location=None, **_attributes(inner))
+            new = type(inner)(*parts, location=None, **attributes_of(inner))
         rewriter.replace(op, (*parts, stands_for(new, inner)))
         rewriter.erase(inner)
 
@@ -199,19 +154,26 @@ class MoveClip(RewritePattern):
         erase_unused([inner.result], rewriter)
 
 
-class MoveThroughSplit(RewritePattern):
-    """split(dequantize(x)) -> dequantize of each part"""
+@dataclass
+class Optional(RewritePattern):
+    """quantize(f(dequantize(x))) -> qnn.f(x), for operators of which the integers give other values."""
+
+    names: frozenset[str]
+    KINDS: ClassVar[dict[type[Operator], type[Operator]]] = {SoftmaxOp: qnn_elementwise.SoftmaxOp}
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: rearrange.SplitOp, rewriter: PatternRewriter, /) -> None:
-        if (inner := real(op.data, *BYTES)) is None:
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.data.owner
+        if not isinstance(inner, SoftmaxOp) or inner.name.removeprefix("relay.") not in self.names:
             return
-        parts = stands_for(rearrange.SplitOp(inner.data, location=None, **_attributes(op)), op)
-        outer = [
-            stands_for(DequantizeOp(part, inner.input_scale, inner.input_zero_point), inner) for part in parts.results
-        ]
-        rewriter.replace(op, (parts, *outer), [one.result for one in outer])
-        erase_unused([inner.result], rewriter)
+        source = real(inner.operands[0], op.signature.str("out_dtype"))
+        if source is None or sole_user(op.data) is None or not _in_one_step(op):
+            return
+        scales = source.input_scale, source.input_zero_point, op.output_scale, op.output_zero_point
+        made = self.KINDS[type(inner)](source.data, *scales, location=None, **attributes_of(inner))
+        used = list(op.operands)
+        rewriter.replace(op, stands_for(made, inner, op, source))
+        erase_unused(used, rewriter)
 
 
 @dataclass
@@ -261,20 +223,25 @@ class AddBias(RewritePattern):
 
 @dataclass
 class MoveAverage(RewritePattern):
-    """Averages of integers, in finer steps, are those of the numbers."""
+    """Averages of integers, also those between the places of an image, are in finer steps those of the numbers."""
 
     module: ModuleOp
     KINDS: ClassVar[tuple[type[Operator], ...]] = (
         nn.AvgPool1DOp,
         nn.AvgPool2DOp,
         nn.AvgPool3DOp,
-        nn.AdaptiveAvgPool2DOp,
+        pooling.AdaptiveAvgPool1DOp,
+        pooling.AdaptiveAvgPool2DOp,
+        pooling.AdaptiveAvgPool3DOp,
         nn.GlobalAvgPool2DOp,
         reduce.MeanOp,
+        *RESIZED,
     )
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, self.KINDS) or (inner := real(op.operands[0], *BYTES)) is None:
+            return
+        if isinstance(op, RESIZED) and (picks_elements(op) or extrapolates(op)):
             return
         if is_any_open(op) or 0 in shape_of(op.results[0]) or 0 in shape_of(inner.data):
             return
@@ -283,11 +250,11 @@ class MoveAverage(RewritePattern):
         centred = build.add(ew.SubtractOp, wide, inner.input_zero_point)
         if isinstance(op, reduce.MeanOp):
             parts = np.prod(shape_of(inner.data)) / np.prod(shape_of(op.result))
-            total = build.add(reduce.SumOp, centred, **_attributes(op))
+            total = build.add(reduce.SumOp, centred, **attributes_of(op))
         else:
             parts = float(_FINE)
             fine = build.add(ew.MultiplyOp, centred, build.constant(np.asarray(_FINE, np.int32)))
-            total = build.add(type(op), fine, **_attributes(op))
+            total = build.add(type(op), fine, **attributes_of(op))
         scale = build.add(ew.MultiplyOp, inner.input_scale, build.constant(np.asarray(1 / parts, np.float32)))
         known = constant_value(inner.input_scale, self.module)
         if known is not None:
@@ -341,7 +308,7 @@ class BinaryOnIntegers(RewritePattern):
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
         inner = op.data.owner
         kind = _BINARY.get(type(inner)) if isinstance(inner, Operator) else None
-        if kind is None or sole_user(op.data) is None or not _one(op.output_scale) or not _one(op.output_zero_point):
+        if kind is None or sole_user(op.data) is None or not _in_one_step(op):
             return
         assert isinstance(inner, ew.AddOp | ew.SubtractOp | ew.MultiplyOp)
         dtype = op.signature.str("out_dtype")
@@ -400,7 +367,7 @@ class FunctionOfBytes(RewritePattern):
             build = Arithmetic(self.module)
             places = source.data if own == "uint8" else build.add(ew.ReinterpretOp, source.data, dtype="uint8")
             wide = build.add(ew.CastOp, places, dtype="int32")
-            build.add(transform.TakeOp, build.constant(table, "table"), wide)
+            build.add(transform.TakeOp, build.constant(table, "table"), wide, axis=0)
             rewriter.replace(op, [stands_for(one, *region, op, source) for one in build.made])
         else:
             return
@@ -408,7 +375,7 @@ class FunctionOfBytes(RewritePattern):
 
     def _region(self, op: QuantizeOp) -> tuple[list[Operator], DequantizeOp] | None:
         """The operators between one dequantisation and this, consumers first, if nothing else takes part."""
-        if not _one(op.output_scale) or not _one(op.output_zero_point):
+        if not _in_one_step(op):
             return None
         region: dict[Operator, None] = {}
         sources: set[Operation] = set()

@@ -24,8 +24,9 @@ from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, Conv2DTransposeOp, DenseOp
-from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, operators_with
+from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, OPTIONAL_FAKE_QUANTIZATION, operators_with
 from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
+from . import fake_quantization_moves as moving
 from . import fake_quantization_rules as rules
 from .constant_operands import constant_value, erase_unused, sole_user
 from .known_values import GetOfTuple
@@ -115,6 +116,8 @@ class MoveDequantize(RewritePattern):
             return
         inner = dequantized(op.operands[0])
         if inner is None:
+            return
+        if isinstance(op, moving.RESIZED) and not moving.picks_elements(op):
             return
         axis = inner.signature.int("axis")
         if not is_whole(inner):
@@ -270,7 +273,9 @@ class FakeQuantizationToIntegerPass(ModulePass):
     """Computes on integers what a network computes between dequantising and quantising, as TVM's pass of that name.
 
     complete: all that there are rules for; without it what elementwise operators do stays on floats, where that is as
-    fast. hard_fail: operators in between without a rule are an error. use_qat: clips that no quantisation follows, too.
+    fast. hard_fail: operators in between without a rule are an error, as is a user's rule that fails. use_qat: clips
+    that no quantisation follows, too. optional_qnn_ops: operators that are only computed on integers where they are
+    named, as results differ: `nn.softmax`.
 
     Before: any relay module.
     After: 2-d convolutions, dense layers and batched products of dequantised bytes are `qnn` operators; what only moves
@@ -303,9 +308,10 @@ class FakeQuantizationToIntegerPass(ModulePass):
     complete: bool = False
     hard_fail: bool = False
     use_qat: bool = False
+    optional_qnn_ops: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        moves = (*_MOVES, *rules.MOVES) if self.complete else _MOVES
+        moves = (*_MOVES, *moving.MOVES) if self.complete else _MOVES
         patterns: list[RewritePattern] = [QuantizeConstant(op), DropRoundTrip(op), MoveDequantize(moves)]
         patterns += [
             MoveThroughConcatenate(op),
@@ -315,18 +321,25 @@ class FakeQuantizationToIntegerPass(ModulePass):
             AverageIntegers(),
         ]
         registered = operators_with(FAKE_QUANTIZATION) if self.complete else {}
+        optional = operators_with(OPTIONAL_FAKE_QUANTIZATION)
+        registered |= {name: optional[name] for name in self.optional_qnn_ops if name in optional}
         if registered:
             from .affine_hooks import RegisteredRules
             from .op_hooks import Unless
 
             names = frozenset(registered)
-            patterns = [RegisteredRules(registered, op), *(Unless(names, pattern) for pattern in patterns)]
+            patterns = [
+                RegisteredRules(registered, op, self.hard_fail),
+                *(Unless(names, pattern) for pattern in patterns),
+            ]
         if self.complete:
             patterns += [
                 GetOfTuple(),
                 rules.KnownScale(op),
-                rules.MoveRelu(),
-                rules.MoveThroughSplit(),
+                moving.MoveRelu(),
+                moving.MoveThroughSplit(),
+                moving.MoveThroughTopK(),
+                rules.Optional(frozenset(self.optional_qnn_ops) - registered.keys()),
                 rules.AddBias(op),
                 rules.MoveAverage(op),
             ]

@@ -12,19 +12,23 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.nn import Conv2DOp
+from ...dialects.relay.qnn_products import Conv2DOp as QuantizedConv2DOp
 from ...dialects.relay.rearrange import BatchToSpaceNdOp, SpaceToBatchNdOp
 from ...provenance.rewrite import rewrite
 from .blocking import twin
-from .constant_operands import sole_user
+from .constant_operands import constant_value, sole_user
 
 
+@dataclass
 class FlattenAtrous(RewritePattern):
     """Each batch has every n-th pixel: a window on them is one on all, dilated by n."""
+
+    module: ModuleOp
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchToSpaceNdOp, rewriter: PatternRewriter, /) -> None:
         conv = op.data.owner
-        if not isinstance(conv, Conv2DOp) or sole_user(conv.result) is not op:
+        if not isinstance(conv, Conv2DOp | QuantizedConv2DOp) or sole_user(conv.result) is not op:
             return
         spread = conv.data.owner
         if not isinstance(spread, SpaceToBatchNdOp) or sole_user(spread.result) is not conv:
@@ -35,7 +39,7 @@ class FlattenAtrous(RewritePattern):
         same = sig.str("out_layout") in ("", sig.str("data_layout")) and blocks == after.ints("block_shape")
         if not same or any(axis.factor for axis in axes) or letters[0] != "N" or sig.pair("strides") != (1, 1):
             return
-        if before.get("pad_value") != 0:
+        if before.get("pad_value") != self._padded_with(conv):
             return
         named = dict(zip(letters[1:], blocks, strict=False))
         pads = dict(zip(letters[1:], SpaceToBatchNdOp.pairs(before, "paddings"), strict=False))
@@ -51,12 +55,19 @@ class FlattenAtrous(RewritePattern):
         dilation = [d * named.get(letter, 1) for d, letter in zip(sig.pair("dilation"), "HW", strict=True)]
         if min(padding) < 0:
             return
-        flat = twin(conv, spread.data, conv.weight, dilation=dilation, padding=padding)
+        flat = twin(conv, spread.data, *conv.operands[1:], dilation=dilation, padding=padding)
         if flat.results[0].type != op.result.type:
             return
         rewriter.replace(op, flat)
         rewriter.erase(conv)
         rewriter.erase(spread)
+
+    def _padded_with(self, conv: Conv2DOp | QuantizedConv2DOp) -> float | None:
+        """What a convolution has around its data; None where that is not known."""
+        if isinstance(conv, Conv2DOp):
+            return 0.0
+        zero = constant_value(conv.input_zero_point, self.module)
+        return None if zero is None else float(zero.item())
 
 
 @dataclass(frozen=True)
@@ -64,8 +75,9 @@ class FlattenAtrousConvPass(ModulePass):
     """Makes a dilated convolution of space_to_batch_nd, conv2d and batch_to_space_nd, as TVM's pass (level 0).
 
     Before: any relay module.
-    After: no `nn.conv2d` of strides 1 stands between a move of every n-th pixel into batches and the one back, where
-    crops take no more than was padded and nobody else reads what is between.
+    After: no `nn.conv2d` or `qnn.conv2d` of strides 1 stands between a move of every n-th pixel into batches, padded
+    with what the convolution pads with, and the one back, where crops take no more than was padded and nobody else
+    reads what is between.
     Locations: the convolution gets those of all three, the last first.
 
     ```mlir
@@ -85,4 +97,4 @@ class FlattenAtrousConvPass(ModulePass):
     name = "relay-flatten-atrous-conv"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [FlattenAtrous()], recursive=False)
+        rewrite(op, [FlattenAtrous(op)], recursive=False)

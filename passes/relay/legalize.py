@@ -200,9 +200,11 @@ class LegalizePass(ModulePass):
     """
 
     name = "relay-legalize"
+    legalize_map_attr_name: str = LEGALIZE
+    """The key under which functions are registered; under another one they are all that there is to do."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chosen = operators_with(LEGALIZE)
+        chosen = operators_with(self.legalize_map_attr_name)
         if chosen:
             from .op_hooks import ApplyHooks, Written, attributes, output_types
 
@@ -212,6 +214,8 @@ class LegalizePass(ModulePass):
                 )
 
             rewrite(op, [ApplyHooks({name: hooked(given) for name, given in chosen.items()}, op)], recursive=False)
+        if self.legalize_map_attr_name != LEGALIZE:
+            return
         if not chosen.keys() & _OWN:
             rewrite(op, [TransposedToConvolution(op)], recursive=False)
         rewrite(op, [ReadTransposed()], recursive=False)

@@ -119,13 +119,19 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]] | str) -> Pass:
     return named(ConvertLayoutPass(desired_layouts))
 
 
-def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> Pass:
+def FakeQuantizationToInteger(
+    hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops: Sequence[str] | None = None
+) -> Pass:
     """What is computed on dequantised tensors is computed on the integers, as far as there are rules for it.
 
-    hard_fail: operators between them that have no rule are an error. use_qat: what no quantisation follows, too, as far
-    as it keeps the steps.
+    hard_fail: operators between them that have no rule, or one that fails, are an error. use_qat: what no quantisation
+    follows, too, as far as it keeps the steps. optional_qnn_ops: operators, such as `nn.softmax`, of which the integers
+    give other values than floats, and which stay on floats where they are not named.
     """
-    return named(FakeQuantizationToIntegerPass(complete=True, hard_fail=hard_fail, use_qat=use_qat))
+    optional = tuple(optional_qnn_ops or ())
+    return named(
+        FakeQuantizationToIntegerPass(complete=True, hard_fail=hard_fail, use_qat=use_qat, optional_qnn_ops=optional)
+    )
 
 
 def ForwardFoldScaleAxis() -> Pass:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import random
 from collections.abc import Callable
 from typing import Any
@@ -117,6 +118,15 @@ def test_simple_forms(expr: Expr, expected: str) -> None:
     known = analyzer()
     assert spelled(known.simplify(expr)) == expected
     assert spelled(known.rewrite_simplify(expr)) == spelled(known.canonical_simplify(expr)) == expected
+
+
+@pytest.mark.parametrize("op", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_comparisons_are_decided_where_they_may_be(op: Callable[[Any, Any], Any]) -> None:
+    known = analyzer()
+    for number in range(-2, 12):
+        holds = {bool(op(y, number)) for y in range(10)}
+        expected = str(holds.pop()) if len(holds) == 1 else f"y {op.__name__} {number}"
+        assert spelled(known.simplify(op(Y, number))) == expected
 
 
 def test_proofs_and_scopes() -> None:

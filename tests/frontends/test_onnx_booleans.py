@@ -71,6 +71,7 @@ REFUSED: list[tuple[str, str, Sequence[Array], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("op", "attribute", "inputs", "arguments"), REFUSED)
 def test_a_number_that_onnxruntime_refuses(op: str, attribute: str, inputs: Sequence[Array], arguments: dict[str, Any]):
-    model, _ = one_node(op, inputs, **arguments, **{attribute: 2})
+    number: Any = 2
+    model, _ = one_node(op, inputs, **arguments, **{attribute: number})
     with pytest.raises(FrontendError, match=f"{op}: expected {attribute} 0 or 1, got 2"):
         from_onnx(model)

@@ -67,7 +67,7 @@ def test_a_quotient_smaller_than_a_step_is_none(dtype: str):
     (found,) = evaluate_module(from_tflite(data), [x.astype(dtype)])
     real = (x - zero) * 0.01 / ((y - zero) * 0.05)
     wanted = np.clip(real + zero, *((-128, 127) if dtype == "int8" else (0, 255)))
-    assert np.abs(np.asarray(found) - wanted).max() <= 0.51
+    assert np.abs(np.asarray(found, np.float64) - wanted).max() <= 0.51
 
 
 def test_random_classes_are_as_frequent_as_litert_has_them():

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence import relay
+from whence import ir, relay
 from whence.dialects.element_types import numpy_dtype
 from whence.frontends.relay.expr import Expr, free_vars
+from whence.frontends.relay.op_attrs import reset_op_attr
 from whence.passes.relay.evaluate import evaluate_module
 from whence.relay import transform
+from whence.relay.op import (
+    register_fake_quantization_to_integer,
+    register_optional_fake_quantization_to_integer,
+)
 from whence.support.dtypes import limits
 from whence.support.errors import PipelineError
 
@@ -28,6 +33,10 @@ def dq(x: Expr, scale: Any = 0.05, zero: int = 3, axis: int = -1) -> Expr:
 
 def q(x: Expr, scale: float = 0.04, zero: int = -5, dtype: str = "int8") -> Expr:
     return relay.qnn.op.quantize(x, relay.const(np.float32(scale)), relay.const(zero), out_dtype=dtype)
+
+
+def pool(kind: str, rank: int) -> Any:
+    return getattr(relay.nn, f"adaptive_{kind}_pool{rank}d")
 
 
 def normal(*shape: int) -> Expr:
@@ -83,11 +92,35 @@ REGIONS: dict[str, tuple[Expr, set[str]]] = {
         q(relay.nn.batch_matmul(dq(var("a", 2, 3, 16)), dq(var("b", 2, 5, 16), 0.02, 4)), 0.3),
         {"qnn.batch_matmul", "qnn.requantize"},
     ),
+    "resized between pixels": (
+        q(relay.image.resize2d(X, (13, 5), method="linear"), 0.05, 3),
+        {"cast", "subtract", "multiply", "image.resize2d", "qnn.requantize"},
+    ),
+    "resized to whole pixels": (
+        q(relay.image.resize2d(X, (16, 16), method="nearest_neighbor")),
+        {"image.resize2d", "qnn.requantize"},
+    ),
+    **{
+        f"adaptive pools of {rank} axes": (
+            q(pool("avg", rank)(pool("max", rank)(dq(var("x", 1, 3, *(9,) * rank)), (5,) * rank), (2,) * rank)),
+            {
+                f"nn.adaptive_max_pool{rank}d",
+                "cast",
+                "subtract",
+                "multiply",
+                f"nn.adaptive_avg_pool{rank}d",
+                "qnn.requantize",
+            },
+        )
+        for rank in (1, 2, 3)
+    },
+    "greatest": (q(relay.topk(X, 3, -1, "values")), {"topk", "qnn.requantize"}),
+    "least and all": (q(relay.topk(X, 0, 1, "values", True)), {"topk", "qnn.requantize"}),
     "requantized between": (q(relay.nn.relu(BETWEEN)), {"cast", "maximum", "qnn.requantize"}),
 }
 
 
-def compared(region: Expr, **options: bool) -> tuple[float, set[str]]:
+def compared(region: Expr, **options: Any) -> tuple[float, set[str]]:
     """The greatest difference that the pass makes, and the operators that it leaves."""
     params = free_vars(region)
     before = transform.FoldTuples()(relay.IRModule.from_expr(relay.Function(params, region)))
@@ -131,3 +164,53 @@ def test_clips_that_no_quantisation_follows() -> None:
     difference, operators = compared(relay.exp(relay.clip(X, 0.0, 1.0)), use_qat=True)
     assert operators == {"clip", "qnn.dequantize", "exp"}
     assert difference <= np.exp(1.0) * 0.05
+
+
+def test_indices_of_the_greatest_are_those_of_the_integers() -> None:
+    whole = relay.topk(X, 2, 1, "both")
+    region = relay.Tuple([q(whole[0]), whole[1]])
+    before = relay.IRModule.from_expr(relay.Function(free_vars(region), region))
+    after = transform.FakeQuantizationToInteger(hard_fail=True)(before)
+    assert set(relay.analysis.list_op_freqs(after)) == {"topk", "qnn.requantize"}
+    data = RNG.integers(-128, 128, (1, 4, 8, 8), np.int8)
+    run = [relay.create_executor("debug", mod).evaluate()(data) for mod in (before, after)]
+    (wanted, places), (values, same_places) = ([np.asarray(one).astype(int) for one in results] for results in run)
+    assert np.abs(values - wanted).max() <= 1
+    np.testing.assert_array_equal(same_places, places)
+
+
+def test_softmax_on_integers_is_asked_for() -> None:
+    region = q(relay.nn.softmax(X, axis=1), 1 / 256, -128)
+    assert compared(region)[1] == {"qnn.dequantize", "nn.softmax", "qnn.quantize"}
+    difference, operators = compared(region, hard_fail=True, optional_qnn_ops=["nn.softmax"])
+    assert operators == {"qnn.softmax"}
+    assert difference <= 16
+
+
+def test_a_users_rule_that_is_asked_for() -> None:
+    def rule(call: Any, types: Any) -> Any:
+        known = types[call.args[0]]
+        return [relay.reverse(call.args[0], 1), ir.TensorAffineType(known.scale, known.zero_point, known.dtype)]
+
+    region = q(relay.nn.softmax(X, axis=1))
+    try:
+        register_optional_fake_quantization_to_integer("nn.softmax", rule)
+        assert "nn.softmax" in compared(region)[1]
+        assert compared(region, optional_qnn_ops=["nn.softmax"])[1] == {"reverse", "qnn.requantize"}
+    finally:
+        reset_op_attr("nn.softmax", "FTVMOptionalFakeQuantizationToInteger")
+
+
+def test_a_users_rule_that_fails_is_an_error_if_that_is_asked_for() -> None:
+    def rule(call: Any, types: Any) -> Any:
+        raise NotImplementedError("not for bytes")
+
+    region = q(relay.nn.relu(CONV), 0.3)
+    before = set(relay.analysis.list_op_freqs(relay.IRModule.from_expr(relay.Function(free_vars(region), region))))
+    try:
+        register_fake_quantization_to_integer("nn.conv2d", rule)
+        assert compared(region)[1] == before
+        with pytest.raises(PipelineError, match="expected an answer, got NotImplementedError: not for bytes"):
+            compared(region, hard_fail=True)
+    finally:
+        reset_op_attr("nn.conv2d", "FTVMFakeQuantizationToInteger")

@@ -145,6 +145,22 @@ def test_atrous_convolutions(
     assert (left(x, build, FlattenAtrousConvPass()) == ["nn.conv2d"]) == folds
 
 
+@pytest.mark.parametrize(("value", "folds"), [(3, True), (0, False)])
+def test_atrous_convolutions_of_bytes_pad_with_the_zero_point(value: int, folds: bool) -> None:
+    x = RNG.integers(-128, 128, (1, 5, 5, 4)).astype(np.int8)
+    scale = np.array(0.1, F)
+
+    def build(n: Net, x: SSAValue) -> SSAValue:
+        x = n(SpaceToBatchNdOp, x, block_shape=(2, 2), paddings=(2, 3, 2, 3), pad_value=float(value))
+        weight = RNG.integers(-128, 128, (3, 3, 4, 2)).astype(np.int8)
+        points = np.array(3, np.int32), np.array(0, np.int32)
+        layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
+        x = n(qnn_products.Conv2DOp, x, weight, *points, scale, scale, **layouts)
+        return n(BatchToSpaceNdOp, x, block_shape=(2, 2), crops=(0, 1, 0, 1))
+
+    assert (left(x, build, FlattenAtrousConvPass(), 0) == ["qnn.conv2d"]) == folds
+
+
 @pytest.mark.parametrize(("cls", "attributes"), [(e.NegativeOp, {}), (nn.Conv2DOp, {"strides": (2, 2)})])
 def test_other_things_between_batches_stay(cls: type[Operator], attributes: dict[str, Any]) -> None:
     def build(n: Net, x: SSAValue) -> SSAValue:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import whence
-from whence import ir, relay, te, testing, tir
+from whence import ir, relay, support, te, testing, tir
+from whence.ir import diagnostics
 from whence.relay.backend import Executor, Runtime
 from whence.relay.backend.interpreter import ConstructorValue
 from whence.relay.backend.name_transforms import sanitize_name, to_c_constant_style, to_c_function_style
@@ -23,7 +24,8 @@ from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.target import Target
 
 NAMES = """
-tvm.IRModule tvm.cpu tvm.nd.array tvm.runtime.ndarray.device tvm.runtime.vm.VirtualMachine tvm.runtime.convert
+tvm.IRModule tvm.cpu tvm.nd.array tvm.runtime.ndarray.device tvm.runtime.vm.VirtualMachine
+tvm.runtime.profiler_vm.VirtualMachineProfiler tvm.runtime.convert
 tvm.runtime.container.ADT tvm.runtime.container.String tvm.runtime.Module tvm.runtime.NDArray tvm.convert
 tvm.register_func tvm.get_global_func tvm.error.TVMError tvm.error.DiagnosticError tvm._ffi.base.TVMError
 tvm._ffi.get_global_func tvm._ffi.registry.list_global_func_names tvm.target.Target tvm.target.target.Target
@@ -48,6 +50,8 @@ import tvm
 import tvm.relay.testing
 from tvm import relay
 from tvm.relay.transform.transform import InferType
+from tvm.runtime.vm import VirtualMachine
+from tvm.driver.build_module import lower
 import whence
 assert tvm is whence and relay is whence.relay, tvm
 assert relay.__spec__.name == "whence.relay"
@@ -257,6 +261,18 @@ def test_expressions_take_spans_last_and_types_are_called() -> None:
     assert hash(relay.FuncType([a], a, [a])) == hash(relay.FuncType([b], b, [b]))
 
 
+def test_attributes_and_arguments_as_tvm_has_them() -> None:
+    call: Any = relay.nn.conv2d(relay.var("x"), relay.var("w"), strides=(2, 1))
+    assert [one.value for one in call.attrs.strides] == [2, 1]
+    assert call.attrs.strides == [2, 1] or call.attrs.strides == (2, 1)
+    x = relay.var("x", shape=(), dtype="int32")
+    found = relay.create_executor().evaluate(relay.Function([x], x + x))(relay.const(4))
+    assert found.numpy() == 8
+    span = relay.Span(None, 1, 2, 3, 4)
+    assert span.same_as(span)
+    assert not span.same_as(relay.Span(None, 1, 2, 3, 4))
+
+
 def test_natural_numbers() -> None:
     p = Prelude()
     p.mod.import_from_std("nat.rly")
@@ -347,6 +363,61 @@ def test_small_parts() -> None:
     assert whence.cpu().exist
 
 
+def test_diagnostics_are_shown_to_who_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(3), float32]) { no_such_operator(%x) }'
+    seen: list[Any] = []
+    diagnostics.override_renderer(seen.append)
+    try:
+        with pytest.raises(whence.error.DiagnosticError):
+            relay.fromtext(wrong)
+    finally:
+        diagnostics.override_renderer(None)
+    assert "no_such_operator" in seen[0].diagnostics[0].message
+    diagnostics.get_renderer().render(seen[0])
+    assert "no_such_operator" in capsys.readouterr().err
+    with pytest.raises(whence.error.DiagnosticError):
+        relay.fromtext(wrong)
+    assert len(seen) == 1
+    x = relay.var("x", shape=(2,))
+    mod = relay.IRModule.from_expr(x + x)
+    ir.assert_structural_equal(relay.SpanCheck()(mod), mod)
+    assert "SpanCheck: @main: " in capsys.readouterr().err
+    assert support.libinfo()["USE_LLVM"] == "ON"
+
+
+def test_programs_of_the_virtual_machine_are_exported(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(2,))
+    mod = relay.IRModule.from_expr(relay.Function([x], x + x))
+    executable = relay.vm.compile(mod)
+    code, lib = executable.save()
+    path = lib.export_library(str(tmp_path / "lib.tar"), fcompile=False)
+    loaded = whence.runtime.load_module(path)
+    machine = whence.runtime.vm.VirtualMachine(whence.runtime.vm.Executable.load_exec(code, loaded), whence.cpu())
+    np.testing.assert_array_equal(machine.run(x=np.ones(2, np.float32)), [2, 2])
+    np.testing.assert_array_equal(machine.invoke("main", x=np.zeros(2, np.float32)), [0, 0])
+    i, down = relay.var("i", shape=(), dtype="int32"), relay.GlobalVar("down")
+    body = relay.If(relay.equal(i, relay.const(0)), i, down(i - relay.const(1)))
+    loop = relay.IRModule({down: relay.Function([i], body, relay.scalar_type("int32"))})
+    j = relay.var("j", shape=(), dtype="int32")
+    loop["main"] = relay.Function([j], down(j))
+    with pytest.raises(PipelineError, match="a model that a call decides"):
+        relay.vm.compile(loop).export_library(str(tmp_path / "other.tar"))
+
+
+def test_numbers_out_of_expressions() -> None:
+    n = te.var("n")
+    utils = whence.topi.utils
+    assert utils.get_const_tuple([tir.IntImm("int32", 3), te.const(2) * 4, 5]) == (3, 8, 5)
+    assert utils.get_const_tuple([n])[0] is n
+    assert utils.get_const_int(n - n + 2) == 2
+    with pytest.raises(WhenceError, match="expected a number"):
+        utils.get_const_int(n)
+    assert relay.ty.is_dynamic(relay.TupleType([relay.TensorType((relay.Any(), 2))]))
+    assert not relay.ty.is_dynamic(relay.TensorType((1, 2)))
+    assert relay.expr.pretty_print(relay.const(1)) == "1"
+    assert relay.expr.astext(relay.const(1)).endswith("1")
+
+
 class _Names(relay.TypeVisitor):
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -372,3 +443,10 @@ def test_types_are_visited() -> None:
         assert relay.TypeMutator().visit(type_) == type_
         with pytest.raises(NotImplementedError):
             relay.TypeFunctor().visit(type_)
+    relation = relay.TypeRelation("broadcast", [tensor], 1)
+    assert relay.TypeMutator().visit(relation) == relation
+    visitor = _Names()
+    visitor.visit(relation)
+    assert visitor.seen == ["int8"]
+    assert (a.kind, relay.TypeVar("s", relay.TypeKind.ShapeVar).kind) == (relay.TypeKind.Type, relay.TypeKind.ShapeVar)
+    assert relay.transform.InferTypeLocal(relay.const(1) + relay.const(2)) == relay.scalar_type("int32")

@@ -49,7 +49,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: relay.nn.group_norm(x(), relay.const(np.ones(3, np.float32)), relay.const(np.zeros(3, np.float32)), 3),
         (X - X.mean(2, keepdims=True)) / np.sqrt(X.var(2, keepdims=True) + 1e-5),
     ),
-    "unique": (lambda: relay.unique(relay.const(np.array([1, 1, 2])))[3], 2),
+    "unique": (lambda: relay.unique(relay.const(np.array([1, 1, 2])))[3], [2]),
     "stack": (lambda: relay.stack((x(), x()), axis=-1), np.stack([X, X], -1)),
     "pad": (
         lambda: relay.nn.pad(x(), ((0, 0), (1, 2), (0, 0)), 7.0),

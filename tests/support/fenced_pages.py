@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any, Literal
@@ -62,6 +62,10 @@ class Pages:
         written = [part for part in self._slack if (part != _GARBAGE).any()]
         self._slack = []
         assert not written, f"written beside a buffer, at its {'begin' if self.side == 'end' else 'end'}"
+
+    def copies(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Arrays of the same elements, by the same names."""
+        return {name: self.copy(array) for name, array in inputs.items()}
 
     @contextmanager
     def everywhere(self) -> Generator[None]:

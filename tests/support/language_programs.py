@@ -386,7 +386,7 @@ relay.func @main(%x: tensor<?x4xf32>, %n: tensor<i64>, %mask: tensor<6xi1>)
   %from = relay.constant dense<0> : tensor<i64>
   %by = relay.constant dense<1> : tensor<i64>
   %r = relay.dyn.arange %from, %n, %by : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xf32>
-  %p, %count = relay.argwhere %mask : (tensor<6xi1>) -> (tensor<6x1xi64>, tensor<i64>)
+  %p, %count = relay.padded_argwhere %mask : (tensor<6xi1>) -> (tensor<6x1xi64>, tensor<i64>)
   %c = relay.reshape %count {newshape = [1]} : (tensor<i64>) -> tensor<1xi64>
   %q = relay.dyn.strided_slice %p, %zero, %c : (tensor<6x1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x1xi64>
   %shape = relay.constant dense<[2, -1]> : tensor<2xi64>

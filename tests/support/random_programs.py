@@ -1,10 +1,13 @@
 """Random ONNX programs, compiled, against a reference: onnxruntime or the evaluator of the onnx package.
 
     python tests/support/random_programs.py [--cases 3000] [--seed 0] [--jobs 2] [--limit 60] [--only OPERATOR]
+        [--fenced]
 
 Case k has seed SEED + k and is compiled at level 3; every third at level 0, too. A case is up to 12 nodes of random
-dtypes, shapes and attributes (`random_onnx`). Prints each difference with its seed, and the sum; the exit code is 1
-when there is a difference, an error, a crash or a case that takes longer than the limit.
+dtypes, shapes and attributes (`random_onnx`). In every fourth all buffers lie at the ends of pages beside one that
+nobody may touch, or at the begin of one behind such a page, in turn; with `--fenced` in all. Prints each difference
+with its seed, and the sum; the exit code is 1 when there is a difference, an error, a crash or a case that takes longer
+than the limit.
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 import numpy as np
 import onnx.printer
+from fenced_pages import Pages
 from random_onnx import Program, Redraw, Value, is_float, largest
 from random_onnx_elementwise import RECIPES as ELEMENTWISE
 from random_onnx_layout import RECIPES as LAYOUT
@@ -29,6 +34,7 @@ from seed_workers import Difference, run
 RECIPES = {**ELEMENTWISE, **LAYOUT, **NETS}
 _LENGTHS = (1, 1, 1, 2, 2, 3, 4, 5, 7, 9)
 _MOST = 12
+_FENCED = 4
 
 
 def random_program(seed: int, only: str = "") -> Program:
@@ -48,8 +54,9 @@ def random_program(seed: int, only: str = "") -> Program:
     return program
 
 
-def check(seed: int, levels: Sequence[int], only: str = "") -> set[str]:
-    """Run one case and return its operators. Raises Difference, with the program."""
+def check(seed: int, levels: Sequence[int], only: str = "", pages: Pages | None = None) -> set[str]:
+    """Run one case, in fenced memory where there is such, and return its operators. Raises Difference, with the
+    program."""
     import whence
 
     program = random_program(seed, only)
@@ -57,7 +64,11 @@ def check(seed: int, levels: Sequence[int], only: str = "") -> set[str]:
     for level in levels:
         where = f"seed {seed} level {level}"
         try:
-            found = whence.compile(model, opt_level=level, threads=1, audit=True).run(inputs)
+            with pages.everywhere() if pages is not None else nullcontext():
+                executable = whence.compile(model, opt_level=level, threads=1, audit=True)
+                found = executable.run(inputs if pages is None else pages.copies(inputs))
+                if pages is not None:
+                    pages.check()
         except Exception as error:
             text = f"{where}: {type(error).__name__}: {' '.join(str(error).split())[:600]}"
             raise Difference(f"{text}\n{onnx.printer.to_text(model)}") from error
@@ -88,8 +99,9 @@ def levels_of(seed: int) -> tuple[int, ...]:
     return (3, 0) if seed % 3 == 0 else (3,)
 
 
-def _operators(seed: int, only: str) -> set[str]:
-    return check(seed, levels_of(seed), only)
+def _operators(seed: int, only: str, fenced: bool) -> set[str]:
+    pages = Pages("begin" if seed // _FENCED % 2 else "end") if fenced or not seed % _FENCED else None
+    return check(seed, levels_of(seed), only, pages)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -101,10 +113,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--only", default="", choices=("", *RECIPES), metavar="OPERATOR", help="one node, of this operator"
     )
+    parser.add_argument("--fenced", action="store_true", help="all cases beside pages that nobody may touch")
     options = parser.parse_args(arguments)
     operators, wrong, begin = Counter[str](), 0, time.monotonic()
     seeds = range(options.seed, options.seed + options.cases)
-    case = partial(_operators, only=options.only)
+    case = partial(_operators, only=options.only, fenced=options.fenced)
     for count, (_, used, text) in enumerate(run(seeds, case, options.jobs, options.limit), 1):
         operators.update(used)
         if text:

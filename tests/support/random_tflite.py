@@ -1,8 +1,10 @@
 """Random TFLite models of one operator, against LiteRT's reference kernels.
 
     PYTHONPATH=src:tests/support python tests/support/random_tflite.py --cases 1000 [--seed 0] [--only CONV] [--compile]
+        [--fenced end]
 
-Floats may differ by 1e-5 of their range; integers are equal.
+Floats may differ by 1e-5 of their range; integers are equal. With `--fenced` models are compiled and run where all
+buffers lie at the ends of pages beside one that nobody may touch, or at their begins: a wrong access is a crash.
 """
 
 from __future__ import annotations
@@ -10,17 +12,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from fenced_pages import Pages, Side
 from random_tflite_float import FLOAT
 from random_tflite_more import DETECTIONS, MORE
 from random_tflite_moves import MOVES
 from random_tflite_quantized import HYBRID, QUANTIZED
 from random_tflite_recurrent import RECURRENT
 from random_tflite_stablehlo import STABLEHLO
+from seed_workers import Difference, run
 from tflite_builder import Array, litert, random_inputs
 
 from whence.frontends.tflite import from_tflite
@@ -41,6 +46,8 @@ CASES: dict[str, Make] = {
 """Name -> what makes a random model of it."""
 _OTHERS = ("CEIL", "ELU", "ELU quantized", "ROUND", "SEGMENT_SUM", "SUM quantized", "LOCAL_RESPONSE_NORMALIZATION")
 _NEWER = ("STABLEHLO_AND", "STABLEHLO_SHIFT_LEFT")
+_LIMIT = 120.0
+"""Seconds for a case."""
 DEFAULT_KERNELS = frozenset((*_OTHERS, *_NEWER))
 """Held against the kernels that LiteRT runs by default: there are no others, or the reference lacks a neighbour."""
 
@@ -72,8 +79,8 @@ def difference(mine: Array, theirs: Array, tolerance: float = 1e-5) -> str:
     return f"off by {off:.3g} of the range" if not off <= tolerance else ""
 
 
-def run_case(name: str, seed: int, compiled: bool = False) -> Outcome:
-    """One case, of a name of `CASES`."""
+def run_case(name: str, seed: int, compiled: bool = False, pages: Pages | None = None) -> Outcome:
+    """One case, of a name of `CASES`. pages: where it is compiled and run, if not anywhere."""
     rng = np.random.default_rng([seed, *name.encode()])
     data = CASES[name](rng)
     inputs = random_inputs(data, rng)
@@ -82,7 +89,7 @@ def run_case(name: str, seed: int, compiled: bool = False) -> Outcome:
     except (RuntimeError, ValueError) as error:
         return Outcome(name, seed, str(error).strip().splitlines()[-1], True)
     try:
-        found = _found(data, inputs, compiled)
+        found = _found(data, inputs, compiled) if pages is None else _fenced(data, inputs, pages)
     except FrontendError as error:
         return Outcome(name, seed, f"refused: {error}")
     if name in DETECTIONS:
@@ -106,27 +113,44 @@ def _found(data: bytes, inputs: Mapping[str, Array], compiled: bool) -> list[Arr
     return list(result)
 
 
+def _fenced(data: bytes, inputs: Mapping[str, Array], pages: Pages) -> list[Array]:
+    with pages.everywhere():
+        found = _found(data, pages.copies(inputs), True)
+        pages.check()
+    return found
+
+
+def check(at: int, names: Sequence[str], seed: int, compiled: bool, side: Side | None) -> set[str]:
+    """Run case `at` and say whether LiteRT refuses it. Raises Difference."""
+    name = names[at % len(names)]
+    outcome = run_case(name, seed + at // len(names), compiled, None if side is None else Pages(side))
+    if outcome.skipped:
+        return {f"{name}: LiteRT: {outcome.problem}"}
+    if outcome.problem:
+        raise Difference(f"{name} {outcome.seed}: {outcome.problem}")
+    return set()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--fenced", choices=("end", "begin"))
+    parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     names = [name for name in CASES if args.only in name]
-    failed: list[Outcome] = []
-    skipped: Counter[str] = Counter()
-    for at in range(args.cases):
-        name = names[at % len(names)]
-        outcome = run_case(name, args.seed + at // len(names), args.compile)
-        if outcome.skipped:
-            skipped[name] += 1
-            if skipped[name] == 1:
-                print(f"{name} {outcome.seed}: LiteRT: {outcome.problem}")
-        elif outcome.problem:
-            failed.append(outcome)
-            print(f"{name} {outcome.seed}: {outcome.problem}", flush=True)
-    print(f"{args.cases} cases of {len(names)} operators: {len(failed)} wrong, {skipped.total()} that LiteRT refuses")
+    failed, skipped = 0, Counter[str]()
+    case = partial(check, names=names, seed=args.seed, compiled=args.compile, side=args.fenced)
+    for at, words, problem in run(range(args.cases), case, args.jobs, _LIMIT):
+        skipped.update(words)
+        if problem:
+            failed += 1
+            print(f"{names[at % len(names)]}: {problem}", flush=True)
+    for text in sorted(skipped):
+        print(text)
+    print(f"{args.cases} cases of {len(names)} operators: {failed} wrong, {skipped.total()} that LiteRT refuses")
     return 1 if failed else 0
 
 

@@ -97,8 +97,13 @@ def _pad(s: Site, g: Sequence[SSAValue]) -> Gradients:
 
 def _take(s: Site, g: Sequence[SSAValue]) -> Gradients:
     """Each row of the gradient is added to the row that was taken: a product with the one-hot indices."""
+    if s.sig.int("batch_dims"):
+        s.sig.fail("no batch_dims, to take a gradient", str(s.sig.int("batch_dims")))
     shape, indices = shape_of(s.x), s.op.operands[1]
-    axis = s.sig.int("axis") % len(shape)
+    if s.sig.get("axis") is None:
+        shape, axis = (prod(shape),), 0
+    else:
+        axis = s.sig.int("axis") % len(shape)
     depth, count = shape[axis], prod(shape_of(indices))
     flat = s.reshape(indices, [count])
     if s.sig.str("mode") == "wrap":
@@ -111,7 +116,7 @@ def _take(s: Site, g: Sequence[SSAValue]) -> Gradients:
     before, after = prod(shape[:axis]), prod(shape[axis + 1 :])
     rows = s.reshape(g[0], [before, count, after])
     spread = s.add(BatchMatmulOp(s.reshape(hot, [1, depth, count]), rows, transpose_b=False))
-    return [s.reshape(spread, shape), None]
+    return [s.reshape(spread, shape_of(s.x)), None]
 
 
 def _reverse(s: Site, g: Sequence[SSAValue]) -> Gradients:

@@ -51,7 +51,7 @@ PrimExpr = ScalarExpr
 RelayExpr = Expr
 BaseFunc = Function
 Type = TypeView
-_MODULES = ("base", "instrument", "op", "transform")
+_MODULES = ("base", "diagnostics", "instrument", "op", "transform")
 
 
 def __getattr__(name: str) -> Any:

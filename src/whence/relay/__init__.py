@@ -57,6 +57,7 @@ from whence.relay.ty import TupleType as TupleType
 from whence.relay.ty import TypeCall as TypeCall
 from whence.relay.ty import TypeData as TypeData
 from whence.relay.ty import TypeKind as TypeKind
+from whence.relay.ty import TypeRelation as TypeRelation
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import scalar_type as scalar_type
 from whence.support.errors import FrontendError
@@ -83,6 +84,7 @@ _HOMES = {
     "bind": "whence.relay.binding",
     "pretty_print": "whence.frontends.relay_text",
     "Prelude": "whence.relay.prelude",
+    "SpanCheck": "whence.relay.span_check",
     "TypeFunctor": "whence.relay.type_functor",
     "TypeMutator": "whence.relay.type_functor",
     "TypeVisitor": "whence.relay.type_functor",
@@ -106,6 +108,7 @@ _MODULES = (
     "op",
     "prelude",
     "profiler_vm",
+    "qnn",
     "scope_builder",
     "testing",
     "transform",

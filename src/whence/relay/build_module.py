@@ -31,6 +31,7 @@ from whence.planning.graph import GraphPlan, graph_plan
 from whence.planning.loading import load_library
 from whence.relay.binding import bind as bind
 from whence.relay.binding import bind_params_by_name as bind_params_by_name
+from whence.relay.execution import create_executor as create_executor
 from whence.relay.module import IRModule
 from whence.runtime.factory import GraphExecutorFactory, Origin
 from whence.runtime.library import Library

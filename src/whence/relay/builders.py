@@ -43,12 +43,24 @@ _ORDER: dict[str, str] = {
     "qnn.quantize": "axis out_dtype",
     "qnn.dequantize": "axis out_dtype",
     "qnn.conv2d": _QNN_CONV,
+    "qnn.batch_matmul": "out_dtype",
     "nn.group_norm": "num_groups axis epsilon center scale",
     "vision.roi_align": "pooled_size spatial_scale sample_ratio layout mode",
     "random.uniform": "shape dtype low high seed",
     "random.normal": "shape dtype mean scale seed",
 }
 """TVM's order of the parameters behind the operands; attributes that it does not name follow."""
+
+_OPERANDS: dict[str, str] = {
+    "unravel_index": "indices shape",
+    "collapse_sum_like": "data collapse_type",
+    "broadcast_to_like": "data broadcast_type",
+    "nn.batch_matmul": "tensor_a tensor_b",
+    "nn.contrib_conv2d_NCHWc": "data kernel",
+    "nn.contrib_depthwise_conv2d_NCHWc": "data kernel",
+    "qnn.conv2d": "data kernel",
+}
+"""TVM's names of the first operands, where it has others than the operator."""
 
 _WINDOWED = ("nn.conv{}d", "nn.conv{}d_transpose", "nn.max_pool{}d", "nn.avg_pool{}d")
 _PADDED = {form.format(rank): rank for rank in (1, 2, 3) for form in _WINDOWED} | dict.fromkeys(
@@ -123,7 +135,7 @@ def builder(name: str) -> Builder:
     """The function that makes calls of an operator; raises FrontendError for an unknown name."""
     cls = operator_named(name)
     signature = _signature(name, cls)
-    operands = [group.name for group in cls.operand_groups()]
+    operands = _operand_names(name, cls)
 
     def build(*args: Any, **kwargs: Any) -> Any:
         span = kwargs.pop("span", None)
@@ -146,11 +158,18 @@ def builder(name: str) -> Builder:
     return build
 
 
+def _operand_names(name: str, cls: type[Operator]) -> list[str]:
+    """Python's names of the operands."""
+    names = [group.name for group in cls.operand_groups()]
+    renamed = _OPERANDS.get(name, "").split()
+    return renamed + names[len(renamed) :]
+
+
 def _signature(name: str, cls: type[Operator]) -> inspect.Signature:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters: list[inspect.Parameter] = []
-    for group in cls.operand_groups():
-        parameters.append(inspect.Parameter(group.name, kind, default=None if group.optional else _NEEDED))
+    for operand, group in zip(_operand_names(name, cls), cls.operand_groups(), strict=True):
+        parameters.append(inspect.Parameter(operand, kind, default=None if group.optional else _NEEDED))
     declared = cls.declared_attributes()
     order = [key for key in _ORDER.get(name, "").split() if key in declared]
     for key in (*order, *(key for key in declared if key not in order)):

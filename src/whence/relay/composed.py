@@ -8,10 +8,13 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from whence.dialects.sizes import Size, SizeExpr, symbol
-from whence.frontends.relay.expr import Constant, Expr, Tuple, TupleGetItem, Var
+from whence.frontends.relay import tvm_calls
+from whence.frontends.relay.expr import Constant, Expr, Tuple, Var
+from whence.frontends.relay.tvm_forms import own_attributes
 from whence.frontends.relay.type_view import SPELLINGS, tensor_type
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.picking import PICKING
+from whence.relay.reordered import REORDERED
 from whence.relay.sized import resized
 from whence.support.errors import FrontendError
 
@@ -107,9 +110,15 @@ def topk(
 
 def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> TupleWrapper:
     """The distinct elements, padded; where they first stand, their places, how many there are; how often each is."""
-    call = builder("unique")(data, sorted=is_sorted)
-    fields = (0, 1, 2, 4, 3) if return_counts else (0, 1, 2, 4)
-    return TupleWrapper(Tuple([TupleGetItem(call, index) for index in fields]), len(fields))
+    fields = tvm_calls.unique([data], {"sorted": is_sorted, "return_counts": return_counts})
+    return TupleWrapper(fields, len(fields))
+
+
+def argwhere(condition: Expr) -> Expr:
+    """The points of the elements that are not 0: as many rows of int32 as a run finds."""
+    made = tvm_calls.argwhere([condition], {})
+    assert made is not None
+    return made
 
 
 def meshgrid(data: Any, indexing: str = "ij") -> TupleWrapper:
@@ -122,8 +131,9 @@ def meshgrid(data: Any, indexing: str = "ij") -> TupleWrapper:
 
 def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
     """Elements of `pad_value` around the data: before and after, for each axis."""
-    value = pad_value if isinstance(pad_value, Expr) else const(float(pad_value))
-    return builder("nn.pad")(data, value, pad_width=pad_width, pad_mode=pad_mode)
+    if not isinstance(pad_value, Expr):
+        pad_value = const(pad_value if isinstance(pad_value, int) else float(pad_value))
+    return builder("nn.pad")(data, pad_value, pad_width=pad_width, pad_mode=pad_mode)
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Expr:
@@ -187,10 +197,9 @@ def strided_slice(
 ) -> Expr:
     """What lies from `begin` to before `end`, in steps; with mode "size" `end` says how many."""
     first, last = _extents(begin), _extents(end)
-    if slice_mode == "size":
-        last = [2**63 - 1 if size == -1 else at + size for at, size in zip(first, last, strict=True)]
     steps = None if strides is None else _extents(strides)
-    return builder("strided_slice")(data, begin=first, end=last, strides=steps, axes=axes)
+    attrs = {"begin": first, "end": last, "strides": steps, "axes": axes, "slice_mode": slice_mode}
+    return builder("strided_slice")(data, **own_attributes("strided_slice", attrs))
 
 
 def stack(data: Any, axis: int = 0) -> Expr:
@@ -298,6 +307,7 @@ COMPOSED: dict[str, Builder] = {
     "concatenate": concatenate,
     "split": split,
     "topk": topk,
+    "argwhere": argwhere,
     "unique": unique,
     "meshgrid": meshgrid,
     "arange": arange,
@@ -321,5 +331,6 @@ COMPOSED: dict[str, Builder] = {
     "nn.pad": pad,
 }
 COMPOSED.update(PICKING)
+COMPOSED.update(REORDERED)
 COMPOSED.update(resized(COMPOSED))
 """By TVM's names of the functions."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from whence import executors
-from whence.frontends.relay.expr import Expr, Function, GlobalVar, Var, free_vars
+from whence.frontends.relay.expr import Constant, Expr, Function, GlobalVar, Var, free_vars
 from whence.relay.binding import bind
 from whence.relay.module import IRModule
 from whence.relay.results import viewed
@@ -55,10 +55,20 @@ class Executor:
         call = executors.create_executor(self._kind, module.module, *self._options).evaluate(name)
         constructors = {one.name_hint: one for data in module.program.types.values() for one in data.constructors}
         known = constructors if self._kind == "debug" else None
-        return lambda *arguments, **named: viewed(call(*arguments, **named), known)
+
+        def run(*arguments: Any, **named: Any) -> Any:
+            given = {name: _value(value) for name, value in named.items()}
+            return viewed(call(*map(_value, arguments), **given), known)
+
+        return run
 
 
 @door()
+def _value(argument: Any) -> Any:
+    """An argument as executors take it: a constant of relay is its array."""
+    return argument.data if isinstance(argument, Constant) else argument
+
+
 def create_executor(
     kind: str = "debug",
     mod: IRModule | ModuleOp | None = None,

@@ -13,6 +13,8 @@ from whence.frontends.relay.expr import RefWrite as RefWrite
 from whence.frontends.relay.expr import Tuple as Tuple
 from whence.frontends.relay.expr import TupleGetItem as TupleGetItem
 from whence.frontends.relay.expr import Var as Var
+from whence.frontends.relay_text import astext as astext
+from whence.frontends.relay_text import pretty_print as pretty_print
 from whence.relay.binding import bind as bind
 from whence.relay.builders import TupleWrapper as TupleWrapper
 from whence.relay.builders import const as const

@@ -6,7 +6,6 @@ from typing import Any
 
 from whence.frontends.relay.expr import Expr, Tuple
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder
-from whence.support.errors import FrontendError
 
 
 def gather(data: Expr, axis: int, indices: Any) -> Expr:
@@ -15,15 +14,8 @@ def gather(data: Expr, axis: int, indices: Any) -> Expr:
 
 
 def take(data: Expr, indices: Any, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Expr:
-    """The slices at indices along an axis; without one, elements in row-major order.
-
-    Raises FrontendError for batch_dims, which no operator here has.
-    """
-    if batch_dims:
-        raise FrontendError(f"take: expected no batch_dims, got {batch_dims}")
-    if axis is None:
-        data, axis = builder("reshape")(data, newshape=[-1]), 0
-    return builder("take")(data, as_expr(indices), axis=axis, mode=mode)
+    """The slices at indices along an axis; without one, elements in row-major order."""
+    return builder("take")(data, as_expr(indices), batch_dims=batch_dims, axis=axis, mode=mode)
 
 
 def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_LEFT") -> Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any as Anything
 
@@ -17,7 +18,7 @@ from whence.frontends.relay.type_view import TensorType as TensorType
 from whence.frontends.relay.type_view import TupleType as TupleType
 from whence.frontends.relay.type_view import TypeCall as TypeCall
 from whence.frontends.relay.type_view import TypeVar as TypeVar
-from whence.frontends.relay.type_view import TypeView
+from whence.frontends.relay.type_view import TypeView, view
 from whence.frontends.relay.unify import HOLE
 
 # The names are TVM's.
@@ -47,6 +48,16 @@ def IncompleteType(kind: TypeKind = TypeKind.Type) -> Attribute:
     return HOLE
 
 
+@dataclass(frozen=True)
+class TypeRelation:
+    """What relates the types of a call, as a record: here the operators' own rules do that, and nothing reads it."""
+
+    func: Anything
+    args: Sequence[Anything]
+    num_inputs: int
+    attrs: Anything = None
+
+
 class GlobalTypeVar(str):
     """The name of a data type; called with types, the data type applied to them."""
 
@@ -71,6 +82,14 @@ def TypeData(header: str, type_vars: Sequence[Anything], constructors: Sequence[
         constructor.tag, constructor.belong_to = tag, str(header)
     names = [v if isinstance(v, str) else v.hint.data for v in type_vars]
     return Definition(str(header), names, constructors)
+
+
+def is_dynamic(tensor_type: Anything) -> bool:
+    """Whether only a run decides some extent of a tensor's type, or of a tuple's."""
+    type_ = view(tensor_type)
+    if isinstance(type_, TupleType):
+        return any(map(is_dynamic, type_.fields))
+    return isinstance(type_, TensorType) and not all(isinstance(extent, int) for extent in type_.shape)
 
 
 def is_type(what: object) -> bool:

@@ -9,7 +9,7 @@ from whence.frontends.relay.expr import TypeData
 from whence.frontends.relay.type_view import FuncType, RefType, TensorType, TupleType, TypeCall, TypeVar, view
 from whence.frontends.relay.unify import HOLE
 from whence.relay.expr_functor import MissingMethod
-from whence.relay.ty import GlobalTypeVar
+from whence.relay.ty import GlobalTypeVar, TypeRelation
 
 _NAMES: dict[type[Any], str] = {
     TypeVar: "type_var",
@@ -20,6 +20,7 @@ _NAMES: dict[type[Any], str] = {
     GlobalTypeVar: "global_type_var",
     TypeCall: "type_call",
     TypeData: "type_data",
+    TypeRelation: "type_relation",
 }
 
 
@@ -51,6 +52,10 @@ class TypeVisitor(TypeFunctor):
 
     def visit_global_type_var(self, gtv: Any) -> Any:
         pass
+
+    def visit_type_relation(self, tr: Any) -> Any:
+        for part in tr.args:
+            self.visit(part)
 
     def visit_func_type(self, ft: Any) -> Any:
         for part in (*ft.arg_types, ft.ret_type, *ft.type_params):
@@ -88,6 +93,9 @@ class TypeMutator(TypeFunctor):
 
     def visit_global_type_var(self, gtv: Any) -> Any:
         return gtv
+
+    def visit_type_relation(self, tr: Any) -> Any:
+        return TypeRelation(tr.func, [self.visit(part) for part in tr.args], tr.num_inputs, tr.attrs)
 
     def visit_func_type(self, ft: Any) -> Any:
         arguments = [self.visit(part) for part in ft.arg_types]

@@ -103,15 +103,18 @@ class VirtualMachine:
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: Any = None
 
-    def invoke(self, func_name: str, *args: Any) -> Any:
-        """What a function gives for arguments in order, or for those that `set_input` took."""
+    def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
+        """What a function gives for arguments in order or by name, or for those that `set_input` took."""
+        if kwargs:
+            self.set_input(func_name, *args, **kwargs)
+            args = ()
         given = args or self._inputs.get(func_name, ())
         self._outputs = viewed(self._call(func_name, *given))
         return self._outputs
 
-    def run(self, *args: Any) -> Any:
+    def run(self, *args: Any, **kwargs: Any) -> Any:
         """What `@main` gives."""
-        return self.invoke("main", *args)
+        return self.invoke("main", *args, **kwargs)
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """Arguments for the next calls of a function, in order or by name; those by name fill the places left."""

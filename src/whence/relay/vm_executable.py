@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -15,6 +18,7 @@ from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.tuples import TupleGetItemOp, TupleOp
 from whence.executable import Executable
 from whence.executors import create_executor
+from whence.exporting import export_artifact
 from whence.frontends.relay import view
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay_text import astext, fromtext
@@ -109,6 +113,23 @@ class VMExecutable:
     def save(self) -> tuple[bytearray, VMExecutable]:
         """The program as bytes, which `load_exec` takes, and what can be run as it is."""
         return bytearray(astext(view.view(self.module)).encode()), self
+
+    def export_library(
+        self,
+        file_name: str | PathLike[str],
+        fcompile: Callable[..., object] | None = None,
+        addons: Sequence[str | PathLike[str]] | None = None,
+        *,
+        options: Sequence[str] = (),
+    ) -> str:
+        """Write the program to a .tar, .so or .o file; arguments and errors as those of `relay.build`'s result.
+
+        Raises PipelineError for a program that only a run decides, too: `save` has its text.
+        """
+        artifact = self.executable.artifact
+        more = [Path(one) for one in addons or ()]
+        export_artifact(artifact, None, None, Path(file_name), link=fcompile, addons=more, options=options)
+        return str(file_name)
 
     @staticmethod
     def load_exec(bytecode: bytes | bytearray, lib: object = None) -> VMExecutable:

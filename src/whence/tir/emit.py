@@ -45,10 +45,10 @@ class _Emitter(TirEmitter):
         self._loops = dict(body.loops)
         self._limits = list(body.limits)
 
-    def affine(self, expr: Expr) -> AffineExpr | None:
+    def _form(self, expr: Expr) -> AffineExpr | None:
         if isinstance(expr, Var) and expr in self._loops:
             return self._loops[expr]
-        return super().affine(expr)
+        return super()._form(expr)
 
     def _ranges(self) -> list[Range]:
         return self._limits

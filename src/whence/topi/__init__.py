@@ -51,8 +51,8 @@ _FAMILIES = {name: _Family(f"{name}.") for name in ("nn", "image", "vision")}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "testing":
-        return import_module("whence.topi.testing")
+    if name in ("testing", "utils"):
+        return import_module(f"whence.topi.{name}")
     return _FAMILIES.get(name) or _function(name)
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from operator_cases import Cases, Check, MakeNet, random
 
-from whence.dialects.relay.linear_algebra import DetOp, EinsumOp, Equation, TriluOp
+from whence.dialects.relay.linear_algebra import (
+    DetOp,
+    DynamicTimeWarpingOp,
+    EinsumOp,
+    Equation,
+    InverseOp,
+    TriluOp,
+)
 from whence.dialects.relay.loss import CrossEntropyOp, CrossEntropyWithLogitsOp, NLLLossOp
 from whence.dialects.relay.operator import Operator
 
@@ -27,6 +34,11 @@ for dtype in ("float32", "float64", "float16"):
 CASES.add(DetOp, "3x2x5x5")
 CASES.add(DetOp, "2x1x1")
 CASES.add(DetOp, np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]], np.float32))
+CASES.add(InverseOp, np.array([[0, 1, 0], [0, 0, 1], [2, 0, 0]], np.float32))
+CASES.add(InverseOp, np.linspace(-1, 1, 18).reshape(2, 3, 3).astype(np.float64) + 3 * np.eye(3))
+CASES.add(InverseOp, (np.tri(4) + np.eye(4)).astype(np.float16))
+CASES.add(DynamicTimeWarpingOp, "5x8")
+CASES.add(DynamicTimeWarpingOp, np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]], np.float32))
 CASES.add(DetOp, np.array([[1, 2], [2, 4]], np.float32))
 for dtype in ("float32", "int64", "bool", "float16"):
     CASES.add(TriluOp, f"4x5 {dtype}", np.array(1))

@@ -12,6 +12,7 @@ from whence.frontends.relay.op_attrs import (
     FAKE_QUANTIZATION,
     LEGALIZE,
     MIXED_PRECISION,
+    OPTIONAL_FAKE_QUANTIZATION,
     register_op_attr,
 )
 from whence.relay.namespaces import NAMESPACES
@@ -52,6 +53,11 @@ def register_fake_quantization_to_integer(op_name: str, func: Any = None, level:
     The call's arguments are integers; `types` says what each stands for, as `whence.ir.TensorAffineType`.
     """
     return register_op_attr(op_name, FAKE_QUANTIZATION, func, level)
+
+
+def register_optional_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """As `register_fake_quantization_to_integer`, for operators that the pass is to name in `optional_qnn_ops`."""
+    return register_op_attr(op_name, OPTIONAL_FAKE_QUANTIZATION, func, level)
 
 
 class OpPattern:

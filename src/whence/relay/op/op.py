@@ -9,4 +9,7 @@ from whence.relay.op import register_convert_op_layout as register_convert_op_la
 from whence.relay.op import register_fake_quantization_to_integer as register_fake_quantization_to_integer
 from whence.relay.op import register_legalize as register_legalize
 from whence.relay.op import register_mixed_precision_conversion as register_mixed_precision_conversion
+from whence.relay.op import (
+    register_optional_fake_quantization_to_integer as register_optional_fake_quantization_to_integer,
+)
 from whence.relay.op import register_pattern as register_pattern

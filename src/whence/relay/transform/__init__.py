@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 
 from whence import transform as passes
 from whence.frontends.relay.expr import Call, Expr, Function, GlobalVar
+from whence.frontends.relay.infer import infer_expr
 from whence.passes.transform.passes import decorated
 from whence.relay.continuations import to_cps as to_cps
 from whence.relay.continuations import un_cps as un_cps
@@ -79,6 +80,12 @@ def function_pass(
 def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
     """What FoldConstant makes of an expression that may call functions of a module, which stays as it is."""
     return _on_expression(expr, mod, passes.FoldConstant(fold_qnn))
+
+
+def InferTypeLocal(expr: Expr) -> Any:
+    """The type of an expression, whose parts get theirs."""
+    infer_expr(expr)
+    return expr.checked_type
 
 
 def ToANormalFormExpr(expr: Expr) -> Expr:

@@ -1,0 +1,29 @@
+"""Numbers out of expressions, as TVM has them at `topi.utils`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from whence.arith import Analyzer
+from whence.support.dtypes import fail
+from whence.te.language.expr import Const, Expr
+
+
+def get_const_int(expr: Any) -> int:
+    """The int that an expression of numbers is; raises ScheduleError for another one."""
+    if not isinstance(expr, Expr):
+        return int(expr)
+    found = Analyzer().simplify(expr)
+    if not isinstance(found, Const):
+        fail(f"topi.utils: expected a number, got {expr}")
+    return int(found.value)
+
+
+def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
+    """Extents as ints; those that are no numbers stay."""
+    found: list[Any] = []
+    for one in in_tuple:
+        simple = Analyzer().simplify(one) if isinstance(one, Expr) else one
+        found.append(int(simple.value) if isinstance(simple, Const) else simple)
+    return tuple(int(one) if isinstance(one, int) else one for one in found)

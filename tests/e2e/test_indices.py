@@ -1,0 +1,73 @@
+"""Indices that a call gives: what lies outside is one error, before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+
+import whence
+from whence.runtime import load_module
+from whence.support.errors import FrontendError
+
+
+def compiled(text: str, opset: int = 18) -> whence.Executable:
+    return whence.compile(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]> g {text}'), threads=1)
+
+
+def data(*shape: int) -> Any:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+OPERATORS = {
+    "Gather": ("int64[k] i", "[at] y = Gather (x, i)", ([0, 3], [-4, 1]), ([4, 0], [0, -5])),
+    "Gather int32": (
+        "int32[k] i",
+        "j = Cast <to = 7> (i) [at] y = Gather (x, j)",
+        ([0, 3], [-4, 1]),
+        ([4, 0], [0, -5]),
+    ),
+    "GatherElements": ("int64[k, 3] i", "[at] y = GatherElements (x, i)", ([[0, 3, -4]],), ([[0, 4, 0]], [[0, -5, 0]])),
+    "GatherND": ("int64[k, 2] i", "[at] y = GatherND (x, i)", ([[3, 2], [-4, -3]],), ([[3, 3]], [[-5, 0]])),
+    "ScatterElements": ("int64[1, 3] i", "[at] y = ScatterElements (x, i, u)", ([[3, 0, -4]],), ([[4, 0, 0]],)),
+    "ScatterND": ("int64[3, 2] i", "[at] y = ScatterND (x, i, v)", ([[3, 2], [0, 0], [-4, -3]],), ([[0, 3]] * 3,)),
+}
+
+
+@pytest.mark.parametrize("extent", ["4", "n"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_index_outside_is_an_error_that_names_the_layer(name: str, extent: str):
+    given, nodes, inside, outside = OPERATORS[name]
+    initial = "<float[1, 3] u = {1, 2, 3}, float[3] v = {1, 2, 3}>"
+    executable = compiled(f"(float[{extent}, 3] x, {given}) => (y) {initial} {{ {nodes} }}")
+    dtype = np.int32 if "int32" in name else np.int64
+    for indices in inside:
+        executable(data(4, 3), np.array(indices, dtype))
+    for indices in outside:
+        with pytest.raises(FrontendError, match=r"inputs: 'i' at \[.*\]: expected an index from .* \(layer 'at', <mem"):
+            executable(data(4, 3), np.array(indices, dtype))
+
+
+def test_what_an_exported_model_is_given_is_checked_too(tmp_path: Path):
+    for extent in ("4", "n"):
+        executable = compiled(f"(float[{extent}, 3] x, int64[2] i) => (y) {{ [at] y = Gather (x, i) }}")
+        path = tmp_path / f"{extent}.so"
+        executable.export_library(path)
+        loaded = load_module(path)
+        np.testing.assert_array_equal(loaded(data(4, 3), np.array([0, -1])), data(4, 3)[[0, -1]])
+        with pytest.raises(FrontendError, match=r"from -4 to 3, got 7 \(layer 'at'"):
+            loaded(data(4, 3), np.array([0, 7]))
+
+
+def test_a_branch_that_is_not_taken_may_have_any_indices():
+    executable = compiled("""(float[n, 3] x, int64[2] i) => (y) <int64[1] two = {2}> {
+        n = Shape <end = 1> (x)
+        few = Less (n, two)
+        y = If (few) <then_branch = t () => (a) { a = Concat <axis = 0> (x, x) },
+                      else_branch = e () => (b) { b = Gather (x, i) }>
+    }""")
+    doubled = np.concatenate([data(1, 3)] * 2)
+    np.testing.assert_array_equal(executable(data(1, 3), np.array([5, 5])), doubled)

@@ -1,0 +1,207 @@
+"""Operators, attributes and texts in the form in which TVM has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from whence import relay
+from whence.support.errors import WhenceError
+
+ops: Any = relay
+Array = np.ndarray[Any, Any]
+VERSION = '#[version = "0.0.5"]\n'
+RNG = np.random.default_rng(23)
+X = RNG.standard_normal((4, 6)).astype(np.float32)
+IMAGES = RNG.standard_normal((1, 2, 4, 4)).astype(np.float32)
+INDICES = RNG.integers(0, 6, (4, 3)).astype(np.int32)
+MASK = X > 0
+COUNTS = np.array([3, 1, 3, 2, 1, 7], np.int32)
+
+
+def given(array: Array, name: str) -> relay.Var:
+    return relay.var(name, shape=array.shape, dtype=array.dtype.name)
+
+
+def run(mod: Any, *arrays: Array, kind: str = "vm") -> Any:
+    return relay.create_executor(kind, mod).evaluate()(*arrays)
+
+
+def same(found: Any, wanted: Any) -> None:
+    several = isinstance(wanted, tuple)
+    for one, other in zip(found if several else [found], wanted if several else [wanted], strict=True):
+        assert (np.shape(one), np.asarray(one).dtype) == (np.shape(other), np.asarray(other).dtype)
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+TEXTS: dict[str, tuple[str, list[Array], Any]] = {
+    "strides for all axes": (
+        'strided_slice(%a, begin=[0, 1], end=[4, 5], strides=[2], axes=None, slice_mode="end")',
+        [X],
+        X[0:4:2, 1:5],
+    ),
+    "sizes of a slice": (
+        'strided_slice(%a, begin=[1, -2], end=[2, -1], strides=[1], slice_mode="size")',
+        [X],
+        X[1:3, -2:],
+    ),
+    "a shape with a dtype": ('broadcast_to(%a, shape=[2, 4, 6], dtype="")', [X], np.broadcast_to(X, (2, 4, 6))),
+    "batches of indices": (
+        'take(%a, %b, batch_dims=1, axis=1, mode="clip")',
+        [X, INDICES],
+        np.take_along_axis(X, INDICES, 1),
+    ),
+    "indices into all elements": ("take(%a, %b)", [X, INDICES], np.take(X, INDICES)),
+    "diagonals": (
+        "matrix_set_diag(%a, %b, k1=1, k2=1, super_diag_right_align=True, sub_diag_right_align=False)",
+        [X[:, :4], X[0, :3]],
+        np.where(np.eye(4, k=1, dtype=bool), np.append(X[0, :3], np.float32(0))[:, None], X[:, :4]),
+    ),
+    "a mode that changes nothing": (
+        'nn.space_to_depth(%a, block_size=2, layout="NCHW", mode="")',
+        [IMAGES],
+        IMAGES.reshape(1, 2, 2, 2, 2, 2).transpose(0, 3, 5, 1, 2, 4).reshape(1, 8, 2, 2),
+    ),
+    "three operands": ('arange(1, 9, 2, dtype="int32")', [], np.arange(1, 9, 2, dtype=np.int32)),
+    "an operand that a run decides": (
+        'arange(0, %a, 1, start=0, dtype="int32")',
+        [np.array(4, np.int32)],
+        np.arange(4, dtype=np.int32),
+    ),
+    "points": ("argwhere(%a)", [MASK], np.argwhere(MASK).astype(np.int32)),
+    "distinct numbers": (
+        "unique(%a, sorted=True, return_counts=True)",
+        [COUNTS],
+        tuple(
+            np.array(row, np.int32)
+            for row in ([1, 2, 3, 7, 0, 0], [1, 3, 0, 5, 0, 0], [2, 0, 2, 1, 0, 3], [4], [2, 1, 2, 1, 0, 0])
+        ),
+    ),
+    "a number of another dtype around": (
+        "nn.pad(%a, 2, pad_width=[[1, 0], [0, 1]])",
+        [X],
+        np.pad(X, ((1, 0), (0, 1)), constant_values=2),
+    ),
+    "attributes beside a shape": (
+        'dyn.broadcast_to(%a, %b, shape=None, dtype="")',
+        [X, np.array([2, 4, 6])],
+        np.broadcast_to(X, (2, 4, 6)),
+    ),
+    "attributes beside slices": (
+        'dyn.strided_slice(%a, %b, %c, %d, begin=None, end=None, strides=None, slice_mode="end", axes=None)',
+        [X, *(np.array(row) for row in ([1, 0], [3, 6], [1, 2]))],
+        X[1:3, 0:6:2],
+    ),
+    "attributes beside numbers": (
+        'dyn.topk(%a, %b, k=None, axis=1, ret_type="values")',
+        [X, np.array(2)],
+        -np.sort(-X, 1)[:, :2],
+    ),
+    "a weight for the last axis": (
+        'nn.dense(%a, %b, units=2, auto_scheduler_rewritten_layout="")',
+        [IMAGES, X[:2, :4]],
+        IMAGES @ X[:2, :4].T,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(name: str) -> None:
+    call, arrays, wanted = TEXTS[name]
+    params = [
+        f"%{letter}: Tensor[({', '.join(map(str, one.shape))}), {one.dtype}]"
+        for letter, one in zip("abcd", arrays, strict=False)
+    ]
+    text = f"{VERSION}def @main({', '.join(params)}) {{ {call} }}"
+    mod = relay.fromtext(text)
+    same(run(mod, *arrays), wanted)
+    same(run(mod, *arrays, kind="debug"), wanted)
+    same(run(relay.fromtext(mod.astext()), *arrays, kind="debug"), wanted)
+
+
+SYNTAX = {
+    "a block as an argument": ("add(%x, { %0 = add(%x, 1); multiply(%0, %0) })", 19),
+    "a block in a block": ("{ { add(%x, 1) } }", 4),
+    "a let as an argument": ("add(%x, let %y = add(%x, 1); multiply(%y, %y))", 19),
+    "a let that hides another one": ("let %y = 5; add(let %y = add(%x, 1); multiply(%y, %y), %y)", 21),
+    "a let in a tuple": ("%0 = (%x, let %y = add(%x, 1); %y); add(%0.0, %0.1)", 7),
+    "a match without parentheses": ("match Some(%x) { Some(%y) => %y, None => 0, }", 3),
+    "a partial match without them": ("match? Some(%x) { Some(%y) => %y }", 3),
+    "an arm of statements": ("match (Some(%x)) { Some(%y) => %0 = add(%y, 1); multiply(%0, %0), None => 0 }", 16),
+    "an arm of lets": ("match (Some(%x)) { Some(%y) => let %z = add(%y, 1); multiply(%z, %z), None => 0 }", 16),
+}
+
+
+@pytest.mark.parametrize("name", SYNTAX)
+def test_syntax(name: str) -> None:
+    body, wanted = SYNTAX[name]
+    mod = relay.fromtext(f"{VERSION}type Option[A] {{ Some(A), None, }}\ndef @main(%x: int32) -> int32 {{ {body} }}")
+    assert run(mod, np.array(3, np.int32), kind="debug") == wanted
+
+
+BUILDERS: dict[str, tuple[Callable[..., Any], list[Array], Any]] = {
+    "points": (ops.argwhere, [X], np.argwhere(X).astype(np.int32)),
+    "points of a mask": (ops.argwhere, [MASK], np.argwhere(MASK).astype(np.int32)),
+    "rows of a batch": (
+        lambda x, i: ops.take(x, i, axis=1, batch_dims=1),
+        [X, INDICES],
+        np.take_along_axis(X, INDICES, 1),
+    ),
+    "few strides": (lambda x: ops.strided_slice(x, [0, 1], [4], [2]), [X], X[0:4:2, 1:]),
+    "halves with zeros around": (
+        lambda x: ops.nn.pad(x, ((0, 1), (1, 0))),
+        [X.astype(np.float16)],
+        np.pad(X.astype(np.float16), ((0, 1), (1, 0))),
+    ),
+    "a dense layer on images": (lambda x, w: ops.nn.dense(x, w), [IMAGES, X[:, :4]], IMAGES @ X[:, :4].T),
+    "names of operands": (
+        lambda x, y: ops.nn.batch_matmul(tensor_a=x, tensor_b=y),
+        [IMAGES[0], IMAGES[0]],
+        IMAGES[0] @ IMAGES[0].swapaxes(1, 2),
+    ),
+    "windows": (
+        lambda x: ops.sliding_window(x, 0, [2, 3], [1, 2]),
+        [X],
+        np.lib.stride_tricks.sliding_window_view(X, (2, 3))[:, ::2],
+    ),
+    "a buffer": (lambda x, b: ops.nn.fifo_buffer(x, b, 1), [X[:, :2], X], np.concatenate([X[:, 2:], X[:, :2]], 1)),
+}
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_builders(name: str) -> None:
+    build, arrays, wanted = BUILDERS[name]
+    params = [given(one, letter) for letter, one in zip("xyz", arrays, strict=False)]
+    mod = relay.IRModule.from_expr(relay.Function(params, build(*params)))
+    same(run(mod, *arrays), wanted)
+
+
+def test_points_have_as_many_columns_as_axes() -> None:
+    mod = relay.IRModule.from_expr(ops.argwhere(given(X, "x")))
+    assert str(relay.transform.InferType()(mod)["main"].ret_type) == "Tensor[(?, 2), int32]"
+
+
+def test_windows_of_another_rank_are_refused() -> None:
+    with pytest.raises(WhenceError, match="sliding_window: expected 2 extents and strides of a window"):
+        ops.sliding_window(given(X, "x"), 0, [2], [1])
+    with pytest.raises(WhenceError, match="sliding_window: expected a tensor of known shape"):
+        ops.sliding_window(relay.var("x", relay.TensorType((relay.Any(), 2))), 0, [2, 1], [1, 1])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+def test_compiled_takes(axis: int | None, mode: str) -> None:
+    places = np.array([[-3, 2, 99], [0, 1, 5]], np.int32)
+    mod = relay.IRModule.from_expr(
+        relay.Function([x := given(X, "x"), i := given(places, "i")], ops.take(x, i, axis, mode=mode))
+    )
+    same(run(mod, X, places, kind="graph"), np.take(X, places, axis, mode=mode))
+
+
+def test_the_gradient_of_elements_in_row_major_order() -> None:
+    x = relay.var("x", shape=(2, 3), dtype="float64")
+    places = relay.const(np.array([1, 5, 1], np.int32))
+    relay.testing.check_grad(relay.Function([x], ops.take(x * x, places)))
