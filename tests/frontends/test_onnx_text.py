@@ -14,6 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from reference_runtime import onnxruntime_outputs
 
 import whence
+from whence.cli.arrays import default_inputs, random_inputs
 from whence.support.errors import FrontendError
 
 WORDS = np.array([["red", "green"], ["", "blue"], ["red", "größe"]], np.object_)
@@ -273,3 +274,10 @@ def test_operators_that_take_no_texts_say_so():
         compiled(model("Exp", [WORDS]))
     with pytest.raises(FrontendError, match=r"Gather: expected indices in \[-3, 3\), got 7 to 7 \(layer 'layer'"):
         compiled(model("Gather", [WORDS, np.array([7])], axis=0))(WORDS, np.array([7]))
+
+
+def test_inputs_of_texts_are_made_up_by_the_command_line():
+    executable = compiled(model("StringConcat", [WORDS, WORDS]), input_shapes="x0:[2,1] x1:[2,1]")
+    for inputs in (default_inputs(executable.inputs), random_inputs(executable.inputs, 0)):
+        made: dict[str, Any] = dict(inputs)
+        assert executable.run(made)["y"].tolist() == (made["x0"] + made["x1"]).tolist()

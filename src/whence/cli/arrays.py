@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.runtime.params import load_params
 from whence.runtime.tensors import TensorSpec
@@ -33,7 +34,12 @@ def _check_closed(specs: Sequence[TensorSpec]) -> None:
 
 def _ramp(spec: TensorSpec) -> Array:
     count = int(np.prod(spec.shape))
-    return (np.arange(count).reshape(spec.shape) / max(count, 1)).astype(spec.dtype)
+    return _of(spec, np.arange(count).reshape(spec.shape) / max(count, 1))
+
+
+def _of(spec: TensorSpec, numbers: npt.NDArray[np.float64]) -> Array:
+    """Numbers in the dtype of an input; for texts as they are spelled."""
+    return (numbers.astype(np.str_) if spec.dtype.hasobject else numbers).astype(spec.dtype)
 
 
 def random_inputs(specs: Sequence[TensorSpec], seed: int) -> dict[str, Array]:
@@ -43,7 +49,7 @@ def random_inputs(specs: Sequence[TensorSpec], seed: int) -> dict[str, Array]:
     return {
         spec.name: rng.integers(0, 2, spec.shape).astype(spec.dtype)
         if spec.dtype.kind in "iub"
-        else rng.standard_normal(spec.shape).astype(spec.dtype)
+        else _of(spec, np.asarray(rng.standard_normal(spec.shape)))
         for spec in specs
     }
 
