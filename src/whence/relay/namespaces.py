@@ -50,7 +50,7 @@ class _Operators(Namespace):
         return Op(name)
 
 
-_FAMILIES = ("nn", "image", "vision", "random", "annotation")
+_FAMILIES = ("nn", "image", "vision", "random", "annotation", "ml")
 NAMESPACES: dict[str, Namespace] = {
     **{name: Namespace(f"{name}.") for name in _FAMILIES},
     "dyn": _Dyn("dyn."),
