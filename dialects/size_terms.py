@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from ..provenance.undecided import UndecidedSize
+
 Factors: TypeAlias = "tuple[Atom, ...]"
 """A monomial: its atoms in order, each as often as it is a factor."""
 Polynomial: TypeAlias = "Mapping[Factors, int]"
 """Monomials and their coefficients, which are never 0."""
+
+MOST_TERMS = 512
+"""Of a polynomial: a product of sums has as many as the product of their numbers."""
+MOST_TEXT = 1 << 13
+"""Characters of a polynomial, those inside of its atoms included."""
 
 TIGHT = ("", "min", "max")
 """Kinds of atoms whose text needs no brackets as a factor."""
@@ -78,8 +85,11 @@ def plus(a: Polynomial, b: Polynomial, scale: int = 1) -> Polynomial:
 
 
 def times(a: Polynomial, b: Polynomial) -> Polynomial:
+    """`a * b`; raises UndecidedSize where that is too long to work with."""
     found: dict[Factors, int] = {}
     for left, x in a.items():
+        if len(found) > MOST_TERMS:
+            raise UndecidedSize(f"expected sizes of at most {MOST_TERMS} terms, got a product of more")
         for right, y in b.items():
             factors = _counted(tuple(sorted(left + right))) if left and right else left or right
             found[factors] = found.get(factors, 0) + x * y
@@ -123,8 +133,14 @@ def common(monomials: Sequence[Factors]) -> Factors:
 
 
 def spell(terms: Polynomial) -> str:
-    """The text of a polynomial, terms of many factors first, the number last: `2*batch*seq + past + 1`."""
+    """The text of a polynomial, terms of many factors first, the number last: `2*batch*seq + past + 1`.
+
+    Raises UndecidedSize for one of more than MOST_TERMS terms or MOST_TEXT characters: each step of `s = s*s + s` makes
+    a size twice as long, and what is that long is decided at the call.
+    """
     parts: list[str] = []
+    if len(terms) > MOST_TERMS:
+        raise UndecidedSize(f"expected sizes of at most {MOST_TERMS} terms, got one of {len(terms)}")
     for factors in sorted(terms, key=lambda factors: (-len(factors), factors)):
         coefficient = terms[factors]
         single = len(terms) == len(factors) == 1 and coefficient == 1
@@ -133,6 +149,8 @@ def spell(terms: Polynomial) -> str:
             shown.insert(0, str(abs(coefficient)))
         sign = ("-" if coefficient < 0 else "") if not parts else (" - " if coefficient < 0 else " + ")
         parts.append(sign + "*".join(shown))
+    if sum(map(len, parts)) > MOST_TEXT:
+        raise UndecidedSize(f"expected sizes of at most {MOST_TEXT} characters, got one of more")
     return "".join(parts) or "0"
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from .sizes import Size, ceil_div, size_max, size_min, symbol
+from .sizes import Size, UndecidedSize, ceil_div, size_max, size_min, symbol
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([^\W\d]\w*)|(//|[-+*%(),]))")
 _DEEPEST = 60
@@ -33,8 +33,14 @@ def parse_size(text: str) -> Size:
         size = reader.sum(0)
     except ZeroDivisionError as error:
         raise ValueError(f"size {text!r} divides by 0") from error
+    except UndecidedSize as error:
+        raise ValueError(f"{error}: {_shown(text)}") from error
     reader.expect("")
     return size
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
 class _Reader:

@@ -128,6 +128,7 @@ PASSES: tuple[Row, ...] = (
         "relay-share-kernels",
         "passes.relay.share_kernels:ShareKernelsPass",
         "kernels that differ in numbers only become one",
+        level=1,
         whole=True,
     ),
     _relay("SimplifyExpr", 0, "operators that change nothing go, several in a row become one"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, LocationAttr, ModuleOp, StringAttr, UnitAttr
-from xdsl.ir import BlockArgument, OpResult, SSAValue
+from xdsl.ir import SSAValue
 
 from ..dialects.relay.constants import pool_of
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
@@ -20,7 +20,7 @@ from ..dialects.size_unknowns import Unknowns
 from ..dialects.sizes import Size, UndecidedSize, known_ranges
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import fail
-from ..provenance.span import fuse
+from ..provenance.span import fuse, value_location
 from ..runtime.language import Native
 from ..runtime.shape_patterns import Pattern
 from ..support.dtypes import Array
@@ -103,7 +103,7 @@ class Operators:
         builder = LocatedBuilder(main.block)
         known: dict[SSAValue, SSAValue] = {}
         for value, argument in zip(self.inputs, main.block.args, strict=True):
-            argument.location = location_of(value)
+            argument.location = value_location(value)
             argument.name_hint = value.name_hint
             known[value] = argument
 
@@ -129,7 +129,7 @@ class Operators:
             for old, new in zip(op.results, found.results, strict=True):
                 new.name_hint = old.name_hint
                 known[old] = new
-        with builder.located(fuse([location_of(value) for value in self.outputs])):
+        with builder.located(fuse([value_location(value) for value in self.outputs])):
             builder.add(ReturnOp(*(known[value] for value in self.outputs)))
         main.update_type()
         if self.part is not None:
@@ -167,11 +167,3 @@ def is_decided(op: Operator, operands: Sequence[SSAValue]) -> bool:
     if not isinstance(op, Dynamic):
         return True
     return all(value is None or isinstance(value.owner, ConstantOp) for value in op.parted(operands)[1])
-
-
-def location_of(value: SSAValue) -> LocationAttr:
-    """Where a value comes from: the op that makes it, or the argument that it is."""
-    if isinstance(value, BlockArgument):
-        return value.location
-    assert isinstance(value, OpResult)
-    return value.op.location

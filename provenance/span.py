@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 
 _NONE = NoneAttr()
 UNWRITTEN = "<expression>"
@@ -244,3 +244,11 @@ class SequentialSpan:
 
     def __repr__(self) -> str:
         return f"SequentialSpan([ {', '.join(map(str, self.spans))} ])" if self.spans else "SequentialSpan([])"
+
+
+def value_location(value: SSAValue) -> LocationAttr:
+    """Where a value comes from: the op that makes it, or the argument that it is."""
+    if isinstance(value, BlockArgument):
+        return value.location
+    assert isinstance(value, OpResult)
+    return value.op.location

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
-from .flow import Environment, Step, Value, tensor
+from .flow import Environment, Step, Value, computed, tensor
 
 Control: TypeAlias = Generator[Environment, list[Value], list[Value]]
 
@@ -27,12 +27,13 @@ def _if(step: Step, values: Environment) -> Control:
 def _while(step: Step, values: Environment) -> Control:
     """TFLite's: a condition and a body, both of all that is carried."""
     cond, body = step.bodies["cond"], step.bodies["body"]
-    carried = [values[name] for name in step.inputs]
+    carried = _entering(step, [values[name] for name in step.inputs])
     while True:
         (going,) = yield Environment(cond, dict(zip(cond.inputs, carried, strict=True)), values)
         if not _truth(tensor(going, cond.outputs[0]), step):
             return carried
-        carried = yield Environment(body, dict(zip(body.inputs, carried, strict=True)), values)
+        leaving = yield Environment(body, dict(zip(body.inputs, carried, strict=True)), values)
+        carried = _entering(step, leaving)
 
 
 def _loop(step: Step, values: Environment) -> Control:
@@ -41,14 +42,14 @@ def _loop(step: Step, values: Environment) -> Control:
     limit, condition = (*step.inputs, "", "")[:2]
     trips = int(values.array(limit).reshape(()).item()) if limit else None
     going = _truth(values.array(condition), step) if condition else True
-    carried = [values[name] if name else None for name in step.inputs[2:]]
+    carried = _entering(step, [values[name] if name else None for name in step.inputs[2:]])
     kept: list[list[Array]] = [[] for _ in step.outputs[len(carried) :]]
     count = 0
     while going and (trips is None or count < trips):
         entering: list[Value] = [np.asarray(count, np.int64), np.asarray(going), *carried]
         leaving = yield Environment(body, dict(zip(body.inputs, entering, strict=True)), values)
         going = _truth(tensor(leaving[0], body.outputs[0]), step)
-        carried = leaving[1 : 1 + len(carried)]
+        carried = _entering(step, leaving[1 : 1 + len(carried)])
         for column, value in zip(kept, leaving[1 + len(carried) :], strict=False):
             column.append(tensor(value, step.layer))
         count += 1
@@ -63,7 +64,7 @@ def _scan(step: Step, values: Environment) -> Control:
     if attributes["batched"]:
         return (yield from _batched_scan(step, values, scanned))
     names = step.inputs
-    states = [values[name] for name in names[: len(names) - scanned]]
+    states = _entering(step, [values[name] for name in names[: len(names) - scanned]])
     outputs = len(body.outputs) - len(states)
     axes: list[int] = attributes.get("scan_input_axes") or [0] * scanned
     backwards: list[int] = attributes.get("scan_input_directions") or [0] * scanned
@@ -93,7 +94,7 @@ def _scanned(
     for items in zip(*slices, strict=True):
         entering: list[Value] = [*states, *(np.array(item) for item in items)]
         leaving = yield Environment(body, dict(zip(body.inputs, entering, strict=True)), values)
-        states = leaving[: len(states)]
+        states = _entering(step, leaving[: len(states)])
         for column, value in zip(columns, leaving[len(states) :], strict=True):
             column.append(tensor(value, step.layer))
     return states, columns
@@ -117,6 +118,12 @@ def _batched_scan(step: Step, values: Environment, scanned: int) -> Control:
             padded.append(np.concatenate([found, np.zeros((longest - len(found), *found.shape[1:]), found.dtype)]))
         left.append([*(tensor(state, step.layer) for state in final), *padded])
     return [np.stack(column) for column in zip(*left, strict=True)]
+
+
+def _entering(step: Step, carried: Sequence[Value]) -> list[Value]:
+    """What goes into an iteration. What iterations change is no longer known, or each would have code of its own."""
+    unchanged = step.unchanged
+    return [value if at in unchanged else computed(value) for at, value in enumerate(carried)]
 
 
 def _stacked(step: Step, at: int, column: Sequence[Array]) -> Array:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -78,6 +80,10 @@ class Closure:
         self.captured = captured
 
 
+CARRIED = {"Loop": (2, 2, 1), "Scan": (0, 0, 0), "While": (0, 0, 0)}
+"""Where what a loop carries begins among the inputs of the step, the inputs of its body, and the outputs of that."""
+
+
 @dataclass(eq=False)
 class Step:
     """One step of a region."""
@@ -97,10 +103,25 @@ class Step:
     """Values that a stretch from here is specialised for."""
     tail: bool = False
     """Whether what a region gives that runs for it is what its own region gives: then that one need not wait."""
+    renames: bool = False
+    """Whether its output is its input under another name."""
 
     def reads(self) -> set[str]:
         """The names of values that it takes from where it stands, its bodies' included."""
         return {name for name in self.inputs if name}.union(*(body.free() for body in self.bodies.values()))
+
+    @cached_property
+    def unchanged(self) -> frozenset[int]:
+        """Of what a loop carries from iteration to iteration, the places of what none of them changes."""
+        body, (_, entering, leaving) = self.bodies["body"], CARRIED[self.kind]
+        pairs = zip(body.inputs[entering:], body.outputs[leaving:], strict=False)
+        same = (body.origin(after) == before for before, after in islice(pairs, self.carried))
+        return frozenset(at for at, unchanged in enumerate(same) if unchanged)
+
+    @property
+    def carried(self) -> int:
+        """How many values a loop carries from iteration to iteration."""
+        return len(self.inputs) - CARRIED[self.kind][0] - int(self.attributes.get("num_scan_inputs", 0))
 
 
 @dataclass(eq=False)
@@ -117,11 +138,15 @@ class Region:
     def __post_init__(self) -> None:
         self._reads: dict[int, tuple[str, ...]] = {}
         self._dying: list[list[str]] | None = None
+        self._taken: dict[int, tuple[str, ...]] = {}
+        self._dead: dict[tuple[int, int], Sequence[str]] = {}
 
     def splice(self, at: int, steps: Sequence[Step]) -> None:
         """Put `steps` in the place of the one at `at`."""
         self.steps[at : at + 1] = steps
         self._reads.clear()
+        self._taken.clear()
+        self._dead.clear()
         self._dying = None
 
     def free(self) -> set[str]:
@@ -131,27 +156,53 @@ class Region:
     def reads(self, at: int) -> tuple[str, ...]:
         """The names of values that steps from `at` on, and the outputs, take from before."""
         if at not in self._reads:
-            made: set[str] = set()
-            found: dict[str, None] = {}
-            for step in self.steps[at:]:
-                found.update(dict.fromkeys(name for name in sorted(step.reads()) if name not in made))
-                made.update(step.outputs)
-            found.update(dict.fromkeys(name for name in self.outputs if name not in made))
-            self._reads[at] = tuple(name for name in found if name not in self.constants)
+            self._reads[at] = self._read(self.steps[at:], self.outputs)
         return self._reads[at]
+
+    def taken(self, at: int, never: Container[str]) -> tuple[str, ...]:
+        """The names of values that code for steps from `at` on may take, up to one of a kind that `never` has any."""
+        if at not in self._taken:
+            end = next((k for k in range(at, len(self.steps)) if self.steps[k].kind in never), len(self.steps))
+            self._taken[at] = self._read(self.steps[at:end], ())
+        return self._taken[at]
+
+    def _read(self, steps: Sequence[Step], outputs: Sequence[str]) -> tuple[str, ...]:
+        """The names of values that steps, and then outputs, take from before."""
+        made: set[str] = set()
+        names: dict[str, None] = {}
+        for step in steps:
+            names |= dict.fromkeys(name for name in sorted(step.reads()) if name not in made)
+            made.update(step.outputs)
+        names |= dict.fromkeys(name for name in outputs if name not in made)
+        return tuple(name for name in names if name not in self.constants)
 
     def needed_after(self, at: int) -> set[str]:
         """The names of values that steps from `at` on, or the outputs, take."""
         return set(self.reads(at)) | set(self.outputs)
 
-    def dead(self, begin: int, end: int) -> list[str]:
+    def origin(self, name: str) -> str:
+        """The value that another one is the same as, as far as steps only pass it on."""
+        makers = {output: step for step in self.steps for output in step.outputs}
+        while (step := makers.get(name)) is not None:
+            at = step.outputs.index(name)
+            if step.renames:
+                name = step.inputs[0]
+            elif step.kind in CARRIED and at in step.unchanged:
+                name = step.inputs[CARRIED[step.kind][0] + at]
+            else:
+                break
+        return name
+
+    def dead(self, begin: int, end: int) -> Sequence[str]:
         """The names of values that steps from `begin` to before `end` are the last to read."""
         if self._dying is None:
             last = {name: index for index, step in enumerate(self.steps) for name in step.reads()}
             self._dying = [[] for _ in self.steps]
             for name in last.keys() - set(self.outputs):
                 self._dying[last[name]].append(name)
-        return [name for names in self._dying[begin:end] for name in names]
+        if (begin, end) not in self._dead:
+            self._dead[begin, end] = tuple(name for names in self._dying[begin:end] for name in names)
+        return self._dead[begin, end]
 
     def constant(self, name: str) -> Array | None:
         """A constant by name, of this region or one around it."""
@@ -183,7 +234,20 @@ class Environment:
             scope = scope.around
         return Missing
 
+    def among(self, names: Iterable[str]) -> dict[str, Value]:
+        """Those of the values of these names that are no constants."""
+        near = self.values
+        values: dict[str, Value] = {}
+        for name in names:
+            if name in near:
+                values[name] = near[name]
+            elif not isinstance(found := self.find(name), type):
+                values[name] = found
+        return values
+
     def __getitem__(self, name: str) -> Value:
+        if name in self.values:
+            return self.values[name]
         found = self.find(name)
         if isinstance(found, type):
             constant = self.region.constant(name)
@@ -208,6 +272,15 @@ def tensor(value: Value, name: str) -> Array:
     if not isinstance(value, np.ndarray):
         raise FrontendError(f"'{name}': expected a tensor, got {'nothing' if value is None else 'a sequence'}")
     return value
+
+
+def computed(value: Value) -> Value:
+    """A value as one that code is not specialised for."""
+    if isinstance(value, list):
+        return [computed(item) for item in value]
+    if not isinstance(value, Known):
+        return value
+    return value.array if value.array.flags.c_contiguous else value.array.copy()
 
 
 def plain(value: Value) -> Any:
@@ -237,8 +310,8 @@ class Output:
     at: int
     count: int | None = None
     axis: int = 0
-    known: bool = False
-    """Whether it follows from sizes alone."""
+    known: tuple[int, ...] = ()
+    """Of what follows from sizes alone, the places of the elements that these decide."""
 
 
 @dataclass(frozen=True)
@@ -282,6 +355,9 @@ class Stretch:
     open: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: dict[str, tuple[int, ...]]())
     """Of one for many sizes, the results that it computes, and the axes of each whose extents differ between calls."""
 
+    reason: str = ""
+    """Why it is for fewer sizes than wanted, if it is."""
+
     def takes(self, values: Environment) -> bool:
         """Whether it is for values of the kind that it is kept for."""
         return self.fits is None or self.fits([_argument(values, a) for a in self.arguments])
@@ -307,7 +383,12 @@ def _argument(values: Environment, argument: Argument) -> Array:
     array = tensor(_at(values, argument), argument.name)
     if argument.element is None:
         return array
-    return np.empty((0, int(array.reshape(-1)[argument.element])), np.int8)
+    return _with_extent(array.item(argument.element))
+
+
+@lru_cache(1024)
+def _with_extent(extent: int) -> Array:
+    return np.empty((0, extent), np.int8)
 
 
 def _made(source: Source, values: Environment, outputs: Sequence[Tensor]) -> Value:

@@ -1,4 +1,4 @@
-"""Steps that Python does: on texts and maps, for which there is no native code.
+"""Steps that Python does: on texts and maps, for which there is no native code, and on sequences that loops carry.
 
 A text is an element of an array of objects; a map is a dict. A step has the name of its operator and the operator's
 attributes, and gives a value for each output.
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
-from . import host_maps, host_tensors, host_text
+from . import host_maps, host_sequences, host_tensors, host_text
 from .control import CONTROL, NEVER_COMPILED, Control
 from .flow import Environment, Known, Step, Value
 
@@ -27,7 +27,7 @@ Function: TypeAlias = Callable[[Attributes, Sequence[Any]], Any]
 What it cannot do it says by a ValueError.
 """
 
-OPERATORS: dict[str, Function] = {**host_tensors.TABLE, **host_text.TABLE, **host_maps.TABLE}
+OPERATORS: dict[str, Function] = {**host_tensors.TABLE, **host_sequences.TABLE, **host_text.TABLE, **host_maps.TABLE}
 """Operator -> what does it; those of other domains than ONNX's own with the domain before it, `ai.onnx.ml.ZipMap`."""
 
 
@@ -45,7 +45,7 @@ def _host(step: Step, values: Environment) -> Control:
     inputs = [_given(values[name]) if name else None for name in step.inputs]
     try:
         found = OPERATORS[task.operator](task.attributes, inputs)
-    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
         _fail(task, error)
     return list(cast("tuple[Value, ...]", found)) if isinstance(found, tuple) else [found]
     yield

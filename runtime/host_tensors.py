@@ -222,18 +222,6 @@ def _number(number: float, digits: int) -> str:
     return ("-INF" if number < 0 else "INF") if np.isinf(number) else f"{number:.{digits}g}"
 
 
-def _sequence_at(attributes: Attributes, inputs: Inputs) -> Any:
-    return inputs[0][int(inputs[1].reshape(()))]
-
-
-def _sequence(attributes: Attributes, inputs: Inputs) -> Any:
-    return list(inputs)
-
-
-def _length(attributes: Attributes, inputs: Inputs) -> Any:
-    return np.asarray(len(inputs[0]), np.int64)
-
-
 TABLE = {
     "ArrayFeatureExtractor": _features,
     "Cast": _cast,
@@ -248,9 +236,6 @@ TABLE = {
     "GatherND": _gather_nd,
     "Identity": _identity,
     "Reshape": _reshape,
-    "SequenceAt": _sequence_at,
-    "SequenceConstruct": _sequence,
-    "SequenceLength": _length,
     "Shape": _shape,
     "Size": _size,
     "Slice": _slice,

@@ -3,13 +3,14 @@
 A stretch is compiled by `specialise` when the interpreter first comes to it, for the shapes that it meets; when it
 comes again with other shapes, by `generalise`, for all shapes that differ in what differed so far. What reads inputs of
 the model, and what programs for many sizes gave, is compiled by `generalise` at once. Where that cannot be, it is
-specialised for each. How far a stretch goes is found when it is compiled: it ends before a step that needs a value
+specialised for each. What iterations of a loop change is not known (`runtime/control.py`), so their number is none of
+the compiler's business. How far a stretch goes is found when it is compiled: it ends before a step that needs a value
 computed in it (such as the shape of a Reshape), and after one whose result only values size (such as NonZero).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from threading import Lock
 from typing import Protocol
 
@@ -19,8 +20,9 @@ from .control import CONTROL, NEVER_COMPILED
 from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
 from .frames import Frame, Machine, Run
 from .host import is_hosted
-from .open_specs import OPEN, OpenSpec
-from .shape_patterns import Families, Pattern, kind_of
+from .open_extents import Origins
+from .open_specs import OpenSpec
+from .shape_patterns import Families, Pattern, kind_of, places_of_sizes
 
 
 class Demand(Exception):
@@ -70,9 +72,7 @@ class Interpreter(Machine):
         limit: int,
     ):
         self.region = region
-        self._inputs = {spec.name: spec for spec in inputs}
-        self._open: dict[tuple[Region, str], tuple[int, ...]] = {}
-        """Values that programs for many sizes gave, and the axes whose extents differ between calls."""
+        self._origins = Origins(region, inputs)
         self._specialise = specialise
         self._generalise = generalise
         self._lock = Lock()
@@ -131,12 +131,15 @@ class Interpreter(Machine):
         if step.kind in NEVER_COMPILED:
             return Stretch(step, (), {}, None)
         while True:
-            given = {name: v for name in region.reads(at) if not isinstance(v := values.find(name), type)}
-            given = {name: value for name, value in given.items() if not is_hosted(value)}
-            for name in step.demanded & given.keys():
-                given[name] = _known(given[name])
+            given = values.among(region.taken(at, NEVER_COMPILED))
+            hosted = tuple([name for name, value in given.items() if is_hosted(value)])
+            for name in hosted:
+                del given[name]
+            for name in step.demanded:
+                if name in given:
+                    given[name] = _known(given[name])
             sizes: list[int] = []
-            kind: Hashable = (step, *[(name, kind_of(value, sizes)) for name, value in given.items()])
+            kind: Hashable = (step, hosted, *[kind_of(value, sizes) for value in given.values()])
             with self._lock:
                 try:
                     return self._found(region, at, values, given, kind, tuple(sizes))
@@ -155,60 +158,54 @@ class Interpreter(Machine):
         sizes: tuple[int, ...],
     ) -> Stretch:
         """What is compiled for values of a kind and sizes, made if it is not there."""
+        if (kept := self._families.kept(kind, sizes)) is not None:
+            return kept
 
         def specialise() -> Stretch:
             return self._specialise(region, at, given)
 
-        def generalise(pattern: Pattern) -> Stretch | None:
+        def generalise(pattern: Pattern, declared: bool) -> Stretch | None:
             if self._generalise is None:
                 return None
-            made = self._generalise(region, at, given, pattern, sizes, pattern is declared)
+            made = self._generalise(region, at, given, pattern, sizes, declared)
             if made is not None:
-                self._open.update({(region, name): axes for name, axes in made.open.items()})
+                self._origins.open.update({(region, name): axes for name, axes in made.open.items()})
             return made
 
-        declared = self._declared(region, given, sizes)
-        return self._families.stretch(kind, sizes, declared, specialise, generalise, lambda found: found.takes(values))
+        def declare() -> list[Pattern]:
+            # What is computed when the call comes differs between calls, if operators take that.
+            computed = {name for name in given if not isinstance(values[name], Known)}
+            declared = [self._declared(region, given, sizes, computed, opened) for opened in (True, False)]
+            return [pattern for pattern in declared if pattern is not None]
 
-    def _declared(self, region: Region, given: Mapping[str, Value], sizes: Sequence[int]) -> Pattern | None:
-        """What is open of values of these sizes, as inputs say and what is compiled; None where nobody knows."""
+        return self._families.stretch(kind, sizes, declare, specialise, generalise, lambda found: found.takes(values))
+
+    def _declared(
+        self,
+        region: Region,
+        given: Mapping[str, Value],
+        sizes: Sequence[int],
+        computed: Container[str],
+        opened: bool,
+    ) -> Pattern | None:
+        """What is open of values of these sizes, as inputs say and what is compiled; None where nobody knows.
+
+        computed: values that are known only as a step needs them; whether all of their elements are `opened`.
+        """
         names: list[str | None] = []
         for name, value in given.items():
+            axes = self._origins.axes(region, name)
             if isinstance(value, Known):
                 kind_of(value, numbers := list[int]())
-                names += [None] * len(numbers)
-            elif isinstance(value, np.ndarray) and (called := self._names(region, name, value.ndim)) is not None:
-                names += called
+                places = places_of_sizes(value.array) if numbers else ()
+                open_ = (places if opened else ()) if name in computed else axes or ()
+                names += [f"{name}_{at}" if at in open_ else None for at in places]
+            elif isinstance(value, np.ndarray) and axes is not None:
+                called = self._origins.names(region, name)
+                names += [(called[at] or f"{name}_{at}") if at in axes else None for at in range(value.ndim)]
             else:
                 return None
         return Pattern.named(names, sizes)
-
-    def _names(self, region: Region, name: str, rank: int) -> list[str | None] | None:
-        """A name for each open extent of what a region calls `name`; None where nobody knows which are open."""
-        around: Region | None = region
-        while around is not None:
-            if (axes := self._axes(around, name)) is not None:
-                return [f"{name}_{axis}" if axis in axes else None for axis in range(rank)]
-            if name in around.inputs or any(name in step.outputs for step in around.steps):
-                break
-            around = around.parent
-        spec = self._inputs.get(name) if around is self.region else None
-        if spec is None or spec.kind != "tensor" or not spec.ranked:
-            return None
-        dims = enumerate(zip(spec.shape, spec.names, strict=True))
-        return [(called or f"{name}_{axis}") if extent == OPEN else None for axis, (extent, called) in dims]
-
-    def _axes(self, region: Region, name: str) -> tuple[int, ...] | None:
-        """The open axes of a value that a region computes, by a step of it or of the branches of one."""
-        if (axes := self._open.get((region, name))) is not None:
-            return axes
-        for step in region.steps:
-            if step.kind == "If" and name in step.outputs:
-                at = step.outputs.index(name)
-                inner = [self._axes(body, body.outputs[at]) for body in step.bodies.values()]
-                found = [axes for axes in inner if axes is not None]
-                return tuple(sorted({axis for axes in found for axis in axes})) if found else None
-        return None
 
 
 def _move(frame: Frame, to: int) -> None:

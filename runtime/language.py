@@ -352,7 +352,7 @@ class LanguageMachine(Machine):
         def specialise() -> Stretch:
             return self._specialise(step, arrays)
 
-        def generalise(pattern: Pattern) -> Stretch | None:
+        def generalise(pattern: Pattern, declared: bool) -> Stretch | None:
             return None if self._generalise is None else self._generalise(step, arrays, pattern, sizes)
 
         with self._lock:
@@ -362,7 +362,7 @@ class LanguageMachine(Machine):
             found = step.kept.stretch(
                 tuple([arrays[at].ndim for at in step.open]),
                 sizes,
-                step.declared,
+                lambda: [] if step.declared is None else [step.declared],
                 specialise,
                 generalise,
                 lambda made: made.fits is None or made.fits(arrays),

@@ -20,8 +20,8 @@ FEW = 1024
 """Elements; larger known arrays are told apart by identity, not by value."""
 _ELEMENTS = 16
 """Known vectors of that many whole numbers may be of sizes."""
-_FAR = 1 << 40
-"""What no size is: the end of a slice that has none."""
+_FAR: dict[np.dtype[np.generic], int] = {np.dtype(np.int64): 1 << 40, np.dtype(np.int32): 1 << 30}
+"""What no size is in integers of a dtype: the end of a slice that has none."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,16 @@ class Pattern:
         }
         terms = zip(names, extents, strict=True)
         return cls(tuple((-1, extent) if name is None else (numbers[name], 0) for name, extent in terms))
+
+    def with_changes(self, met: Sequence[Sequence[int]]) -> Pattern:
+        """The pattern whose other extents, which were to stay, are unknowns, too, where they differ in `met`."""
+        stays = [number < 0 for number, _ in self.terms]
+        others = iter(Pattern.of([[e for e, stay in zip(row, stays, strict=True) if stay] for row in met]).terms)
+        terms: list[tuple[int, int]] = []
+        for term in self.terms:
+            number, added = next(others) if term[0] < 0 else term
+            terms.append((number + self.unknowns, added) if term[0] < 0 <= number else (number, added))
+        return Pattern(tuple(terms))
 
     @property
     def unknowns(self) -> int:
@@ -94,6 +104,8 @@ class Families:
         self._families: OrderedDict[Hashable, _Family] = OrderedDict()
         self._stretches: OrderedDict[tuple[Hashable, tuple[int, ...] | int], Stretch] = OrderedDict()
         """By kind and sizes; those for more than one size by the number of their pattern."""
+        self._taken: OrderedDict[tuple[Hashable, tuple[int, ...]], int] = OrderedDict()
+        """Which of those for more than one size took what came last."""
 
     @property
     def stretches(self) -> list[Stretch]:
@@ -104,18 +116,18 @@ class Families:
         self,
         kind: Hashable,
         sizes: tuple[int, ...],
-        declared: Pattern | None,
+        declare: Callable[[], Sequence[Pattern]],
         specialise: Callable[[], Stretch],
-        generalise: Callable[[Pattern], Stretch | None],
+        generalise: Callable[[Pattern, bool], Stretch | None],
         takes: Callable[[Stretch], bool],
     ) -> Stretch:
         """The stretch for values of a kind and sizes.
 
-        `specialise` makes one for these sizes only, `generalise` one for those of a pattern that they fit, if it can;
-        `takes` tells whether such a one is for these, too. `declared` is the pattern that is tried first, if there
-        is one before other sizes come.
+        `specialise` makes one for these sizes only, `generalise` one for those of a pattern that they fit, if it can,
+        and is told whether that is one of `declare`'s: these are tried first.
+        `takes` tells whether such a one is for these, too.
         """
-        if (found := self._kept(kind, sizes)) is not None:
+        if (found := self.kept(kind, sizes)) is not None:
             return found
         family = self._families.get(kind)
         if family is None:
@@ -126,8 +138,11 @@ class Families:
             self._families.move_to_end(kind)
         for at, pattern in family.patterns.items():
             if pattern.fits(sizes) and (found := self._kept(kind, at)) is not None and takes(found):
+                self._taken[kind, sizes] = at
+                if len(self._taken) > _KINDS * self.limit:
+                    self._taken.popitem(last=False)
                 return found
-        made = self._generalised(family, sizes, declared, generalise)
+        made = self._generalised(family, sizes, declare, generalise)
         if made is None or not takes(made[0]):
             stretch = self._stretches[kind, sizes] = specialise()
         else:
@@ -138,6 +153,10 @@ class Families:
             self._stretches.popitem(last=False)
         return stretch
 
+    def kept(self, kind: Hashable, sizes: tuple[int, ...]) -> Stretch | None:
+        """The stretch that has been made for values of a kind and sizes, or taken for them."""
+        return self._kept(kind, self._taken.get((kind, sizes), sizes))
+
     def _kept(self, kind: Hashable, which: tuple[int, ...] | int) -> Stretch | None:
         if (found := self._stretches.get((kind, which))) is not None:
             self._stretches.move_to_end((kind, which))
@@ -147,28 +166,31 @@ class Families:
         self,
         family: _Family,
         sizes: tuple[int, ...],
-        declared: Pattern | None,
-        generalise: Callable[[Pattern], Stretch | None],
+        declare: Callable[[], Sequence[Pattern]],
+        generalise: Callable[[Pattern, bool], Stretch | None],
     ) -> tuple[Stretch, Pattern] | None:
         """A stretch for more sizes than these: those declared, or once the family has met others, those like them."""
         if len(family.met) > TRIED:
             return None
         family.met += [sizes] * (sizes not in family.met)
-        for pattern in (declared, Pattern.of(family.met)):
-            if pattern is None or not pattern.unknowns or pattern == family.refused:
+        declared = declare()
+        wider = [pattern.with_changes(family.met) for pattern in declared]
+        for pattern in dict.fromkeys([*wider, *declared, Pattern.of(family.met)]):
+            if not pattern.unknowns or pattern == family.refused:
                 continue
-            if (made := generalise(pattern)) is not None:
+            if (made := generalise(pattern, pattern in declared)) is not None:
                 return made, pattern
-            if pattern is not declared:
+            if pattern not in (*wider, *declared):
                 family.refused = pattern
         return None
 
 
 def places_of_sizes(array: Array) -> tuple[int, ...]:
     """Which elements of a known array may be sizes, by their place in row-major order."""
-    if array.dtype != np.int64 or array.size > _ELEMENTS:
+    far = _FAR.get(array.dtype, 0)
+    if not far or array.size > _ELEMENTS:
         return ()
-    return tuple(at for at, number in enumerate(array.reshape(-1).tolist()) if 0 <= number < _FAR)
+    return tuple(at for at, number in enumerate(array.reshape(-1).tolist()) if 0 <= number < far)
 
 
 class _Same:

@@ -93,7 +93,11 @@ class SizedRunner(Runner):
 
     def run_met(self, arrays: Sequence[Array], known: Known, pool: ThreadPool) -> list[Tensor]:
         """As `run`, for what `met` gave."""
-        return self.run(arrays, pool) if self._bounds is not None else self._launch(arrays, known, pool.handle)
+        return self.launch_met(arrays, known, pool, pool.handle)
+
+    def launch_met(self, arrays: Sequence[Array], known: Known, pool: ThreadPool, handle: int) -> list[Tensor]:
+        """As `launch`, for what `met` gave."""
+        return self.run(arrays, pool) if self._bounds is not None else self._launch(arrays, known, handle)
 
     def _met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array] | None, Known | None]:
         """The inputs in order where they are arrays, and what is known of their shapes."""

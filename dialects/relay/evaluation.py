@@ -11,8 +11,9 @@ from typing import Any, cast
 import numpy as np
 from xdsl.ir import Block
 
+from ...provenance.diagnostics import fail
 from ...support.dtypes import Array
-from ..element_types import numpy_dtype, tensor_type
+from ..element_types import is_small, numpy_dtype, tensor_type
 from .numerics import AnyArray
 from .open_extents import is_open
 from .operator import Operator, element_of, shape_of
@@ -25,7 +26,13 @@ def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:
         op = op.at_types(Block(arg_types=[tensor_type(array) for array in inputs]).args)
     sig, elementwise = op.signature, op.has_trait(Pointwise)
     with np.errstate(all="ignore"):
-        found: Any = op.evaluate(sig, *sig.arguments(_distinct(inputs) if elementwise else inputs))
+        try:
+            found: Any = op.evaluate(sig, *sig.arguments(_distinct(inputs) if elementwise else inputs))
+        except (TypeError, ValueError):
+            # As lowering says of what is computed with numbers that numpy does not know.
+            if small := [value.type for value in op.operands if is_small(element_of(value))]:
+                fail(op, "operands that a cast has made numbers of", str(small[0]))
+            raise
         results = cast(tuple[AnyArray, ...], found) if isinstance(found, tuple) else (found,)
         typed = [
             np.asarray(array).astype(numpy_dtype(element_of(value)), copy=False)

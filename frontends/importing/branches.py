@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NoReturn, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from .context import Context
 from .converter import Result
 from .decisions import Decision, chosen
 from .edges import with_edges
-from .sizes import LIMIT, exact, objects, settled
+from .sizes import LIMIT, WIDE, counted, exact, objects, settled
 from .tensor import Tensor, Undecided, dtype_of, shape_of
 
 
@@ -36,8 +37,8 @@ def joined(ctx: Context, condition: Decision, then: Tensor, other: Tensor) -> Re
         if then.array.size <= LIMIT and x is not None and y is not None and then.dtype != np.bool_:
             pairs = zip(x.reshape(-1).tolist(), y.reshape(-1).tolist(), strict=True)
             array = settled(objects([chosen(condition, a, b) for a, b in pairs], x.shape))
-            if then.dtype == np.int64:
-                return Tensor("", array, leaf=ctx.leaf, made_of=(then, other))
+            if then.dtype is not None and then.dtype in WIDE:
+                return counted(replace(ctx, read=[then, other]), array, then.dtype)
     sides = [tensor.materialise(ctx.builder, ctx.module) for tensor in (then, other)]
     shapes: list[Sequence[Size]] = [shape_of(side) for side in sides]
     if len(shapes[0]) != len(shapes[1]):

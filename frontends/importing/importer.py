@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, ArrayAttr, LocationAttr, ModuleOp, StringAttr, TensorType, i8
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -20,12 +20,12 @@ from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.index_bounds import IndexBound, set_index_bounds
 from ...dialects.relay.size_ranges import Required, main_of, set_required
 from ...dialects.size_types import tensor_of
-from ...dialects.sizes import Ranges, Size, SizeExpr, UndecidedSize, known_ranges
+from ...dialects.sizes import Ranges, Size, UndecidedSize, known_ranges
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
-from ...provenance.span import fuse, layer_location, leaves
+from ...provenance.span import fuse, layer_location, leaves, value_location
 from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
@@ -40,8 +40,9 @@ from .context import Context
 from .converter import Converter, Narrowed, Result
 from .decisions import Decision
 from .fold import folded
-from .names import value_name
+from .names import strings, value_name
 from .narrowed_sizes import Taken
+from .sizes import open_places
 from .tensor import Tensor, Undecided
 
 
@@ -144,17 +145,6 @@ def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> Modu
     return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in found])
 
 
-def strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
-    return ArrayAttr([StringAttr(name) for name in names])
-
-
-def _location_of(value: SSAValue) -> LocationAttr:
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner.location
-    return next(argument.location for argument in owner.args if argument is value)
-
-
 class Importer(ABC):
     """The state of one import. A frontend says what a node is."""
 
@@ -220,7 +210,7 @@ class Importer(ABC):
 
     def folded(
         self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
-    ) -> tuple[Array, ...] | None:
+    ) -> tuple[Result, ...] | None:
         """The outputs of a step whose inputs are known and few, evaluated; None where operators compute them."""
         return folded(context, convert)
 
@@ -278,7 +268,8 @@ class Importer(ABC):
                 inside = [self.given(name, item, Argument(name, (*argument.path, k))) for k, item in enumerate(value)]
                 return Tensor(name, items=inside)
             case Known():
-                return Tensor(name, self._known(name, value.array, argument), leaf=self.value_leaf(name, self.region))
+                array = self._known(name, value.array, argument)
+                return Tensor(name, array, leaf=self.value_leaf(name, self.region), counts=value.array.dtype)
             case _:
                 type_ = tensor_type(array := array_of(value, name))
                 if self.sizes is not None:
@@ -291,14 +282,13 @@ class Importer(ABC):
             return array
         places = places_of_sizes(array)
         sizes = dict(zip(places, islice(self.sizes, len(places)), strict=True))
-        if not any(isinstance(size, SizeExpr) for size in sizes.values()):
-            return array
         flat: Array = array.reshape(-1).astype(np.object_)
         for at, size in sizes.items():
             flat[at] = size
-            if isinstance(size, SizeExpr):
-                self.argument(name, tensor_of(i8, [0, size]), replace(argument, element=at))
-        return flat.reshape(array.shape)
+        opened = open_places(flat)
+        for at in opened:
+            self.argument(name, tensor_of(i8, [0, flat[at]]), replace(argument, element=at))
+        return flat.reshape(array.shape) if opened else array
 
     def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
         """Where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
@@ -307,7 +297,9 @@ class Importer(ABC):
         if tensor.nothing:
             return None
         if tensor.symbolic:
-            return Output(values.setdefault(tensor.materialise(self.builder, self.module), len(values)), known=True)
+            at = values.setdefault(tensor.materialise(self.builder, self.module), len(values))
+            assert tensor.array is not None
+            return Output(at, known=open_places(tensor.array))
         if tensor.array is not None:
             return Known(tensor.array)
         assert tensor.value is not None
@@ -398,7 +390,7 @@ class Importer(ABC):
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""
         node = node_of(step)
-        if step.kind != "If" or step.attributes.get("hosted"):
+        if step.kind != "If":
             what = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
             raise Undecided(message(node.op_type, "steps that shapes decide", what, node.leaf), None)
         condition = self.lookup(step.inputs[0], region, step)
@@ -477,7 +469,7 @@ class Importer(ABC):
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         """The module that returns values."""
-        with self.builder.located(fuse(map(_location_of, values)) if values else self.main.location):
+        with self.builder.located(fuse(map(value_location, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
         set_required(self.main, self.required)
         set_index_bounds(self.main, self.index_bounds)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_$.-]")
 _COUNTER = re.compile(r"(_\d+)+$")
@@ -17,3 +20,8 @@ def value_name(name: str) -> str | None:
     if kept[:1].isdigit():
         kept = f"v{kept}"
     return kept or None
+
+
+def strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
+    """Names as an attribute."""
+    return ArrayAttr([StringAttr(name) for name in names])

@@ -1,4 +1,4 @@
-"""Arrays of sizes that only a call decides: objects, ints and SizeExprs, which count as int64."""
+"""Arrays of sizes that only a call decides: objects, ints and SizeExprs, which count as integers of some width."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ import numpy.typing as npt
 
 from ...dialects.sizes import Size, SizeExpr
 from ...support.dtypes import Array
+from .context import Context
+from .converter import Result
+from .decisions import Decision
+from .tensor import SIZE, Tensor, is_symbolic
 
 Sizes: TypeAlias = "npt.NDArray[np.object_]"
+WIDE = tuple(np.dtype(name) for name in ("int32", "int64", "uint32", "uint64"))
+"""Dtypes in which sizes are what they are."""
 LIMIT = 64
 """Arrays of at most this many elements are computed with."""
 
@@ -43,6 +49,20 @@ def settled(array: Sizes) -> Array:
         return cast(Array, array)
     truths = array.size > 0 and all(isinstance(value, bool) for value in flat)
     return cast(Array, array.astype(np.bool_ if truths else np.int64))
+
+
+def counted(ctx: Context, array: Array, dtype: np.dtype[Any]) -> Result:
+    """What a node leaves whose output is an array of sizes, or of truth values, that counts as a dtype."""
+    if not is_symbolic(array):
+        return array if array.dtype == np.bool_ else array.astype(dtype, copy=False)
+    if dtype == SIZE or any(isinstance(value, Decision) for value in array.reshape(-1)):
+        return array
+    return Tensor("", array, leaf=ctx.builder.location, made_of=tuple(ctx.read), counts=dtype)
+
+
+def open_places(array: Array) -> tuple[int, ...]:
+    """The elements that are no numbers, by their places."""
+    return tuple(at for at, value in enumerate(array.reshape(-1).tolist()) if isinstance(value, SizeExpr))
 
 
 def numbers(array: Sizes | None) -> list[int] | None:

@@ -11,11 +11,13 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.size_ranges import main_of, set_ranges
 from ...dialects.size_unknowns import Unknowns
 from ...dialects.sizes import Size, known_ranges
+from ...provenance.diagnostics import message
 from ...runtime.flow import Argument, Known, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
 from ...runtime.shape_patterns import Pattern, places_of_sizes
-from .importer import Model, strings
+from .importer import Model
+from .names import strings
 from .tensor import Undecided
 
 
@@ -68,13 +70,21 @@ def import_stretch(
 
 
 def import_open_stretch(
-    source: Model, region: Region, at: int, given: Mapping[str, Value], pattern: Pattern, met: Sequence[int]
-) -> Imported | None:
+    source: Model,
+    region: Region,
+    at: int,
+    given: Mapping[str, Value],
+    pattern: Pattern,
+    met: Sequence[int],
+    *,
+    whole: bool = False,
+) -> Imported:
     """As `import_stretch`, for all values whose sizes are of a pattern, of which `met`, those of `given`, are one case.
 
     Sizes that have to be equal, as some step takes no others, are taken to be so where those of `given` are; so the
-    program may be for fewer. It ends before a step that does not take sizes; None where that is the first, or
-    where no other sizes than those of `given` are left. Raises as `import_stretch`.
+    program may be for fewer. It ends before a step that does not take sizes.
+    whole: only if it does not end before such a step.
+    Raises as `import_stretch`; Undecided where such a step is the first, or no sizes but those of `given` are left.
     """
     unknowns = Unknowns(pattern.terms, met, list(_places(given)))
     while True:
@@ -83,8 +93,10 @@ def import_open_stretch(
         if found.cut is None or not unknowns.narrow(found.cut.equal):
             break
     begin = region.steps[at]
-    if (found.next is begin and not begin.kind) or (unknowns.narrowed and not found.computes) or unknowns.decided:
-        return None
+    if found.cut is not None and ((found.next is begin and not begin.kind) or (whole and found.shortened)):
+        raise found.cut
+    if (unknowns.narrowed and not found.computes) or unknowns.decided:
+        raise Undecided(message(begin.layer, "a step for more sizes than one", "one for these only"), None)
     set_ranges(main_of(found.module), unknowns.ranges)
     return found
 

@@ -24,6 +24,9 @@ from ...support.errors import FrontendError
 from .decisions import Decision
 from .names import value_name
 
+SIZE, TRUTH = np.dtype(np.int64), np.dtype(np.bool_)
+"""What sizes and what comparisons of them count as, if nothing else is said."""
+
 
 class Undecided(FrontendError):
     """Only values that are computed at run time decide what a step does."""
@@ -61,6 +64,8 @@ class Tensor:
     """Whether it is an optional without a value."""
     narrowed: tuple[SSAValue, int] | None = None
     """How many of `value` count, and along which axis; nothing else can be computed with it in this stretch."""
+    counts: np.dtype[Any] = SIZE
+    """As what the sizes of a symbolic `array` count."""
 
     @property
     def plain(self) -> bool:
@@ -71,12 +76,12 @@ class Tensor:
     def dtype(self) -> np.dtype[Any] | None:
         """Of a tensor; None of a sequence, or of nothing."""
         if self.array is not None:
-            return np.dtype(np.bool_ if self.truth else np.int64) if self.symbolic else self.array.dtype
+            return (TRUTH if self.truth else self.counts) if self.symbolic else self.array.dtype
         return None if self.value is None else dtype_of(self.value)
 
     @property
     def symbolic(self) -> bool:
-        """Whether it is known as sizes that only a call decides: `array` is one of objects, and counts as `dtype`."""
+        """Whether it is known as sizes that only a call decides: `array` is one of objects, which count as `dtype`."""
         return is_symbolic(self.array)
 
     @property
@@ -108,7 +113,8 @@ class Tensor:
             with builder.located(self.location):
                 if self.symbolic:
                     flat: list[int] = self.array.reshape(-1).tolist()
-                    self.value = builder.add(SizesOp(values=flat, shape=self.array.shape, dtype="int64")).result
+                    sizes = SizesOp(values=flat, shape=self.array.shape, dtype=self.counts.name)
+                    self.value = builder.add(sizes).result
                     if self.truth:
                         self.value = builder.add(CastOp(self.value, dtype="bool")).result
                 else:

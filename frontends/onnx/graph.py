@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.sizes import Size, SizeExpr
+from ...provenance.diagnostics import message
 from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OpenSpec
-from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
@@ -67,12 +67,18 @@ def _type_of(tensor: Tensor) -> TypeProto:
     return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), dims)
 
 
+MOST_SPLICED = 1 << 16
+"""The nodes that the functions of a model may come to, each counted wherever it is called."""
+
+
 class Importer(importer.Importer):
     """The state of one import."""
 
     def __init__(self, model: Model, region: Region):
         super().__init__(model, region)
         self.onnx = model.source
+        self._spliced = 0
+        """The nodes of functions that were put in the place of their calls so far."""
 
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
         """An input or initializer is `<layer>.<tensor>` for a layer that reads it."""
@@ -98,7 +104,7 @@ class Importer(importer.Importer):
         proto = node_of(step).proto
         return converter_of(canonical(proto.domain), proto.op_type)
 
-    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         sizes = folded_sizes(context)
         return super().folded(context, convert) if sizes is None else (sizes,)
 
@@ -117,6 +123,11 @@ class Importer(importer.Importer):
                 f"(node {node.layer}, for these types)"
             )
         opsets = {**node.opsets, **{canonical(entry.domain): entry.version for entry in function.opset_import}}
+        self._spliced += len(function.node)
+        if self._spliced > MOST_SPLICED:
+            # Each function that calls the one before twice doubles what a few lines stand for.
+            allowed = f"functions that come to at most {MOST_SPLICED} nodes"
+            raise FrontendError(message(node.op_type, allowed, "a call that makes it more", node.leaf))
         nodes = expanded(node.proto, function, f"{node.layer}/")
         region.splice(at, self.onnx.builder.steps(nodes, opsets, node, region))
         self.forget(region)

@@ -1,12 +1,13 @@
 """Which steps of a model Python does: those that make or read texts and maps, and what they are told.
 
-Which values are texts or maps is known before anything runs: inputs and initializers say it, operators pass it on.
+So are those on sequences that loops carry: native code for one is for as many items as it has. Which values are texts
+or maps is known before anything runs: inputs and initializers say it, operators pass it on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,15 @@ _ALWAYS = {
 """Operators that only Python has, and how many of their first outputs are of texts or maps, if they may be."""
 _NUMBERS = {"Equal": 0, "Shape": 0, "Size": 0, "SequenceLength": 0, "Unique": 1}
 """Of texts, too: how many of their first outputs are of texts; of others all are."""
+_LISTED = {
+    "ConcatFromSequence": 0,
+    "Identity": 1,
+    "SequenceAt": 0,
+    "SequenceErase": 1,
+    "SequenceInsert": 1,
+    "SequenceLength": 0,
+}
+"""Operators that Python does on sequences that loops carry, and how many of their outputs are such."""
 _LABELS = {
     "LinearClassifier": "classlabels_ints",
     "SVMClassifier": "classlabels_ints",
@@ -80,12 +90,20 @@ class Hosts:
 
     names: set[str]
     around: Hosts | None = None
+    lists: set[str] = field(default_factory=set[str])
+    """Sequences of tensors that loops carry."""
 
     @staticmethod
     def of(graph: GraphProto, around: Hosts | None) -> Hosts:
         names = {value.name for value in graph.input if is_hosted_type(value.type)}
         names |= {tensor.name for tensor in graph.initializer if tensor.data_type == TensorProto.STRING}
-        return Hosts(names, around)
+        given = graph.input if around is not None else ()
+        lists = {value.name for value in given if value.type.WhichOneof("value") == "sequence_type"}
+        return Hosts(names, around, lists - names)
+
+    def listed(self, name: str) -> bool:
+        """Whether a value is a sequence that a loop carries."""
+        return name in self.lists or (self.around is not None and self.around.listed(name))
 
     def __contains__(self, name: object) -> bool:
         scope: Hosts | None = self
@@ -98,17 +116,16 @@ class Hosts:
     def reads(self, node: NodeProto) -> bool:
         return any(name in self for name in node.input if name)
 
-    def leaves(self, bodies: Mapping[str, Region], inner: Mapping[str, Hosts], outputs: Sequence[str]) -> bool:
-        """Note what bodies of a step give that is hosted, as the last outputs of it; whether there is any."""
-        found = False
+    def leave(self, bodies: Mapping[str, Region], inner: Mapping[str, Hosts], outputs: Sequence[str]) -> None:
+        """Note what bodies of a step give that is hosted, as the last outputs of it."""
         for name, body in bodies.items():
             # A loop's condition comes before what it leaves.
             given = body.outputs[max(0, len(body.outputs) - len(outputs)) :]
             for outer, value in zip(outputs, given, strict=False):
                 if outer and value in inner[name]:
                     self.names.add(outer)
-                    found = True
-        return found
+                elif outer and inner[name].listed(value):
+                    self.lists.add(outer)
 
     def steps(
         self,
@@ -128,6 +145,9 @@ class Hosts:
         if domain == _ML and attributes.get("classlabels_strings") and node.op_type in _LABELS:
             return self._labelled(step, node, where, source_of)
         operator, count = f"{domain}.{node.op_type}" if domain else node.op_type, len(node.output)
+        if operator in _LISTED and node.input and self.listed(node.input[0]):
+            self.lists.update(node.output[: _LISTED[operator]])
+            return [replace(step, kind=HOST, attributes={"task": Task(operator, _plain(node, where), where)})]
         if key in _ALWAYS:
             told, count = _plain(node, where), _ALWAYS[key]
             special = _SPECIAL.get(key)

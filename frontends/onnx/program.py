@@ -134,7 +134,7 @@ class Builder:
         if kind:
             check_bodies(node, proto, node.opset, graphs)
             inner = {name: self.hosts[body] for name, body in bodies.items()}
-            attributes["hosted"] = hosts.leaves(bodies, inner, proto.output)
+            hosts.leave(bodies, inner, proto.output)
         if kind in ("Loop", "Scan"):
             attributes |= {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute if a.name not in graphs}
             batched = kind == "Scan" and node.opset < 9
@@ -144,7 +144,9 @@ class Builder:
             attributes["batched"] = batched
             left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
             attributes["scan_types"] = [_open_type(value) for value in left]
-        step = Step(tuple(proto.input), tuple(proto.output), node.layer, kind, bodies, attributes, node)
+        renames = proto.op_type == "Identity" and canonical(proto.domain) == ""
+        inputs, outputs = tuple(proto.input), tuple(proto.output)
+        step = Step(inputs, outputs, node.layer, kind, bodies, attributes, node, renames=renames)
         if kind:
             return [step]
         return hosts.steps(step, proto, (canonical(proto.domain), node.opset), node.leaf, partial(replace, node))

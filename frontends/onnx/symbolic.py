@@ -1,6 +1,6 @@
 """Shape arithmetic with symbols: what nodes compute of sizes that only a call decides, as arrays of objects.
 
-Such an array holds ints and SizeExprs, and counts as int64. What the arithmetic of sizes cannot say becomes operators.
+Such an array holds ints and SizeExprs. What the arithmetic of sizes cannot say becomes operators.
 """
 
 from __future__ import annotations
@@ -11,20 +11,22 @@ from functools import reduce
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+import onnx
 
 from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max, size_min
 from ...support.dtypes import Array
+from ..importing.converter import Result
 from ..importing.decisions import chosen, compared, decided
-from ..importing.sizes import LIMIT, Sizes, elementwise, exact, numbers, objects, settled
+from ..importing.sizes import LIMIT, WIDE, Sizes, counted, elementwise, exact, numbers, objects, settled
 from ..importing.sizes import sizes_array as sizes_array
-from ..importing.tensor import Undecided, is_symbolic
+from ..importing.tensor import TRUTH, Undecided, is_symbolic
 from .context import Context
 from .shaping import axis_of, new_axes
 
 Rule: TypeAlias = "Callable[[Context, list[Sizes | None]], Array | None]"
 
 
-def folded_sizes(ctx: Context) -> Array | None:
+def folded_sizes(ctx: Context) -> Result | None:
     """The output of a node that computes with symbolic sizes; None where that is for operators to do."""
     arrays = [None if tensor is None else tensor.array for tensor in ctx.inputs]
     rule = TABLE.get(ctx.node.op_type)
@@ -36,9 +38,17 @@ def folded_sizes(ctx: Context) -> Array | None:
     if any(array is not None and exact is None for array, exact in zip(arrays, given, strict=True)):
         return None
     found = rule(ctx, given)
-    if found is not None:
-        ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
-    return found
+    if found is None:
+        return None
+    ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
+    return counted(ctx, found, _dtype(ctx))
+
+
+def _dtype(ctx: Context) -> np.dtype[Any]:
+    """Of the output of a node that computes with sizes, if that is no comparison."""
+    if ctx.op_type == "Cast":
+        return onnx.helper.tensor_dtype_to_np_dtype(ctx.int("to", 0))
+    return ctx.dtype(ctx.op_type == "Where")
 
 
 def _elementwise(function: Callable[..., Any]) -> Rule:
@@ -122,7 +132,8 @@ def _where(ctx: Context, given: list[Sizes | None]) -> Array:
     if any(isinstance(value, SizeExpr) for value in condition.reshape(-1)):
         whole = np.broadcast_arrays(condition, x, y)
         rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
-        return settled(objects([chosen(c, a, b) for c, a, b in rows], whole[0].shape))
+        values = [chosen(c, a, b) for c, a, b in rows]
+        return settled(objects([decided(v) for v in values] if ctx.dtype(1) == TRUTH else values, whole[0].shape))
     return settled(cast(Sizes, np.where(condition.astype(np.bool_), x, y)))
 
 
@@ -186,7 +197,7 @@ def _cast(ctx: Context, given: list[Sizes | None]) -> Array | None:
     flat = [_plain(value) for value in data.reshape(-1).tolist()]
     if to == 9 and all(proves(value, ">=", 0) for value in flat):
         return settled(objects([compared(value, ">", 0) for value in flat], data.shape))
-    return settled(objects(flat, data.shape)) if to in (6, 7, 12, 13) else None
+    return settled(objects(flat, data.shape)) if _dtype(ctx) in WIDE else None
 
 
 def _same(ctx: Context, given: list[Sizes | None]) -> Array:

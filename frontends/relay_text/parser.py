@@ -10,6 +10,7 @@ from lark import Lark, Token, UnexpectedCharacters, UnexpectedInput, UnexpectedT
 
 from ...support.errors import FrontendError
 from ...support.garbage import fewer_collections
+from ...support.nesting import TOO_DEEP, too_deep
 from ..relay.expr import Constant, Expr, Program
 from .actions import VERSION
 from .diagnostics import DiagnosticContext
@@ -93,6 +94,9 @@ def parse_expr(text: str, source_name: str = FROM_STRING, init_module: Program |
 def _parse(text: str, name: str, start: Literal["module", "expression"], program: Program, given: MetaTable) -> Any:
     context = DiagnosticContext(name, text)
     code, section, end = program_and_metadata(context)
+    if (place := too_deep(code, "{")) is not None:
+        context.emit(TOO_DEEP, context.at(*place))
+        context.fail()
     table = _table(context, section, end, given)
     machine = _idle.pop() if _idle else _Machine()
     try:

@@ -16,7 +16,7 @@ from ...dialects.relay.size_ranges import main_of
 from ...dialects.size_types import tensor_of
 from ...dialects.sizes import RESERVED, Size, proves, symbol
 from ...runtime.flow import Region, Step
-from ...runtime.open_specs import OpenSpec
+from ...runtime.open_specs import OPEN, OpenSpec
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
@@ -148,13 +148,15 @@ def _identifier(text: str) -> str:
 
 def _spec(name: str, info: TensorInfo, given: Sequence[int] | None) -> OpenSpec:
     shape = _shape(info, given)
+    if given is None:
+        shape = tuple(OPEN if open_ else extent for extent, open_ in zip(shape, info.open, strict=True))
     return OpenSpec(name, shape, dtype_of(info), (None,) * len(shape))
 
 
 class Importer(importer.Importer):
     """The state of one import."""
 
-    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
+    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         sizes = folded_sizes(context)
         return super().folded(context, convert) if sizes is None else (sizes,)
 

@@ -207,7 +207,7 @@ class Builder:
                 self.infos[new] = self.infos[old]
                 self.layers[new] = old
                 source, target = (new, old) if enter else (old, new)
-                steps.append(Step((source,), (target,), old, "", source=self._alias(old)))
+                steps.append(Step((source,), (target,), old, "", source=self._alias(old), renames=True))
             given = tuple(changed.get(name, name) for name in names)
             if enter:
                 region.inputs, region.steps[:0] = given, steps
@@ -355,7 +355,7 @@ class Builder:
                 message(node.op_type, f"{len(outputs)} values for a subgraph", str(len(inputs)), node.leaf)
             )
         return [
-            Step((source,), (target,), node.layer, "", source=_renaming(node))
+            Step((source,), (target,), node.layer, "", source=_renaming(node), renames=True)
             for source, target in zip(inputs, outputs, strict=True)
         ]
 

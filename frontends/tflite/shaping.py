@@ -27,7 +27,7 @@ from ...dialects.sizes import Size, SizeExpr, UndecidedSize, proves, size_max, s
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
 from ..importing.products import reshaped
-from ..importing.sizes import sizes_array
+from ..importing.sizes import counted, sizes_array
 from ..importing.tensor import dtype_of, shape_of
 from .activations import fused
 from .context import Context
@@ -251,10 +251,8 @@ def broadcast_args(ctx: Context) -> Array:
     return np.asarray(np.broadcast_shapes(a, b), ctx.dtype(0))
 
 
-def shape(ctx: Context) -> Array:
-    if any(map(symbols_of, ctx.shape(0))):
-        return sizes_array(ctx.shape(0))
-    return np.asarray(ctx.shape(0), DTYPES.get(ctx.out().type, np.dtype(np.int32)))
+def shape(ctx: Context) -> Result:
+    return counted(ctx, sizes_array(ctx.shape(0)), DTYPES.get(ctx.out().type, np.dtype(np.int32)))
 
 
 def rank(ctx: Context) -> Array:

@@ -11,15 +11,17 @@ import numpy as np
 
 from ...dialects.sizes import size_max, size_min
 from ...support.dtypes import Array
-from ..importing.sizes import LIMIT, Sizes, elementwise, exact, numbers, objects, settled
+from ..importing.converter import Result
+from ..importing.sizes import LIMIT, Sizes, counted, elementwise, exact, numbers, objects, settled
 from ..importing.tensor import is_symbolic
 from .context import Context
+from .values import dtype_of
 
 Rule: TypeAlias = "Callable[[Context, list[Sizes]], Array | None]"
 _INTEGERS = ("INT32", "UINT32", "INT64", "UINT64")
 
 
-def folded_sizes(ctx: Context) -> Array | None:
+def folded_sizes(ctx: Context) -> Result | None:
     """The output of an operator that computes with symbolic sizes; None where that is for relay operators to do."""
     arrays = [None if tensor is None else tensor.array for tensor in ctx.inputs]
     rule = TABLE.get(ctx.op_type)
@@ -32,9 +34,10 @@ def folded_sizes(ctx: Context) -> Array | None:
             return None
         given.append(one)
     found = rule(ctx, given)
-    if found is not None:
-        ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
-    return found
+    if found is None:
+        return None
+    ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
+    return counted(ctx, found, dtype_of(ctx.out()))
 
 
 def _pairwise(function: Callable[..., Any]) -> Rule:

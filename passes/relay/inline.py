@@ -13,11 +13,16 @@ from xdsl.passes import ModulePass
 from ...dialects.relay.core import CallOp, FuncOp
 from ...dialects.relay.grouping import replace_uses
 from ...provenance.contents import places_in
+from ...provenance.diagnostics import message
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse
+from ...support.errors import PipelineError
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_block, unified, with_types
 from .remove_unused_functions import erase_function, symbol_of
+
+MOST_COPIED = 1 << 16
+"""The ops that inlined functions may come to, each counted wherever it is called."""
 
 
 def is_set(attribute: Attribute | None) -> bool:
@@ -103,6 +108,7 @@ class InlinePass(ModulePass):
     After: no call of a function so marked, unless it calls itself, directly or not, or is primitive or has the
     attribute `Compiler`. One that nothing mentions any more is gone;
     one that nothing mentioned before, an entry to the module, stays.
+    Raises PipelineError where the copies come to more than MOST_COPIED ops.
     Locations: copies have those of the function's ops; what gives the result of a call has that of the call, too.
 
     ```mlir
@@ -131,12 +137,18 @@ class InlinePass(ModulePass):
             return
         ready = innermost_first(marked)
         before = {symbol_of(one) for one in pre_order(op)}
+        copied = 0
         for name in [*ready, *(name for name in functions if name not in ready)]:
             for call in [one for one in pre_order(functions[name]) if isinstance(one, CallOp)]:
                 callee = call.callee.string_value()
                 if callee in ready and callee != name:
                     reason = f"@{callee} stands in its place"
-                    put_in_place(call, functions[callee].block, list(call.arguments), reason)
+                    made = put_in_place(call, functions[callee].block, list(call.arguments), reason)
+                    copied += len(made)
+                    if copied > MOST_COPIED:
+                        # Each function that calls the one before twice doubles what a few lines stand for.
+                        allowed = f"functions that come to at most {MOST_COPIED} ops where they are called"
+                        raise PipelineError(message(self.name, allowed, "more", functions[name].location))
         mentioned = {symbol_of(one) for one in pre_order(op)}
         for name in ready:
             if name in before - mentioned and name != "main":

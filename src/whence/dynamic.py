@@ -115,6 +115,7 @@ class DynamicExecutable(InterpretedExecutable):
                 problems += [problem] if problem else []
         if problems:
             raise FrontendError("inputs: " + "; ".join(problems))
+        self._note_shapes({name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)})
         run = Run(self._pool)
         try:
             found = self._interpreter.run(values, run)
@@ -141,7 +142,8 @@ class DynamicExecutable(InterpretedExecutable):
         if not found.computes:
             return Stretch(found.next, found.arguments, found.results, None)
         part = self._compiled(found.module, ledger)
-        return Stretch(found.next, found.arguments, found.results, part.runner, part)
+        reason = self._fell_back(region.steps[at])
+        return Stretch(found.next, found.arguments, found.results, part.runner, part, reason=reason)
 
     def _generalise(
         self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
@@ -155,23 +157,24 @@ class DynamicExecutable(InterpretedExecutable):
         ledger = Ledger()
         try:
             with recording(ledger, "import"):
-                found = import_open_stretch(self._source, region, at, values, pattern, sizes)
-            if found is None or (whole and found.shortened):
-                return None
+                found = import_open_stretch(self._source, region, at, values, pattern, sizes, whole=whole)
             if not found.computes:
                 return Stretch(found.next, found.arguments, found.results, None)
             part = self._compiled(found.module, ledger)
-        except (FrontendError, VerifyException, ScheduleError):
+        except (FrontendError, VerifyException, ScheduleError) as error:
             # For the sizes that came there may be a program nevertheless.
+            self._refused(region.steps[at], sizes, error)
             return None
         assert isinstance(part, SizedExecutable)
         open_ = {
-            name: tuple(axis for axis, extent in enumerate(part.outputs[source.at].shape) if extent < 0)
+            name: source.known
+            or tuple(axis for axis, extent in enumerate(part.outputs[source.at].shape) if extent < 0)
             + (() if source.count is None else (source.axis,))
             for name, source in found.results.items()
             if isinstance(source, Output)
         }
-        return Stretch(found.next, found.arguments, found.results, part, part, part.takes, open_)
+        reason = self._fell_back(region.steps[at], sizes)
+        return Stretch(found.next, found.arguments, found.results, part, part, part.takes, open_, reason)
 
 
 def _twins(step: Step, after: Step) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from whence.executable import Executable
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
-from whence.runtime.flow import Stretch
+from whence.runtime.flow import Step, Stretch
 from whence.runtime.open_specs import OpenSpec
 from whence.sized import SizedExecutable
-from whence.support.errors import FrontendError, PipelineError, expectation
+from whence.support.errors import FrontendError, FrontendWarning, PipelineError, expectation
 from whence.support.names import shortened
 
 if TYPE_CHECKING:
@@ -47,6 +48,14 @@ class InterpretedExecutable(Executable):
         # Options of the compilation, such as those of the PassContext, hold for what is compiled later, too.
         self._context = copy_context()
         self._last: list[Stretch] = []
+        self._reasons: dict[Step, tuple[str, tuple[int, ...]]] = {}
+        """Why the steps from one on have no program for all sizes, and for which that was asked last."""
+        self._specialised: dict[Step, int] = {}
+        """How often they were compiled for fewer sizes then."""
+        self._first_shapes: dict[str, tuple[int, ...]] = {}
+        """Of inputs, those of the first call."""
+        self._varying: dict[str, int] = {}
+        """Inputs, and a dimension that has had another extent since."""
 
     @abstractmethod
     def _stretches(self) -> list[Stretch]:
@@ -118,14 +127,47 @@ class InterpretedExecutable(Executable):
         return {level: min(part[level] for part in parts) for level in (parts[0] if parts else {})}
 
     def report(self) -> str:
-        """What is compiled, and for which shapes, a line each."""
+        """What is compiled, and for which shapes, a line each; of what is not for all sizes, why."""
         from whence.explorer.report import count, some
 
         lines: list[str] = []
-        for part in self.specializations:
+        for stretch in self._stretches():
+            if not isinstance(part := stretch.report, Executable):
+                continue
             inputs = some((shortened(str(one), _SHOWN) for one in part.inputs), 4) or "nothing"
-            lines.append(f"{count(len(part.layers), 'layer')}, {count(len(part.kernels), 'kernel')} for {inputs}")
+            because = f"; not for all sizes: {stretch.reason}" if stretch.reason else ""
+            shown = f"{count(len(part.layers), 'layer')}, {count(len(part.kernels), 'kernel')} for {inputs}"
+            lines.append(shown + because)
         return "\n".join([self._kept(len(lines)), *lines])
+
+    def _note_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Remember which inputs have shapes that differ between calls."""
+        for name, shape in shapes.items():
+            first = self._first_shapes.setdefault(name, shape)
+            if shape != first and len(shape) == len(first):
+                pairs = enumerate(zip(shape, first, strict=True))
+                self._varying.setdefault(name, next(axis for axis, (new, old) in pairs if new != old))
+
+    def _refused(self, step: Step, sizes: Sequence[int], error: Exception) -> None:
+        """Remember why the steps from one on have no program for all sizes, as was asked when `sizes` came."""
+        self._reasons[step] = str(error), tuple(sizes)
+
+    def _fell_back(self, step: Step, sizes: Sequence[int] | None = None) -> str:
+        """Why the steps from one on are compiled for fewer sizes than wanted; warns when they are for the second time.
+
+        sizes: those that came, for a program that is for more; nothing where it is for all that was wanted.
+        """
+        reason, asked = self._reasons.get(step, ("", ()))
+        if not reason or (sizes is not None and tuple(sizes) != asked):
+            return ""
+        self._specialised[step] = self._specialised.get(step, 0) + 1
+        if self._specialised[step] == 2:
+            specs = {spec.name: spec for spec in self.inputs}
+            varying = [f"dimension {axis} of {specs[name]}" for name, axis in self._varying.items() if name in specs]
+            what = f"sizes of {', '.join(varying)}" if varying else "values"
+            text = f"from layer '{step.layer}' on the model is compiled anew for other {what}: {reason}"
+            warnings.warn(FrontendWarning(text), stacklevel=2)
+        return reason
 
     def _kept(self, count: int) -> str:
         return f"{count} of at most {self._limit} specialisations"

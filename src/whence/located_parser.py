@@ -6,10 +6,12 @@ from bisect import bisect_right
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
 from whence.provenance.diagnostics import fail
+from whence.support.errors import FrontendError
+from whence.support.nesting import TOO_DEEP, too_deep
 
 
 def check_visible(module: ModuleOp) -> None:
@@ -30,7 +32,12 @@ def check_visible(module: ModuleOp) -> None:
                 reader = reader.parent_op()
             is_later = isinstance(home, Operation) and (home not in met or home is reader)
             if reader is None or (reader.parent is block and is_later):
-                fail(op, "operands that an op before it makes", f"'{operand.name_hint or operand}'")
+                fail(op, "operands that an op before it makes", _named(operand))
+
+
+def _named(value: SSAValue) -> str:
+    maker = value.owner.name if isinstance(value.owner, Operation) else "a block"
+    return f"'{value.name_hint}' of {maker}" if value.name_hint else f"a value of {maker}"
 
 
 class LocatedParser(Parser):
@@ -40,7 +47,12 @@ class LocatedParser(Parser):
     """
 
     def __init__(self, ctx: Context, text: str, name: str, lines_above: int = 0):
-        """lines_above: how many lines of the file come before the text, as before a later chunk of it."""
+        """lines_above: how many lines of the file come before the text, as before a later chunk of it.
+
+        Raises FrontendError for text that nests too deep.
+        """
+        if (place := too_deep(text)) is not None:
+            raise FrontendError(f"{name}:{lines_above + place[0]}:{place[1]}: {TOO_DEEP}")
         super().__init__(ctx, text, name)
         self._above = lines_above
         self._file = StringAttr(name)

@@ -22,7 +22,7 @@ from whence.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
-from whence.runtime.executor import Runner, Visit
+from whence.runtime.executor import Visit
 from whence.runtime.sized_executor import SizedRunner
 from whence.runtime.tensors import Tensor
 from whence.runtime.threads import ThreadPool
@@ -158,19 +158,16 @@ class SizedExecutable(Executable):
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         """The outputs for inputs in order, as part of a run that has a thread pool already."""
-        return self._chosen(arrays).launch(arrays, pool, handle)
+        arrays, known = self._sized.met(arrays)
+        self._ran = special = self._special(known.symbols)
+        if special is not None:
+            return special.runner.launch(arrays, pool, handle)
+        return self._sized.launch_met(arrays, known, pool, handle)
 
     def walk(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
         """As `launch`, but kernel by kernel; `visit` sees every call."""
-        return self._chosen(arrays).walk(arrays, pool, visit)
-
-    def _chosen(self, arrays: Sequence[Array]) -> Runner:
-        """What runs the program for the sizes of these inputs."""
-        special = None
-        if self._state.special or self._tier == "auto":
-            special = self._special(self._sized.met(arrays)[1].symbols)
-        self._ran = special
-        return (self if special is None else special).runner
+        self._ran = special = self._special(self._sized.met(arrays)[1].symbols)
+        return (self if special is None else special).runner.walk(arrays, pool, visit)
 
     def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
         if not self._state.special and self._tier != "auto":

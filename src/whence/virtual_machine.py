@@ -219,7 +219,7 @@ class VirtualExecutable(InterpretedExecutable):
         except VerifyException as error:
             raise FrontendError(str(error)) from error
         part = self._compiled(module, ledger)
-        return Stretch(None, (), {}, part.runner, part)
+        return Stretch(None, (), {}, part.runner, part, reason=self._fell_back(step))
 
     def _generalise(
         self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]
@@ -233,11 +233,12 @@ class VirtualExecutable(InterpretedExecutable):
             with recording(ledger, "import"):
                 module = step.source.opened(step, arrays, pattern, sizes)
             part = self._compiled(module, ledger)
-        except (VerifyException, ScheduleError):
+        except (VerifyException, ScheduleError) as error:
             # For the sizes that came there may be a program nevertheless.
+            self._refused(step, sizes, error)
             return None
         assert isinstance(part, SizedExecutable)
-        return Stretch(None, (), {}, part, part, part.takes)
+        return Stretch(None, (), {}, part, part, part.takes, reason=self._fell_back(step, sizes))
 
 
 def _evaluated(step: Computed, arrays: Sequence[Array]) -> Sequence[Array]:

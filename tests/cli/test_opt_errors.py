@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
+
+from whence.runtime.params import write_params
 
 
 class Done(NamedTuple):
@@ -127,3 +131,43 @@ def test_xdsl_flags_for_tests_work(whence_opt: Tool, module: Path):
 def test_help_and_version(whence_opt: Tool):
     assert "relay-fuse-ops" in whence_opt("--help").out
     assert whence_opt("--version").out.startswith("whence-opt")
+
+
+def test_a_value_is_read_where_it_is_seen_and_made_before(whence_opt: Tool, module: Path):
+    """xDSL takes text whose values come later, or from a block beside."""
+    relu = "relay.nn.relu {} : (tensor<4xf32>) -> tensor<4xf32>"
+    later = f"  %1 = {relu.format('%0')}\n  %0 = {relu.format('%x')}\n"
+    module.write_text(
+        f"relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {{\n{later}  relay.return %1 : tensor<4xf32>\n}}"
+    )
+    assert "relay.nn.relu: expected operands that an op before it makes, got a value of relay.nn.relu" in error(
+        whence_opt(module)
+    )
+    beside = """te.func @f(%a: tensor<4xf32>) -> (tensor<4xf32>) {
+      %b = te.compute "b" (%i in 4) : tensor<4xf32> {
+        %0 = te.read %a[%i] : tensor<4xf32>
+        te.yield %1 : f32
+      }
+      %c = te.compute "c" (%i in 4) : tensor<4xf32> {
+        %1 = te.read %b[%i] : tensor<4xf32>
+        te.yield %1 : f32
+      }
+      te.return %c : tensor<4xf32>
+    }"""
+    module.write_text(beside)
+    assert "te.yield: expected operands that an op before it makes" in error(whence_opt(module))
+
+
+def test_numbers_that_a_type_does_not_hold_are_told_by_line(whence_opt: Tool, module: Path):
+    module.write_text("%c = arith.constant 1.0e99 : f32\n")
+    assert re.search(r"m\.mlir:\d:\d+: float too large", error(whence_opt(module)))
+
+
+def test_weights_lie_in_the_folder_of_the_module(whence_opt: Tool, module: Path):
+    with (module.parent.parent / "w.params").open("wb") as stream:
+        write_params({"w": np.ones(3, np.float32)}, stream)
+    folder = module.parent / "inner"
+    folder.mkdir()
+    path = folder / "m.mlir"
+    path.write_text('builtin.module attributes {relay.params = #relay.pool<"../../w.params">} {\n}\n')
+    assert "w.params: expected weights in the folder of the module, got another place" in error(whence_opt(path))

@@ -300,3 +300,26 @@ def test_a_symbol_of_one_value_is_that_value():
         assert proves(n, "==", 4)
         assert proves(n * 2, "==", 8)
         assert proves(n, "!=", 5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*".join(["(a+b+c+d+e+f+g+h+i+j)"] * 20),
+        "+".join(f"s{i}" for i in range(1000)),
+        "*".join(f"size{i}" for i in range(2000)),
+    ],
+)
+def test_sizes_of_too_many_terms_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected sizes of at most"):
+        parse_size(text)
+
+
+def test_sizes_that_double_again_and_again_end() -> None:
+    def again(size: Size) -> Size:
+        for _ in range(40):
+            size = size * size + size
+        return size
+
+    with pytest.raises(UndecidedSize, match="expected sizes of at most"):
+        again(symbol("n") + symbol("m"))

@@ -449,3 +449,21 @@ def test_branches_of_other_ranks_are_parts():
     executable = whence.compile(model)
     for n, m in ((2, 3), (4, 1)):
         agree(executable, model, {"x": floats(n, m)})
+
+
+def test_sizes_keep_the_dtype_that_they_are_cast_to():
+    model = parsed("""graph (float[n, m] x, int32[2] y) => (int32[2] sum, int32[2] sizes, int32 taken, uint32 wide)
+        <int32 zero = {0}, int32 one = {1}> {
+        shape = Shape (x)
+        sizes = Cast <to = 6> (shape)
+        sum = Add (sizes, y)
+        n = Gather (sizes, zero)
+        m = Gather (sizes, one)
+        fewer = Less (n, m)
+        nn = Mul (n, n)
+        taken = Where (fewer, nn, m)
+        wide = Cast <to = 12> (n)
+    }""")
+    executable = whence.compile(model, tier="symbolic", audit=True)
+    for n, m in ((3, 4), (4, 3), (0, 1), (1, 0)):
+        agree(executable, model, {"x": floats(n, m), "y": np.array([1, -2], np.int32)})

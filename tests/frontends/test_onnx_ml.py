@@ -185,6 +185,18 @@ def tree(**changes: Any) -> onnx.ModelProto:
     return model("TreeEnsembleRegressor", [np.zeros((3, 4), np.float32)], **plain)
 
 
+@pytest.mark.parametrize("aggregate", ["SUM", "MAX"])
+@pytest.mark.parametrize("base", [[], [0.5, 0.25]])
+def test_targets_of_which_a_row_meets_no_weight_are_zero(aggregate: str, base: list[float]):
+    apart = tree(n_targets=2, target_ids=[0, 1], target_weights=[-1.0, -2.0], aggregate_function=aggregate)
+    if base:
+        apart.graph.node[0].attribute.append(helper.make_attribute("base_values", base))
+    x = np.array([[0, 0, 0, 0], [0, 1, 0, 0]], np.float32)
+    expected = onnxruntime_outputs(apart, {"x0": x}, quiet=True)[0]
+    np.testing.assert_array_equal(compiled(apart)(x), expected)
+    assert expected[0, 1] == expected[1, 0] == 0
+
+
 BAD_TREES = {
     "cycle": ({"nodes_modes": ["BRANCH_LEQ", "BRANCH_LT", "LEAF"], "nodes_truenodeids": [1, 0, 0]}, "a cycle"),
     "itself": ({"nodes_truenodeids": [0, 0, 0]}, "a cycle"),

@@ -214,6 +214,9 @@ def test_maps_are_made_and_taken():
         [zip] z = ai.onnx.ml.ZipMap <classlabels_strings = ["a", "b"]> (y) }""")
     x = np.array([[1, -2], [0.5, 3]], np.float32)
     executable = compiled(labels)
+    assert executable.decided == (
+        "ZipMap: expected steps that shapes decide, got one on texts or maps (layer 'zip', <memory> node 1)"
+    )
     for rows in (x, x[:1]):
         for mine, theirs in zip(executable(rows), onnxruntime_outputs(labels, {"x": rows}), strict=True):
             same(mine, theirs)

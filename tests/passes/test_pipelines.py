@@ -41,17 +41,20 @@ def test_levels() -> None:
     assert names(1) == [
         *("remove-unused-functions", "qnn-canonicalize", "simplify-inference", "legalize", "simplify-expr"),
         *("flatten-atrous-conv", "simplify-expr-post-alter-op", "dead-code-elimination", "split-args", "fuse-ops"),
+        "share-kernels",
     ]
     assert names(2) == [
         *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
         *("legalize", "fold-constant", "simplify-expr", "flatten-atrous-conv", "simplify-expr-post-alter-op"),
         *("fold-constant", "dead-code-elimination", "split-args", "fuse-ops"),
+        "share-kernels",
     ]
     assert names(3) == [
         *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
         *("legalize", "eliminate-common-subexpr", "fold-constant", "fold-scale-axis", "simplify-expr"),
         *("canonicalize-cast", "canonicalize-ops", "flatten-atrous-conv", "alter-op-layout"),
         *("simplify-expr-post-alter-op", "fold-constant", "dead-code-elimination", "split-args", "fuse-ops"),
+        "share-kernels",
     ]
     assert [name for name in names(4) if name not in names(3)] == [
         *("combine-parallel-conv2d", "combine-parallel-dense", "combine-parallel-batch-matmul", "fast-math")

@@ -49,3 +49,14 @@ def test_a_pad_of_open_widths_takes_as_many_as_it_turns_over():
     np.testing.assert_array_equal(executable(x, np.zeros(2, np.float32)), x[:2])
     with pytest.raises(FrontendError, match="layer 'turn'"):
         executable(x, np.zeros(8, np.float32))
+
+
+def test_a_size_has_the_bounds_that_it_was_given():
+    text = "graph (float[n, 3] x) => (float[n, 3] y) { y = Relu (x) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 18]> {text}')
+    executable = whence.compile(model, threads=1, tier="symbolic", input_shapes="x:[2<=n<=4,3]")
+    for rows in (2, 4):
+        assert executable(np.ones((rows, 3), np.float32)).shape == (rows, 3)
+    for rows in (1, 5):
+        with pytest.raises(FrontendError, match=f"expected 2 <= n <= 4, got n = {rows}"):
+            executable(np.ones((rows, 3), np.float32))

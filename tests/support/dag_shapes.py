@@ -60,7 +60,7 @@ Step = Callable[[Graph, str, int], str]
 
 
 def _squares(graph: Graph, x: str, _: int) -> str:
-    return graph.op("Add", graph.scaled(graph.op("Mul", x, x), 0.25), graph.scaled(x, 0.5))
+    return graph.op("Tanh", graph.op("Add", graph.op("Mul", x, x), x))
 
 
 def _diamonds(graph: Graph, x: str, _: int) -> str:

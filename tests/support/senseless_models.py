@@ -41,7 +41,9 @@ def used(model: Any, dice: Dice, **options: Any) -> None:
         [size if isinstance(size, int) and size >= 0 else dice.choice((0, 1, 2, 3)) for size in spec.shape or ()]
         for spec in executable.inputs
     ]
-    if all(np.prod(shape, dtype=np.float64) < _LARGE for shape in shapes):
+    # A loop may be as long as a number of 64 bits says.
+    is_loop = isinstance(model, ModelProto) and any(node.op_type == "Loop" for node in model.graph.node)
+    if not is_loop and all(np.prod(shape, dtype=np.float64) < _LARGE for shape in shapes):
         executable.run(
             {spec.name: np.ones(shape, spec.dtype) for spec, shape in zip(executable.inputs, shapes, strict=True)}
         )
@@ -104,11 +106,8 @@ def _attribute(dice: Dice, name: str) -> AttributeProto:
 
 def _change_attribute(dice: Dice, model: ModelProto) -> None:
     node = _node(dice, model)
-    schema = (
-        dice.choice(list(defs.get_schema(node.op_type, 22).attributes) or ["axis"])
-        if defs.has(node.op_type)
-        else "axis"
-    )
+    known = node.op_type in _attributes() and _attributes()[node.op_type]
+    schema = dice.choice(known or ["axis"])
     name = dice.choice([*(attribute.name for attribute in node.attribute), schema, "axis", "no_such"])
     kept = [attribute for attribute in node.attribute if attribute.name != name]
     del node.attribute[:]
@@ -118,6 +117,12 @@ def _change_attribute(dice: Dice, model: ModelProto) -> None:
 def _change_operator(dice: Dice, model: ModelProto) -> None:
     schemas = _schemas()
     _node(dice, model).op_type = dice.choice(schemas)
+
+
+@cache
+def _attributes() -> dict[str, list[str]]:
+    """Operator -> its attributes, of the newest version."""
+    return {schema.name: list(schema.attributes) for schema in defs.get_all_schemas() if schema.domain == ""}
 
 
 @cache

@@ -78,6 +78,7 @@ def test_a_let_of_a_split_into_one_part_is_a_tuple():
     )
     module = elaborate(made)
     assert structural_equal(fromtext(astext(view(module))), made)
+    Checker(made, [np.array([3, 4], np.int32)]).check((), ["relay-to-a-normal-form"], ())
 
 
 def chain(length: int) -> Expr:

@@ -62,6 +62,7 @@ for dtype in ("float32", "float16"):
     )
 for mode in ("wrap", "reflect", "edge"):
     CASES.add(PadOp, "3x5", np.float32(0), pad_width=(7, 5, 1, 11), pad_mode=mode, constants=1)
+    CASES.add(PadOp, "5x7", np.float32(0), pad_width=(2, 1, 3, 4), pad_mode=mode, constants=1)
 CASES.add(MirrorPadOp, "3x5", pad_width=(2, 3, 1, 5), mode="SYMMETRIC")
 CASES.add(MirrorPadOp, "3x5 int8", pad_width=(2, 2, 0, 4), mode="REFLECT")
 CASES.add(FullOp, np.float32(2.5), shape=(3, 5), dtype="int8")

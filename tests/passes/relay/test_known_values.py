@@ -12,6 +12,7 @@ from whence.dialects.relay.core import FuncOp
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.passes.relay.fold_constant import FoldConstantPass
+from whence.passes.relay.fold_tuples import FoldTuplesPass
 from whence.passes.relay.remove_unused_functions import RemoveUnusedFunctionsPass
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
 
@@ -167,3 +168,16 @@ def test_a_batch_norm_behind_a_tuple_keeps_its_numbers(parse: Parse) -> None:
     assert not {"batch_norm", "nn.batch_norm", "tuple_get_item"} & set(names(module))
     for mine, reference in zip(Interpreter(module).main(*inputs), expected, strict=True):
         np.testing.assert_allclose(mine, reference, rtol=1e-5)
+
+
+def test_tuples_that_nobody_reads_go(parse: Parse) -> None:
+    module = parse(f"""
+      relay.func @main(%x: {T}) -> ({T}) {{
+        %inner = relay.tuple %x, %x : tuple<{T}, {T}>
+        %outer = relay.tuple %inner : tuple<tuple<{T}, {T}>>
+        %empty = relay.tuple : tuple<>
+        %y = relay.exp %x : ({T}) -> {T}
+        relay.return %y : {T}
+      }}""")
+    run_passes(module, [FoldTuplesPass()], audit=True)
+    assert names(module) == ["exp", "return"]

@@ -9,10 +9,11 @@ from whence.dialects import tir
 from whence.passes.tir import unroll, vectorize
 
 
+@pytest.mark.parametrize("end", [5, 6, 7])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_vectors_run_where_all_lanes_take_the_branch(sign: int):
+def test_vectors_run_where_all_lanes_take_the_branch(sign: int, end: int):
     """A division has no masked form: its vectors are for iterations in which no lane is left out."""
-    guard = "5 - %i * 4 - %j" if sign < 0 else "%i * 4 + %j - 2"
+    guard = f"{end} - %i * 4 - %j" if sign < 0 else f"%i * 4 + %j - {end - 3}"
     func = kernel(f"""
     tir.prim_func @f(%a: !tir.buffer<12xi32>, %b: !tir.buffer<12xi32>) outputs 1 {{
       tir.for %i in 3 {{ tir.for vectorized %j in 4 {{
@@ -28,7 +29,7 @@ def test_vectors_run_where_all_lanes_take_the_branch(sign: int):
     (choice,) = (op for op in func.walk() if isinstance(op, tir.IfOp) and op.orelse is not None)
     for i in range(3):
         (value,) = choice.guard.data.eval([i], [])
-        lanes = [5 - i * 4 - j if sign < 0 else i * 4 + j - 2 for j in range(4)]
+        lanes = [end - i * 4 - j if sign < 0 else i * 4 + j - (end - 3) for j in range(4)]
         assert (value >= 0) == all(lane >= 0 for lane in lanes)
 
 

@@ -274,3 +274,15 @@ def test_buffers_of_other_scopes_share_nothing():
     assert storage(body) == 2
     apart = body.replace("tir.load %t[%i, %j] :", "tir.load %x[%i, %j] :")
     assert storage(apart) == 2
+
+
+def test_a_call_of_two_buffers_gives_neither_to_the_other():
+    """One op is the last that uses the one and the first that uses the other."""
+    func = kernel(f"""tir.prim_func @f(%x: !tir.buffer<8x8xf32>, %y: !tir.buffer<8x8xf32>) outputs 1 {{
+    {ALLOCS}
+    {BOTH}
+    tir.call_extern "turned"(%t, %u) : (!tir.buffer<8x8xf32>, !tir.buffer<8x8xf32>) -> ()
+    {copy("%u", "%i, %j", "%y", "%i, %j")}
+    }}""")
+    storage_rewrite.run(func)
+    assert count(func, tir.AllocOp) == 2

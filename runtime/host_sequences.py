@@ -1,0 +1,67 @@
+"""What Python does on sequences: of texts, and those of tensors that loops carry, as each has another length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .flow import Value, computed, tensor
+
+Attributes: TypeAlias = Mapping[str, Any]
+Inputs: TypeAlias = Sequence[Any]
+
+
+def _at(attributes: Attributes, inputs: Inputs) -> Value:
+    return inputs[0][_place(inputs[1], len(inputs[0]), 0)]
+
+
+def _construct(attributes: Attributes, inputs: Inputs) -> Value:
+    return list(inputs)
+
+
+def _length(attributes: Attributes, inputs: Inputs) -> Value:
+    return np.asarray(len(inputs[0]), np.int64)
+
+
+def _insert(attributes: Attributes, inputs: Inputs) -> Value:
+    """At a position, else at the end."""
+    items: list[Value] = list(inputs[0])
+    place = _place(inputs[2], len(items), 1) if len(inputs) > 2 and inputs[2] is not None else len(items)
+    items.insert(place, inputs[1])
+    return items
+
+
+def _erase(attributes: Attributes, inputs: Inputs) -> Value:
+    """Without the item at a position, else the last one."""
+    items: list[Value] = list(inputs[0])
+    del items[_place(inputs[1], len(items), 0) if len(inputs) > 1 and inputs[1] is not None else -1]
+    return items
+
+
+def _concatenated(attributes: Attributes, inputs: Inputs) -> Value:
+    items = [tensor(computed(item), "item") for item in inputs[0]]
+    if not items:
+        raise ValueError("expected a sequence with items, got an empty one")
+    axis: int = attributes.get("axis", 0)
+    return np.stack(items, axis) if attributes.get("new_axis", 0) else np.concatenate(items, axis)
+
+
+def _place(given: Any, length: int, more: int) -> int:
+    """A position, counted from the end if it is negative."""
+    place = int(given.reshape(()))
+    if not -length <= place < length + more:
+        raise ValueError(f"expected a position in [{-length}, {length + more}), got {place}")
+    return place
+
+
+TABLE: dict[str, Callable[[Attributes, Inputs], Value]] = {
+    "ConcatFromSequence": _concatenated,
+    "SequenceAt": _at,
+    "SequenceConstruct": _construct,
+    "SequenceErase": _erase,
+    "SequenceInsert": _insert,
+    "SequenceLength": _length,
+}
+"""Operators of sequences."""
