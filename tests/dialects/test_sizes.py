@@ -300,3 +300,10 @@ def test_a_symbol_of_one_value_is_that_value():
         assert proves(n, "==", 4)
         assert proves(n * 2, "==", 8)
         assert proves(n, "!=", 5)
+
+
+def test_answers_are_kept_by_their_question():
+    n = symbol("kept")
+    for _ in range(2):
+        assert decide(n, "<=", n + 1) is True
+        assert decide(n, "==", n + 1) is False
