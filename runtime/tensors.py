@@ -201,7 +201,7 @@ def check_inputs(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> li
 
 def _layers_against(spec: TensorSpec, shape: tuple[int, ...]) -> str:
     """The layers that take no such extents, if there are any."""
-    if len(shape) != len(spec.layers):
+    if not len(shape) == len(spec.shape) == len(spec.layers):
         return ""
     columns = zip(spec.layers, shape, spec.shape, strict=True)
     return named(dict.fromkeys(layer for layers, n, wanted in columns if n != wanted for layer in layers))

@@ -323,3 +323,10 @@ def test_sizes_that_double_again_and_again_end() -> None:
 
     with pytest.raises(UndecidedSize, match="expected sizes of at most"):
         again(symbol("n") + symbol("m"))
+
+
+def test_answers_are_kept_by_their_question():
+    n = symbol("kept")
+    for _ in range(2):
+        assert decide(n, "<=", n + 1) is True
+        assert decide(n, "==", n + 1) is False

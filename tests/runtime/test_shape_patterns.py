@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from whence.runtime.shape_patterns import Pattern
+from typing import Any
+
+import numpy as np
+
+from whence.runtime.flow import Known
+from whence.runtime.shape_patterns import Pattern, kind_of
 
 
 def test_extents_that_keep_their_distance_are_one_unknown():
@@ -33,3 +38,13 @@ def test_what_stays_has_to_stay():
     pattern = Pattern.of([(3, 8), (4, 8)])
     assert pattern.fits((9, 8))
     assert not pattern.fits((9, 7))
+
+
+def test_values_of_other_dtypes_and_other_numbers_are_of_other_kinds():
+    def kind(value: Any) -> Any:
+        return kind_of(value, [])
+
+    assert kind(np.zeros((2, 3), np.float32)) == kind(np.zeros((4, 5), np.float32))
+    assert kind(np.zeros((2, 3), np.float32)) != kind(np.zeros((2, 3), np.int32))
+    assert kind(Known(np.array([2, -1]))) == kind(Known(np.array([7, -1])))
+    assert kind(Known(np.array([2, -1]))) != kind(Known(np.array([2, -2])))

@@ -9,6 +9,7 @@ import onnx.parser
 import pytest
 
 import whence
+from whence.runtime.tensors import Arguments
 from whence.support.errors import FrontendError
 
 
@@ -60,3 +61,12 @@ def test_a_size_has_the_bounds_that_it_was_given():
     for rows in (1, 5):
         with pytest.raises(FrontendError, match=f"expected 2 <= n <= 4, got n = {rows}"):
             executable(np.ones((rows, 3), np.float32))
+
+
+def test_arguments_are_ready_at_their_boundary_only():
+    arguments = Arguments([((3,), np.dtype(np.float32))], [])
+    memory = np.zeros(128, np.uint8)
+    start = -memory.ctypes.data % 64
+    for offset in (0, 4, 1, 2):
+        array = memory[start + offset : start + offset + 12].view(np.float32)
+        assert (arguments.ready([array]) is not None) == (offset % 4 == 0)

@@ -25,6 +25,7 @@ for op in (AllOp, AnyOp):
     CASES.add(op, "4 bool")
 for op in (MaxOp, MinOp):
     CASES.add(op, "5x7 bool", axis=[1])
+    CASES.add(op, "5x7", axis=[0])
 for op in (ArgMaxOp, ArgMinOp):
     for dtype in ("float32", "float16", "int8", "int64", "uint32") if op is ArgMaxOp else ("bfloat16", "int8", "uint8"):
         # Small numbers, so that several are equal.
