@@ -147,7 +147,7 @@ def graphs(sizes: list[int]) -> None:
 def load_and_compile(model: ModelProto) -> Sequence[Kernel]:
     """The kernels of a model; none of one that is compiled when it runs."""
     compiled = whence.compile(model)
-    return compiled.artifact.kernels if type(compiled) is Executable else ()
+    return cast("Sequence[Kernel]", compiled.artifact.kernels) if type(compiled) is Executable else ()
 
 
 def main() -> None:

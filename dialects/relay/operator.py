@@ -16,7 +16,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, TensorType, i32
+from xdsl.dialects.builtin import DenseArrayBase, LocationAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -173,7 +173,7 @@ class Operator(IRDLOperation):
         else:
             found = infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
         for type_ in found:
-            if isinstance(type_, TensorType) and len(type_.shape) > RANK:
+            if len(type_.shape) > RANK:
                 sig.fail(f"a result of at most {RANK} dimensions", str(len(type_.shape)))
         return found
 

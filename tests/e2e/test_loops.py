@@ -38,8 +38,10 @@ def agree(exe: whence.Executable, loop: LoopModel, steps: int) -> None:
 
 PROGRAMS = {"nested": 4, "sliced": 4, "grown": 3, "choosing": 6, "appended": 6}
 """How many stretches there are, where they are not one before the loop and one in it."""
-SAMPLE = ["counted", "nested", "sliced", "grown", "choosing", "until float", "appended"]
-SAMPLE += ["lstm int32 int32 scan", "lstm int32 float scatter", "lstm int64 int64 scan"]
+SAMPLE = [
+    *("counted", "nested", "sliced", "grown", "choosing", "until float", "appended"),
+    *("lstm int32 int32 scan", "lstm int32 float scatter", "lstm int64 int64 scan"),
+]
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -70,7 +72,8 @@ def test_what_a_loop_does_not_change_stays_known() -> None:
     assert step.attribute[0].g.output[2].name == "n1"
     exe = whence.compile(LOOPS["lstm int32 float scan"]().model)
     assert isinstance(exe, DynamicExecutable)
-    (loop,) = (step for step in exe._source.region.steps if step.kind == "Loop")
+    steps = exe._source.region.steps  # pyright: ignore[reportPrivateUsage]
+    (loop,) = (step for step in steps if step.kind == "Loop")
     assert loop.unchanged == {1}
 
 

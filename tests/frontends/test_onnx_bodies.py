@@ -23,7 +23,12 @@ def body(inputs: int, outputs: int, first: tuple[int, ...] = ()) -> GraphProto:
 
 
 def model(kind: str, inputs: list[str], **attributes: Any) -> ModelProto:
-    values = {"x": (FLOAT, [4, 3]), "s": (FLOAT, [3]), "n": (INT, []), "c": (BOOL, [])}
+    values: dict[str, tuple[int, list[int]]] = {
+        "x": (FLOAT, [4, 3]),
+        "s": (FLOAT, [3]),
+        "n": (INT, []),
+        "c": (BOOL, []),
+    }
     ins = [helper.make_tensor_value_info(name, *values[name]) for name in dict.fromkeys(inputs)]
     node = helper.make_node(kind, inputs, ["y"], "looped", **attributes)
     graph = helper.make_graph([node], "g", ins, [helper.make_tensor_value_info("y", FLOAT, None)])

@@ -20,7 +20,8 @@ def _key(name: str) -> str:
 
 
 def _aged(path: Path, hours: float) -> None:
-    os.utime(path, (time.time() - hours * HOUR,) * 2)
+    then = time.time() - hours * HOUR
+    os.utime(path, (then, then))
 
 
 def test_the_bound_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
@@ -31,8 +31,8 @@ def run(mod: Any, *arrays: Array, kind: str = "vm") -> Any:
 
 
 def same(found: Any, wanted: Any) -> None:
-    several = isinstance(wanted, tuple)
-    for one, other in zip(found if several else [found], wanted if several else [wanted], strict=True):
+    several = isinstance(cast(object, wanted), tuple)
+    for one, other in zip(found, wanted, strict=True) if several else [(found, wanted)]:
         assert (np.shape(one), np.asarray(one).dtype) == (np.shape(other), np.asarray(other).dtype)
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
@@ -142,7 +142,7 @@ def test_syntax(name: str) -> None:
     assert run(mod, np.array(3, np.int32), kind="debug") == wanted
 
 
-BUILDERS: dict[str, tuple[Callable[..., Any], list[Array], Any]] = {
+BUILDERS: dict[str, tuple[Callable[[Any], Any] | Callable[[Any, Any], Any], list[Array], Any]] = {
     "points": (ops.argwhere, [X], np.argwhere(X).astype(np.int32)),
     "points of a mask": (ops.argwhere, [MASK], np.argwhere(MASK).astype(np.int32)),
     "rows of a batch": (
@@ -174,8 +174,9 @@ BUILDERS: dict[str, tuple[Callable[..., Any], list[Array], Any]] = {
 @pytest.mark.parametrize("name", BUILDERS)
 def test_builders(name: str) -> None:
     build, arrays, wanted = BUILDERS[name]
+    builder: Any = build
     params = [given(one, letter) for letter, one in zip("xyz", arrays, strict=False)]
-    mod = relay.IRModule.from_expr(relay.Function(params, build(*params)))
+    mod = relay.IRModule.from_expr(relay.Function(params, builder(*params)))
     same(run(mod, *arrays), wanted)
 
 
@@ -188,12 +189,12 @@ def test_windows_of_another_rank_are_refused() -> None:
     with pytest.raises(WhenceError, match="sliding_window: expected 2 extents and strides of a window"):
         ops.sliding_window(given(X, "x"), 0, [2], [1])
     with pytest.raises(WhenceError, match="sliding_window: expected a tensor of known shape"):
-        ops.sliding_window(relay.var("x", relay.TensorType((relay.Any(), 2))), 0, [2, 1], [1, 1])
+        ops.sliding_window(ops.var("x", relay.TensorType((relay.Any(), 2))), 0, [2, 1], [1, 1])
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("mode", ["clip", "wrap"])
-def test_compiled_takes(axis: int | None, mode: str) -> None:
+def test_compiled_takes(axis: int | None, mode: Literal["clip", "wrap"]) -> None:
     places = np.array([[-3, 2, 99], [0, 1, 5]], np.int32)
     mod = relay.IRModule.from_expr(
         relay.Function([x := given(X, "x"), i := given(places, "i")], ops.take(x, i, axis, mode=mode))

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -33,7 +34,8 @@ QUANTISED = 0.05
 """The same of networks of 8 bits, of which single values may be a step off."""
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True)
+class Case:
     """A model, and its inputs for sizes that are counted from 0."""
 
     model: onnx.ModelProto
@@ -78,7 +80,7 @@ Not here are graphs in which exporters wrote numbers for all sizes: of these onn
 
 def exported(name: str) -> Case:
     dims, sizes = EXPORTS[name]
-    model = onnx.load(FOLDER / name)
+    model: onnx.ModelProto = cast(Any, onnx).load(FOLDER / name)
     constants = {tensor.name for tensor in model.graph.initializer}
     given = [value for value in model.graph.input if value.name not in constants]
     for value, extents in zip(given, dims, strict=True):

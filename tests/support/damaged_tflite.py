@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from litert_worker import Judge
@@ -128,7 +129,7 @@ def compared(data: bytes, rng: np.random.Generator, judges: Judges) -> str:
         return "nothing known: numbers that are none go in"
     if problem:
         again = judges.second(data, inputs)
-        if not isinstance(again, list) or any(map(difference, again, expected)):
+        if not isinstance(again, list) or any(map(difference, cast("list[Any]", again), expected)):
             return "nothing known: LiteRT gives what was in memory"
     return problem
 

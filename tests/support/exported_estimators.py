@@ -37,7 +37,7 @@ def inputs_of(model: onnx.ModelProto, rows: int, seed: int) -> dict[str, Any]:
 
 def check(file: Path) -> str:
     """Compile a model and compare what it gives for two numbers of rows; returns the class of the program."""
-    model = onnx.load(file)
+    model: onnx.ModelProto = cast(Any, onnx).load(file)
     executable: Any = whence.compile(file)
     if file.with_suffix(".npz").exists():
         load = cast("Callable[[Path], Any]", np.load)  # pyright: ignore[reportUnknownMemberType]

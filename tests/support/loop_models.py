@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -17,7 +18,8 @@ CODES = {"float": 1, "int32": 6, "int64": 7}
 DTYPES = {"float": np.float32, "int32": np.int32, "int64": np.int64}
 
 
-class LoopModel(NamedTuple):
+@dataclass(frozen=True)
+class LoopModel:
     """A model, and its inputs for a number of steps."""
 
     model: onnx.ModelProto
@@ -26,7 +28,7 @@ class LoopModel(NamedTuple):
 
 def parsed(text: str) -> onnx.ModelProto:
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
-    onnx.checker.check_model(model)
+    cast(Any, onnx.checker).check_model(model)
     return model
 
 

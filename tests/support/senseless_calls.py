@@ -35,7 +35,7 @@ def _odd(dice: Dice, schedule: Schedule) -> Any:
     stage = dice.choice(schedule.stages)
     values: tuple[Any, ...] = (
         *(0, -1, 1, 2**70, 1.5, float("nan"), True, None, "", "local", "x", b"x", [], (), {}, object(), np.int64(3)),
-        *(np.zeros(3), stage, stage.label, schedule, te.thread_axis("threadIdx.x"), te.var("n"), lambda *_: None, int),
+        *(np.zeros(3), stage, stage.label, schedule, te.thread_axis("threadIdx.x"), te.var("n"), print, int),
         *stage.all_iter_vars,
         *stage.outputs,
         [*stage.leaf, None],

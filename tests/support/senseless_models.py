@@ -38,8 +38,7 @@ def used(model: Any, dice: Dice, **options: Any) -> None:
         return
     executable = whence.compile(model, threads=1, opt_level=dice.choice((0, 3)), **options)
     shapes = [
-        [size if isinstance(size, int) and size >= 0 else dice.choice((0, 1, 2, 3)) for size in spec.shape or ()]
-        for spec in executable.inputs
+        [size if size >= 0 else dice.choice((0, 1, 2, 3)) for size in spec.shape or ()] for spec in executable.inputs
     ]
     # A loop may be as long as a number of 64 bits says.
     is_loop = isinstance(model, ModelProto) and any(node.op_type == "Loop" for node in model.graph.node)
@@ -236,7 +235,8 @@ def _change_body(dice: Dice, model: ModelProto) -> None:
     kind = dice.choice(("If", "Loop", "Scan", "SequenceMap"))
     inputs = [_name(dice, model) for _ in range(dice.randint(0, 3))]
     names = {"If": ("then_branch", "else_branch")}.get(kind, ("body",))
-    node = helper.make_node(kind, inputs, ["loop"], **{name: _graph(dice) for name in names if dice.random() < 0.9})
+    bodies: dict[str, Any] = {name: _graph(dice) for name in names if dice.random() < 0.9}
+    node = helper.make_node(kind, inputs, ["loop"], **bodies)
     if kind == "Scan" and dice.random() < 0.9:
         node.attribute.append(helper.make_attribute("num_scan_inputs", dice.choice((0, 1, 2, -1, 2**40))))
     model.graph.node.insert(dice.randint(0, len(model.graph.node)), node)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -18,7 +19,8 @@ PICTURES = ((1, 64, 64), (1, 96, 64), (2, 32, 160), (1, 32, 32), (1, 128, 96))
 """Sizes of five calls."""
 
 
-class SizeNetwork(NamedTuple):
+@dataclass(frozen=True)
+class SizeNetwork:
     """A model, and its inputs of each of five calls."""
 
     model: onnx.ModelProto
@@ -27,7 +29,7 @@ class SizeNetwork(NamedTuple):
 
 def _parsed(text: str) -> onnx.ModelProto:
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
-    onnx.checker.check_model(model)
+    cast(Any, onnx.checker).check_model(model)
     return model
 
 

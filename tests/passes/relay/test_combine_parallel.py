@@ -57,4 +57,4 @@ def test_biases_of_a_batch_lie_along_their_axis(axis: int):
     run_passes(module, [CombineParallelDensePass(2, True)])
     assert any(isinstance(op, BatchMatmulOp) for op in module.walk())
     for got, want in zip(evaluate_module(module, values), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(got, np.float32), np.asarray(want, np.float32), rtol=1e-5)
