@@ -73,8 +73,6 @@ class KernelCache:
         else:
             self.folder = Path(folder) if folder is not None else default_folder()
         self._writable = True
-        self._size: int | None = None
-        """Bytes of its files, as far as this process knows; None before it wrote one."""
 
     def get(self, key: str) -> bytes | None:
         """The bytes under `key`; None when there are none, the file is damaged, or others may have written it."""
@@ -107,7 +105,8 @@ class KernelCache:
                 self.folder.mkdir(mode=0o700)
             with opened(self.folder) as folder:
                 _write(key, _HEADER.pack(_MAGIC, len(data), _digest(key, data)) + data, folder)
-                self._bound(len(data), folder)
+                if _is_due(key, len(data)):
+                    trim(folder, limit_bytes())
         except Untrusted as error:
             self._writable = False
             _warn(f"kernel cache: {self.folder} is not used: {error}")
@@ -115,13 +114,15 @@ class KernelCache:
             self._writable = False
             _warn(f"kernel cache: cannot write {self.folder} ({error}); going on without it")
 
-    def _bound(self, more: int, folder: int) -> None:
-        """Have the files not used for longest go once there are too many bytes; `more` were written now."""
-        most = limit_bytes()
-        if self._size is not None:
-            self._size += more
-        if self._size is None or (most and self._size > most):
-            self._size = trim(folder, most)
+
+def _is_due(key: str, size: int) -> bool:
+    """Return whether the folder is to be measured, now that a file of `size` bytes was written.
+
+    Measuring takes long where there are many files, and no process knows what others wrote. So keys decide, which are
+    evenly spread: of what all processes write, one file in each 64th of the limit has the folder measured.
+    """
+    most = limit_bytes()
+    return most > 0 and int(key[:8], 16) * most < (64 * size) << 32
 
 
 def _check(key: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whence.lowering.cache import KernelCache
-from whence.lowering.cache_folder import clear, entries, limit_bytes, opened
+from whence.lowering.cache_folder import clear, entries, limit_bytes, opened, trim
 
 HOUR = 3600.0
 
@@ -59,6 +59,22 @@ def test_a_new_process_counts_what_is_there(tmp_path: Path, monkeypatch: pytest.
     assert [path.name for path in tmp_path.iterdir()] == [_key("b")]
 
 
+def test_many_writers_of_small_files_keep_the_bound_without_a_look_at_all_files_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("WHENCE_CACHE_MB", "1")
+    looks: list[int] = []
+
+    def look(folder: int, most: int) -> None:
+        looks.append(trim(folder, most))
+
+    monkeypatch.setattr("whence.lowering.cache.trim", look)
+    for index in range(700):
+        KernelCache(tmp_path).put(_key(str(index)), bytes(2_000))
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 1.1 * (1 << 20)
+    assert 40 < len(looks) < 140
+
+
 def test_without_a_bound_nothing_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WHENCE_CACHE_MB", "0")
     for name in "ab":
@@ -66,11 +82,12 @@ def test_without_a_bound_nothing_goes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_files_of_killed_writers_go_and_those_being_written_stay(tmp_path: Path):
+def test_files_of_killed_writers_go_and_those_being_written_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WHENCE_CACHE_MB", "1")
     tmp_path.joinpath(".old.tmp").write_bytes(b"half")
     tmp_path.joinpath(".new.tmp").write_bytes(b"half")
     _aged(tmp_path / ".old.tmp", 2)
-    KernelCache(tmp_path).put(_key("a"), b"code")
+    KernelCache(tmp_path).put(_key("a"), bytes(1 << 15))
     assert not (tmp_path / ".old.tmp").exists()
     assert (tmp_path / ".new.tmp").exists()
 
