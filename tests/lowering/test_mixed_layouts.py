@@ -1,0 +1,55 @@
+"""Layouts of several blocks of one axis, and convolutions whose operands are in blocks of different kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from operator_cases import Check, MakeNet, random
+
+from whence.dialects.relay import nn
+from whence.dialects.relay.transform import LayoutTransformOp
+from whence.passes.relay.evaluate import evaluate_module
+from whence.runtime.layouts import layout_view
+
+
+def test_several_blocks_of_one_axis(make_net: MakeNet, check_model: Check):
+    weight = random((4, 64, 3, 2))
+    blocks = weight.reshape(2, 2, 2, 16, 2, 3, 2).transpose(0, 5, 6, 2, 3, 1, 4)
+    np.testing.assert_array_equal(layout_view(weight, "OIHW", "OHWI16i2o2i"), blocks)
+    net = make_net(weight)
+    there = net.add(LayoutTransformOp, net.inputs[0], src_layout="OIHW", dst_layout="OHWI16i2o2i")
+    other = net.add(LayoutTransformOp, there, src_layout="OHWI16i2o2i", dst_layout="IOHW8i4i")
+    module = net.finish(there, other)
+    check_model(module, weight)
+    found: Any = evaluate_module(module, [weight])
+    np.testing.assert_array_equal(found[0], blocks)
+    np.testing.assert_array_equal(found[1], weight.reshape(4, 2, 8, 4, 3, 2).transpose(1, 0, 4, 5, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("data", "kernel", "result", "groups"),
+    [
+        ("NCHW16c", "OIHW16i", "", 1),
+        ("NCHW4c", "OIHW4i4o", "NCHW", 1),
+        ("NCHW", "OIHW8i8o", "NCHW8c", 1),
+        ("NHWC4c", "OHWI2i4o2i", "NHWC", 2),
+        ("NCHW4c", "OIHW4o", "NCHW8c", 16),
+    ],
+)
+def test_a_convolution_of_other_blocks(
+    data: str, kernel: str, result: str, groups: int, make_net: MakeNet, check_model: Check
+):
+    x, weight = random((1, 16, 5, 6)), random((16, 16 // groups, 3, 3))
+    net = make_net(x)
+    plain = net.add(nn.Conv2DOp, net.inputs[0], weight, padding=[1, 1], groups=groups)
+    wanted: Any = evaluate_module(net.finish(plain), [x])[0]
+    blocked = make_net(there := np.ascontiguousarray(layout_view(x, "NCHW", data)))
+    filters = np.ascontiguousarray(layout_view(weight, "OIHW", kernel))
+    layouts: dict[str, Any] = {"data_layout": data, "kernel_layout": kernel, "out_layout": result}
+    y = blocked.add(nn.Conv2DOp, blocked.inputs[0], filters, padding=[1, 1], groups=groups, **layouts)
+    module = blocked.finish(y)
+    check_model(module, there)
+    found: Any = evaluate_module(module, [there])[0]
+    np.testing.assert_allclose(layout_view(found, result or data, "NCHW"), wanted, rtol=1e-4, atol=1e-4)
