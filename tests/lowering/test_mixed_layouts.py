@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from operator_cases import Check, MakeNet, random
+from xdsl.context import Context
 
 from whence.dialects.relay import nn
+from whence.dialects.relay.convolution_transpose import Conv2DTransposeOp
 from whence.dialects.relay.transform import LayoutTransformOp
+from whence.passes.relay.analysis.mac_count import get_total_mac_number
 from whence.passes.relay.evaluate import evaluate_module
+from whence.passes.relay.legalize import LegalizePass
+from whence.provenance.audit import check_located
 from whence.runtime.layouts import layout_view
 
 
@@ -52,4 +57,42 @@ def test_a_convolution_of_other_blocks(
     module = blocked.finish(y)
     check_model(module, there)
     found: Any = evaluate_module(module, [there])[0]
+    np.testing.assert_allclose(layout_view(found, result or data, "NCHW"), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("data", "kernel", "result", "groups"),
+    [
+        ("NHWC", "HWIO", "", 1),
+        ("NHWC", "HWOI", "NCHW", 2),
+        ("NCHW", "OIHW", "NHWC", 2),
+        ("NCHW4c", "OIHW4i3o", "NCHW2c", 1),
+    ],
+)
+def test_a_transposed_convolution_in_other_layouts(
+    data: str, kernel: str, result: str, groups: int, make_net: MakeNet, check_model: Check
+):
+    x, weight = random((2, 8, 4, 5)), random((8, 6, 3, 2))
+    attributes: dict[str, Any] = {
+        "strides": [2, 1],
+        "padding": [1, 0, 0, 1],
+        "dilation": [1, 2],
+        "output_padding": [1, 0],
+        "groups": groups,
+    }
+    net = make_net(x)
+    plain = net.add(Conv2DTransposeOp, net.inputs[0], weight, **attributes)
+    wanted: Any = evaluate_module(net.finish(plain), [x])[0]
+    moved = make_net(there := np.ascontiguousarray(layout_view(x, "NCHW", data)))
+    filters = np.ascontiguousarray(layout_view(weight, "IOHW", kernel))
+    layouts: dict[str, Any] = {"data_layout": data, "kernel_layout": kernel, "out_layout": result}
+    module = moved.finish(moved.add(Conv2DTransposeOp, moved.inputs[0], filters, **attributes, **layouts))
+    check_model(module, there)
+    found: Any = evaluate_module(module, [there])[0]
+    np.testing.assert_allclose(layout_view(found, result or data, "NCHW"), wanted, rtol=1e-4, atol=1e-4)
+    assert get_total_mac_number(module) == get_total_mac_number(net.module)
+    LegalizePass().apply(Context(), module)
+    check_located(module, LegalizePass.name)
+    assert not any(isinstance(op, Conv2DTransposeOp) for op in module.walk())
+    found = evaluate_module(module, [there])[0]
     np.testing.assert_allclose(layout_view(found, result or data, "NCHW"), wanted, rtol=1e-4, atol=1e-4)
