@@ -12,6 +12,7 @@ from xdsl.context import Context
 from whence.dialects.relay import nn
 from whence.dialects.relay.convolution_transpose import Conv2DTransposeOp
 from whence.dialects.relay.transform import LayoutTransformOp
+from whence.dialects.relay.vision import RoiAlignOp
 from whence.passes.relay.analysis.mac_count import get_total_mac_number
 from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.legalize import LegalizePass
@@ -96,3 +97,18 @@ def test_a_transposed_convolution_in_other_layouts(
     assert not any(isinstance(op, Conv2DTransposeOp) for op in module.walk())
     found = evaluate_module(module, [there])[0]
     np.testing.assert_allclose(layout_view(found, result or data, "NCHW"), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_regions_of_images_whose_channels_are_last(mode: str, make_net: MakeNet, check_model: Check):
+    x = random((2, 3, 7, 6))
+    regions = np.array([[0, 0, 0, 4, 3], [1, 1, 1.5, 5, 5], [1, 2, 0, 3.5, 6]], np.float32)
+    attributes: dict[str, Any] = {"pooled_size": [3, 2], "spatial_scale": 0.9, "mode": mode}
+    net = make_net(x)
+    plain = net.add(RoiAlignOp, net.inputs[0], regions, **attributes)
+    wanted: Any = evaluate_module(net.finish(plain), [x])[0]
+    moved = make_net(there := np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
+    module = moved.finish(moved.add(RoiAlignOp, moved.inputs[0], regions, layout="NHWC", **attributes))
+    check_model(module, there)
+    found: Any = evaluate_module(module, [there])[0]
+    np.testing.assert_allclose(found.transpose(0, 3, 1, 2), wanted, rtol=1e-5, atol=1e-5)
