@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar, cast
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -41,7 +41,7 @@ class StageTable(Generic[StageT_co]):
         """The stages that run in the steps of each scan."""
         self._places: dict[Axis, tuple[StageT_co, int]] = {}
         self._of_producers: dict[object, StageT_co] = {}
-        """The stages that were asked for by their ops; true as long as they are stages, and of these ops."""
+        """The stages by their ops, as of the last op that was not met before."""
 
     @property
     def computes(self) -> list[StageT_co]:
@@ -77,12 +77,13 @@ class StageTable(Generic[StageT_co]):
 
     def _of_operation(self, key: Operation | StageState) -> StageT_co | None:
         """The stage of an op, or the stage itself, without a look at all others: most are asked for many times."""
-        producer = key.producer if isinstance(key, StageState) else key
-        if producer not in self._of_producers:
-            self._of_producers |= {stage.producer: stage for stage in self.stages}
-        stage = self._of_producers.get(producer)
-        if stage is None or stage not in self.stages or key not in (stage, stage.producer):
-            return None
+        if isinstance(key, StageState):
+            return cast(StageT_co, key) if key in self.stages else None
+        stage = self._of_producers.get(key)
+        if stage is None or stage.producer is not key or stage not in self.stages:
+            # Primitives replace stages and their ops.
+            self._of_producers = {stage.producer: stage for stage in self.stages}
+            stage = self._of_producers.get(key)
         return stage
 
     def place_of(self, axis: Axis) -> tuple[StageT_co, int] | None:

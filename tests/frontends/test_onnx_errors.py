@@ -15,7 +15,7 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, numpy_helper
 
-from whence.frontends.onnx import from_onnx
+from whence.frontends.onnx import from_onnx, graph
 from whence.frontends.onnx.convert import CONVERTERS
 from whence.support.context import PassContext
 from whence.support.errors import FrontendError, FrontendWarning
@@ -382,3 +382,20 @@ def test_bad_operators_name_their_layer(opset: int, inputs: str, nodes: str, tex
 def test_onnx_is_imported_when_it_is_used():
     script = "import sys, whence.frontends.onnx; sys.exit('onnx' in sys.modules or 'xdsl' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_functions_that_double_again_and_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(graph, "MOST_SPLICED", 40)
+
+    def model(levels: int) -> ModelProto:
+        head = '<opset_import: ["": 17, "com.example": 1], domain: "com.example">'
+        bodies = [f"{head} f0 (x) => (y) {{ y = Relu (x) }}"]
+        for level in range(1, levels):
+            call = f"com.example.f{level - 1}"
+            bodies.append(f"{head} f{level} (x) => (y) {{ a = {call} (x) y = {call} (a) }}")
+        return parse(
+            f"(float[2] x) => (float[2] y) {{ y = com.example.f{levels - 1} (x) }}\n" + "\n".join(bodies), opset=17
+        )
+
+    from_onnx(model(4))
+    fails(model(8), "expected functions that come to at most 40 nodes")

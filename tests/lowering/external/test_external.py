@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from whence.lowering.external.registry import register_external_codegen, split_t
 from whence.passes.relay import pattern_table
 from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.pattern_table import register_supported
-from whence.support.errors import FrontendError, PipelineError, WhenceError
+from whence.support.errors import FrontendError, FrontendWarning, PipelineError, WhenceError
 
 CALL = "tvmgen_default_{}_main_{}"
 Run = Callable[..., Any]
@@ -220,5 +221,7 @@ def test_a_model_of_open_sizes():
     exe: Any = whence.compile(onnx.parser.parse_model(text), target="onnxruntime, llvm")
     for size in (3, 5):
         x = np.linspace(-1, 1, size, dtype=np.float32)
-        np.testing.assert_allclose(exe(x), np.maximum(x, 0), rtol=1e-5, atol=1e-7)
+        # A part of another compiler has known sizes, which who runs the model is told at the second one.
+        with pytest.warns(FrontendWarning) if size == 5 else nullcontext():
+            np.testing.assert_allclose(exe(x), np.maximum(x, 0), rtol=1e-5, atol=1e-7)
     assert CALL.format("onnxruntime", 0) in exe.kernels

@@ -14,10 +14,12 @@ from xdsl.passes import ModulePass
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.functions import FnOp
 from whence.passes.pipelines import run_passes
+from whence.passes.relay import inline
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.passes.relay.eta_expand import EtaExpandPass
 from whence.passes.relay.inline import InlinePass
 from whence.passes.relay.lambda_lift import LambdaLiftPass
+from whence.support.errors import PipelineError
 
 Parse = Callable[[str], ModuleOp]
 T = "tensor<4xf32>"
@@ -217,3 +219,27 @@ def test_recursive_closures_become_recursive_functions(parse: Parse, value: bool
     main = functions_of(module)["main"]
     assert not any(isinstance(op, FnOp) for op in pre_order(main))
     assert "let" not in names(main)
+
+
+def test_functions_that_double_again_and_again_are_refused(parse: Parse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inline, "MOST_COPIED", 40)
+
+    def module(levels: int) -> ModuleOp:
+        functions = [f"relay.func @f0(%x: {T}) -> ({T}) {INLINE} {{ relay.return %x : {T} }}"]
+        functions += [
+            f"""relay.func @f{level}(%x: {T}) -> ({T}) {INLINE} {{
+              %0 = relay.call @f{level - 1}(%x) : {F}
+              %1 = relay.call @f{level - 1}(%0) : {F}
+              %2 = relay.exp %1 : {F}
+              relay.return %2 : {T}
+            }}"""
+            for level in range(1, levels)
+        ]
+        last = (
+            f"relay.func @main(%x: {T}) -> ({T}) {{ %0 = relay.call @f{levels - 1}(%x) : {F} relay.return %0 : {T} }}"
+        )
+        return parse("\n".join([*functions, last]))
+
+    run_passes(module(4), [InlinePass()])
+    with pytest.raises(PipelineError, match="relay-inline: expected functions that come to at most 40 ops"):
+        run_passes(module(8), [InlinePass()])
