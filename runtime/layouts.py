@@ -1,9 +1,14 @@
-"""Layout names: `NCHW16c` is axes N, C, H, W and a block of 16 channels innermost."""
+"""Layout names: `NCHW16c` is axes N, C, H, W and a block of 16 channels innermost.
+
+Blocks of one axis may be several, `OHWI16i64o2i`: those on the right are within those on the left.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -26,37 +31,49 @@ def parse_layout(layout: str) -> tuple[Axis, ...]:
     if spelled != layout or not axes:
         raise ValueError(f"layout: expected a name such as NCHW or NCHW16c, got {layout!r}")
     letters = [axis.letter for axis in axes if not axis.factor]
-    blocks = [axis.letter for axis in axes if axis.factor]
-    if len(set(letters)) != len(letters) or len(set(blocks)) != len(blocks) or not set(blocks) <= set(letters):
-        raise ValueError(f"layout: expected each axis once, and at most one block of it, got {layout!r}")
+    if len(set(letters)) != len(letters) or not {axis.letter for axis in axes} <= set(letters):
+        raise ValueError(f"layout: expected each axis once, and blocks of those only, got {layout!r}")
     return axes
+
+
+def strides(axes: Sequence[Axis]) -> list[int]:
+    """How many elements of its letter a step along each axis is: in `OI16i64o2i` 1 of O is 64, I 32, 16i 2."""
+    found = [1] * len(axes)
+    inner: dict[str, int] = {}
+    # Whole axes last: all blocks are within them, wherever they stand.
+    for at in sorted(range(len(axes)), key=lambda at: (not axes[at].factor, -at)):
+        axis = axes[at]
+        found[at] = inner.get(axis.letter, 1)
+        inner[axis.letter] = found[at] * (axis.factor or 1)
+    return found
 
 
 def layout_view(x: npt.NDArray[Any], src_layout: str, dst_layout: str) -> npt.NDArray[Any]:
     """`x` brought from one layout to another, as a view if the blocks allow it."""
     src, dst = parse_layout(src_layout), parse_layout(dst_layout)
-    in_src = {axis.letter: axis.factor for axis in src if axis.factor}
-    in_dst = {axis.letter: axis.factor for axis in dst if axis.factor}
-    if any(in_src[letter] != in_dst[letter] for letter in in_src.keys() & in_dst.keys()):
-        plain = "".join(axis.letter for axis in src if not axis.factor)
-        return layout_view(layout_view(x, src_layout, plain), plain, dst_layout)
-    # Split what becomes blocked, permute, merge what was blocked.
-    shape: list[int] = []
-    names: list[Axis] = []
-    for axis, extent in zip(src, x.shape, strict=True):
-        factor = in_dst.get(axis.letter, 0)
-        if not axis.factor and factor and axis.letter not in in_src:
-            shape += [extent // factor, factor]
-            names += [axis, Axis(axis.letter, factor)]
-        else:
-            shape.append(extent)
-            names.append(axis)
-    order: list[int] = []
-    merged: list[int] = []
-    for axis in dst:
-        parts = [names.index(axis)]
-        if not axis.factor and axis.letter in in_src and axis.letter not in in_dst:
-            parts.append(names.index(Axis(axis.letter, in_src[axis.letter])))
-        order += parts
-        merged.append(prod(shape[part] for part in parts))
-    return x.reshape(shape).transpose(order).reshape(merged)
+    src_strides, dst_strides = strides(src), strides(dst)
+    cuts: dict[str, list[int]] = {}
+    for letter in {axis.letter for axis in src}:
+        both = zip((*src, *dst), (*src_strides, *dst_strides), strict=True)
+        cuts[letter] = sorted({stride for axis, stride in both if axis.letter == letter})
+        if any(outer % inner for inner, outer in pairwise(cuts[letter])):
+            plain = "".join(axis.letter for axis in src if not axis.factor)
+            return layout_view(layout_view(x, src_layout, plain), plain, dst_layout)
+
+    def parts(axis: Axis, stride: int) -> list[tuple[str, int]]:
+        """What an axis is made of, outermost first: a letter, and the elements of it that a step is."""
+        inside = (at for at in cuts[axis.letter] if at >= stride and (not axis.factor or at < stride * axis.factor))
+        return [(axis.letter, at) for at in sorted(inside, reverse=True)]
+
+    # Split all axes at the strides of both layouts, permute, merge.
+    extents: dict[tuple[str, int], int] = {}
+    for axis, stride, extent in zip(src, src_strides, x.shape, strict=True):
+        top = extent * stride
+        for part in parts(axis, stride):
+            extents[part] = top // part[1]
+            top = part[1]
+    places = {part: place for place, part in enumerate(extents)}
+    moved = [parts(axis, stride) for axis, stride in zip(dst, dst_strides, strict=True)]
+    order = [places[part] for group in moved for part in group]
+    merged = [prod(extents[part] for part in group) for group in moved]
+    return x.reshape(list(extents.values())).transpose(order).reshape(merged)

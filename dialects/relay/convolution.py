@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, string
-from .layout import axes_of, layout_view, logical_shape
+from .layout import axes_of, layout_view, logical_shape, shape_in
 from .numerics import AnyArray, factor, strided
 from .operator import Operator, Signature, Tensor
 from .traits import OUT_ELEMWISE_FUSABLE
@@ -79,9 +79,7 @@ class Conv(Operator):
         for i, letter in enumerate(cls.SPATIAL):
             pads = padding[i] + padding[i + rank]
             full[letter] = window_extent(sig, data[letter], window[i], strides[i], dilation[i], pads, False)
-        block = {axis.letter: axis.factor for axis in out_axes if axis.factor}
-        shape = [axis.factor or full[axis.letter] // block.get(axis.letter, 1) for axis in out_axes]
-        return [tensor_of(sig.product_element(), shape)]
+        return [tensor_of(sig.product_element(), shape_in(sig, full, out_axes))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:

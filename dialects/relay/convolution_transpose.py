@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ..size_types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .convolution import expand_padding
+from .layout import axes_of, layout_view, logical_shape, parse_layout, shape_in
 from .numerics import AnyArray, factor
 from .operator import Operator, Signature, Tensor
 from .pooling import SPATIAL
@@ -21,7 +22,8 @@ from .traits import OUT_ELEMWISE_FUSABLE
 class ConvTranspose(Operator):
     """Shared by the transposed convolutions: TVM's Conv2DTransposeAttrs.
 
-    Data `(n, c, y, x)`, weight `(c, outputs / groups, ky, kx)`. Element y of the image adds, times tap k of the kernel,
+    Data `(n, c, y, x)`, weight `(c, outputs / groups, ky, kx)`, or in other layouts; I is the axis of the data's
+    channels in all of a kernel's, as in TVM, OIHW too. Element y of the image adds, times tap k of the kernel,
     to element `y * stride + k * dilation - padding` of the result, which has `output_padding` more at its end.
     """
 
@@ -34,12 +36,14 @@ class ConvTranspose(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        rank = len(cls.SPATIAL)
-        for name, plain in (("data_layout", "NC"), ("kernel_layout", "IO"), ("out_layout", "NC")):
-            if sig.str(name) not in (plain + cls.SPATIAL, "" if name == "out_layout" else plain + cls.SPATIAL):
-                sig.fail(f"{name} {plain}{cls.SPATIAL}", sig.str(name))
-        batch, channels, *image = sig.rank(0, rank + 2)
-        depth, per_group, *kernel = sig.rank(1, rank + 2)
+        rank, letters = len(cls.SPATIAL), "NC" + cls.SPATIAL
+        data_axes, kernel_axes = axes_of(sig, "data_layout", letters), axes_of(sig, "kernel_layout", "IO" + cls.SPATIAL)
+        out_axes = axes_of(sig, "out_layout" if sig.str("out_layout") else "data_layout", letters)
+        sig.rank(0, len(data_axes))
+        sig.rank(1, len(kernel_axes))
+        data, weight = logical_shape(sig.shape(0), data_axes), logical_shape(sig.shape(1), kernel_axes)
+        batch, channels, *image = (data[letter] for letter in letters)
+        depth, per_group, *kernel = (weight[letter] for letter in "IO" + cls.SPATIAL)
         groups = sig.int("groups")
         if groups < 1 or channels % groups or depth != channels:
             sig.fail(f"a weight of {channels} input channels in {groups} groups", str(sig.types[1]))
@@ -49,24 +53,28 @@ class ConvTranspose(Operator):
             sig.fail(f"kernel_size {kernel} as the kernel has", str(list(size)))
         pads = expand_padding(sig, sig.ints("padding"), rank)
         columns = [sig.spatial(name, rank) for name in ("strides", "dilation", "output_padding")]
-        shape = [batch, per_group * groups]
-        for extent, k, s, d, more, before, after in zip(image, kernel, *columns, pads[:rank], pads[rank:], strict=True):
+        full = {"N": batch, "C": per_group * groups}
+        rows = zip(cls.SPATIAL, image, kernel, *columns, pads[:rank], pads[rank:], strict=True)
+        for letter, extent, k, s, d, more, before, after in rows:
             out = (extent - 1) * s + d * (k - 1) + 1 - before - after + more
             expected, found = "strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}"
             if min(s, d) < 1:
                 sig.fail(expected, found)
             sig.require(out - 1, expected, found)
-            shape.append(out)
-        return [tensor_of(sig.product_element(), shape)]
+            full[letter] = out
+        return [tensor_of(sig.product_element(), shape_in(sig, full, out_axes))]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
         """One matrix product per tap of the kernel, added where it belongs."""
-        x, w = factor(data, sig.str("out_dtype")), factor(weight, sig.str("out_dtype"))
+        plain, result = "NC" + cls.SPATIAL, sig.str("out_layout") or sig.str("data_layout")
+        x = factor(layout_view(data, sig.str("data_layout"), plain), sig.str("out_dtype"))
+        w = factor(layout_view(weight, sig.str("kernel_layout"), "IO" + cls.SPATIAL), sig.str("out_dtype"))
         (n, channels, *image), (_, per_group, *kernel) = x.shape, w.shape
         rank, groups = len(image), sig.int("groups")
         strides, dilation = sig.ints("strides"), sig.ints("dilation")
-        shape = cls.infer(sig)[0].get_shape()
+        extents = logical_shape(cls.infer(sig)[0].get_shape(), parse_layout(result))
+        shape = [extents[letter] for letter in plain]
         pads = expand_padding(sig, sig.ints("padding"), rank)
         sizes = zip(image, kernel, strides, dilation, shape[2:], pads, strict=False)
         full = [max((e - 1) * s + d * (k - 1) + 1, before + out) for e, k, s, d, out, before in sizes]
@@ -81,7 +89,7 @@ class ConvTranspose(Operator):
             ]
             total[..., *taken] += part
         cut = [slice(before, before + out) for before, out in zip(pads, shape[2:], strict=False)]
-        return total.reshape(n, groups * per_group, *full)[..., *cut]
+        return layout_view(total.reshape(n, groups * per_group, *full)[..., *cut], plain, result)
 
 
 def _transpose(rank: int) -> type[ConvTranspose]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...runtime.layouts import Axis as Axis
 from ...runtime.layouts import layout_view as layout_view
 from ...runtime.layouts import parse_layout as parse_layout
+from ...runtime.layouts import strides as strides
 from .signature import Signature
 
 
@@ -32,6 +33,15 @@ def logical_shape(shape: Sequence[int], axes: Sequence[Axis]) -> dict[str, int]:
     return full
 
 
+def shape_in(sig: Signature, full: Mapping[str, int], axes: Sequence[Axis]) -> list[int]:
+    """The shape in the layout `axes` of a tensor of these full extents; complains of odd blocks through `sig`."""
+    whole = [stride * (axis.factor or 1) for axis, stride in zip(axes, strides(axes), strict=True)]
+    for axis, count in zip(axes, whole, strict=True):
+        if full[axis.letter] % count:
+            sig.fail(f"axis {axis.letter} divisible by {count}", f"extent {full[axis.letter]}")
+    return [axis.factor or full[axis.letter] // count for axis, count in zip(axes, whole, strict=True)]
+
+
 def blocked_shape(sig: Signature, shape: Sequence[int]) -> list[int]:
     """The shape of a tensor brought from `src_layout` to `dst_layout`; complains through `sig`."""
     src_layout, dst_layout = sig.str("src_layout"), sig.str("dst_layout")
@@ -40,9 +50,4 @@ def blocked_shape(sig: Signature, shape: Sequence[int]) -> list[int]:
         sig.fail(f"a {len(src)}-d operand for layout {src_layout}", str(sig.types[0]))
     if {axis.letter for axis in src} != {axis.letter for axis in dst}:
         sig.fail("layouts of the same axes", f"{src_layout} and {dst_layout}")
-    full = logical_shape(shape, src)
-    factors = {axis.letter: axis.factor for axis in dst if axis.factor}
-    for letter, factor in factors.items():
-        if full[letter] % factor:
-            sig.fail(f"axis {letter} divisible by {factor}", f"extent {full[letter]}")
-    return [axis.factor or full[axis.letter] // factors.get(axis.letter, 1) for axis in dst]
+    return shape_in(sig, logical_shape(shape, src), dst)

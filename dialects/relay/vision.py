@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, floor
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -14,6 +14,7 @@ from ..element_types import DTYPES
 from ..size_types import tensor_of
 from ..sizes import size_min
 from .attributes import boolean, integer, ints, real, string
+from .layout import layout_view
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
 from .traits import FLOATS, OPAQUE
@@ -22,6 +23,8 @@ from .traits import FLOATS, OPAQUE
 class Pooled(Operator):
     """Regions of images (n, c, h, w), each brought to `pooled_size`: `rois` (r, 5) are image, x1, y1, x2, y2."""
 
+    LAYOUTS: ClassVar[Sequence[str]] = ("NCHW",)
+    """Those that images and the result may have."""
     data = operand_def(TensorType)
     rois = operand_def(TensorType)
     result = result_def(TensorType)
@@ -32,13 +35,16 @@ class Pooled(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        shape, rois = sig.rank(0, 4), sig.rank(1, 2)
+        layout, rois = sig.str("layout"), sig.rank(1, 2)
         sig.of(FLOATS)
-        if rois[1] != 5 or sig.str("layout") != "NCHW" or min(sig.spatial("pooled_size", 2)) < 1:
-            sig.fail("regions (r, 5), layout NCHW and a pooled size", f"{sig.types[1]}, {sig.str('layout')}")
-        sig.require_source(0, (shape[0], *shape[2:]), rois[:1])
+        if rois[1] != 5 or layout not in cls.LAYOUTS or min(sig.spatial("pooled_size", 2)) < 1:
+            expected = f"regions (r, 5), layout {' or '.join(cls.LAYOUTS)} and a pooled size"
+            sig.fail(expected, f"{sig.types[1]}, {layout}")
+        shape = dict(zip(layout, sig.rank(0, 4), strict=True))
+        sig.require_source(0, [shape[letter] for letter in "NHW"], rois[:1])
         sig.same_element()
-        return [tensor_of(sig.types[0].element_type, (rois[0], shape[1], *sig.spatial("pooled_size", 2)))]
+        full = shape | dict(zip("NHW", (rois[0], *sig.spatial("pooled_size", 2)), strict=True))
+        return [tensor_of(sig.types[0].element_type, [full[letter] for letter in layout])]
 
 
 @irdl_op_definition
@@ -51,6 +57,7 @@ class RoiAlignOp(Pooled):
     """
 
     name = "relay.vision.roi_align"
+    LAYOUTS: ClassVar[Sequence[str]] = ("NCHW", "NHWC")
     sample_ratio = integer(-1)
     mode = string("avg")
     aligned = boolean(False)
@@ -63,8 +70,8 @@ class RoiAlignOp(Pooled):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, rois: AnyArray) -> AnyArray:
-        x, extents, sizes = widened(data), data.shape[2:], sig.spatial("pooled_size", 2)
-        out = np.zeros((len(rois), x.shape[1], *sizes), x.dtype)
+        x, sizes = layout_view(widened(data), sig.str("layout"), "NCHW"), sig.spatial("pooled_size", 2)
+        extents, out = x.shape[2:], np.zeros((len(rois), x.shape[1], *sizes), x.dtype)
         for r, roi in enumerate(widened(rois).tolist()):
             image = x[min(max(int(roi[0]), 0), len(x) - 1)]
             places: list[list[list[tuple[int, int, float] | None]]] = []
@@ -79,7 +86,7 @@ class RoiAlignOp(Pooled):
             for y, rows in enumerate(places[0]):
                 for c, columns in enumerate(places[1]):
                     out[r, :, y, c] = cls._bin(sig, image, rows, columns)
-        return out
+        return layout_view(out, "NCHW", sig.str("layout"))
 
     @classmethod
     def _bin(cls, sig: Signature, image: AnyArray, rows: Sequence[Any], columns: Sequence[Any]) -> Any:

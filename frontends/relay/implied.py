@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.relay.attributes import to_python
-from ...dialects.relay.layout import logical_shape, parse_layout
+from ...dialects.relay.layout import logical_shape, parse_layout, strides
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
 from .operators import attributes_of, name_of
@@ -50,8 +50,8 @@ def _convolution(spatial: int, transposed: bool) -> Callable[[Sequence[int], Att
         first, second = ("I", "O") if transposed else ("O", "I")
         extents = {first: sides[0], second: sides[1], **kernel}
         axes = parse_layout(cast(str, attrs["kernel_layout"]))
-        blocks = {axis.letter: axis.factor for axis in axes if axis.factor}
-        return {1: [axis.factor or extents[axis.letter] // blocks.get(axis.letter, 1) for axis in axes]}
+        steps = strides(axes)
+        return {1: [axis.factor or extents[axis.letter] // step for axis, step in zip(axes, steps, strict=True)]}
 
     return rule
 

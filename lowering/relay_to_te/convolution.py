@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeVar
 
 from ... import te
 from ...dialects.kernel_sizes import same_shape
 from ...dialects.relay import nn as relay
-from ...dialects.relay.layout import parse_layout
+from ...dialects.relay.layout import logical_shape, parse_layout
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.sizes import Size, SizeExpr
 from ...passes.relay.blocking import vector_block
@@ -23,8 +22,6 @@ from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
 from .stages import compute, dtype_of, label, rounded, shape, wide
 from .transform import blocked_point, flat_index, unflatten
-
-T = TypeVar("T")
 
 _EVEN = 4
 """Pixels that tiles of equal size can be made of."""
@@ -136,40 +133,42 @@ def _repacked(x: Tensor, src: str, dst: str, extents: tuple[int, ...], name: str
 
 
 def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
-    """Any layouts that `_blocked_convolution` takes, or ones without blocks, of which blocks are made here."""
+    """Any layouts: those that `_blocked_convolution` takes as they are, blocks are made here of others."""
     assert isinstance(op, relay.Conv)
     sig, plain, kernel_plain = op.signature, "NC" + op.SPATIAL, "OI" + op.SPATIAL
     layouts = (sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or sig.str("data_layout"))
-    if [axis.letter for axis in parse_layout(layouts[1])] == [*kernel_plain, "I", "O"]:
-        channels, outputs = (shape(tensor)[1 - axis] * shape(tensor)[-1] for axis, tensor in enumerate((data, weight)))
-        depthwise = sig.int("groups") == channels == outputs
+    full = logical_shape(shape(data), parse_layout(layouts[0]))
+    batch, channels, *image = (full[letter] for letter in plain)
+    filters = logical_shape(shape(weight), parse_layout(layouts[1]))
+    outputs, depth, *kernel_extents = (filters[letter] for letter in kernel_plain)
+    depthwise = sig.int("groups") == channels == outputs
+    ins, outs = shape(data)[-1], shape_of(op.results[0])[-1]
+    kernel_ins = 1 if depthwise else ins
+    if layouts == (f"{plain}{ins}c", f"{kernel_plain}{kernel_ins}i{outs}o", f"{plain}{outs}c"):
         return depthwise_blocked(op, data, weight) if depthwise else conv_blocked(op, data, weight)
-    if any(axis.factor for layout in layouts for axis in parse_layout(layout)):
-        sig.fail(f"layouts of the axes {', '.join(plain)}, or blocks in all of them", ", ".join(layouts))
-    batch, channels, *image = _in_order(shape(data), layouts[0], plain)
-    outputs, depth, *kernel_extents = _in_order(shape(weight), layouts[1], kernel_plain)
     groups = sig.int("groups")
-    if groups == channels == outputs:
+    if depthwise:
         return _depthwise_plain(op, data, weight, layouts)
     result = shape_of(op.results[0])
-    extents = _in_order(result, layouts[2], plain)
+    extents = _image(result, layouts[2], op.SPATIAL)
     ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // groups, CHANNEL_BLOCK)
     packed = _repacked(data, layouts[0], f"{plain}{ib}c", (batch, channels // ib, *image, ib), "data_vec")
     blocks = (outputs // ob, depth // ib, *kernel_extents, ib, ob)
     kernel = _repacked(weight, layouts[1], f"{kernel_plain}{ib}i{ob}o", blocks, "kernel_vec")
-    blocked = _blocked_convolution(op, f"{label(op)}_NCHWc", packed, kernel, (batch, outputs // ob, *extents[2:], ob))
+    blocked = _blocked_convolution(op, f"{label(op)}_NCHWc", packed, kernel, (batch, outputs // ob, *extents, ob))
     return compute(result, lambda *i: blocked(*blocked_point(i, f"{plain}{ob}c", layouts[2])), label(op))
 
 
-def _in_order(items: Sequence[T], layout: str, wanted: str) -> list[T]:
-    """What belongs to the axes of a layout without blocks, in the order of another."""
-    return [items[layout.index(letter)] for letter in wanted]
+def _image(extents: Sequence[int], layout: str, spatial: str) -> list[int]:
+    """The extents of the spatial axes of a tensor in a layout."""
+    full = logical_shape(extents, parse_layout(layout))
+    return [full[letter] for letter in spatial]
 
 
 def _depthwise_plain(op: Operator, data: Tensor, weight: Tensor, layouts: tuple[str, str, str]) -> Tensor:
     assert isinstance(op, relay.Conv)
     plain, kernel_plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL
-    _, _, *kernel = _in_order(shape(weight), layouts[1], kernel_plain)
+    kernel = _image(shape(weight), layouts[1], op.SPATIAL)
     windows, k = _windows(op, kernel), _window_axes(kernel)
     number = wide(dtype_of(op))
 
@@ -177,16 +176,17 @@ def _depthwise_plain(op: Operator, data: Tensor, weight: Tensor, layouts: tuple[
 
     def product(n: Expr, c: Expr, *place: Expr) -> Expr:
         point = [at - w.before for at, w in zip(_taken(windows, place, k), windows, strict=True)]
-        value = data(*_in_order((n, c, *point), plain, layouts[0]), otherwise=0).astype(number)
-        factor = weight(*_in_order((c, te.const(0, "int32"), *k), kernel_plain, layouts[1])).astype(number)
+        value = data(*blocked_point((n, c, *point), layouts[0], plain), otherwise=0).astype(number)
+        factor = weight(*blocked_point((c, te.const(0, "int32"), *k), layouts[1], kernel_plain)).astype(number)
         return te.sum(value * factor, axis=k)
 
     names = ("z", "y", "x")[-len(k) :]
-    name, extents = f"depthwise_{label(op)}", _in_order(result, layouts[2], plain)
+    full = logical_shape(result, parse_layout(layouts[2]))
+    name, extents = f"depthwise_{label(op)}", [full[letter] for letter in plain]
     total = rounded(te.compute(extents, product, name, "depthwise_conv2d_nchw", None, names), dtype_of(op))
     if layouts[2] == plain:
         return total
-    return compute(result, lambda *i: total(*_in_order(i, layouts[2], plain)), label(op))
+    return compute(result, lambda *i: total(*blocked_point(i, plain, layouts[2])), label(op))
 
 
 def depthwise_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import cast
 from ... import te
 from ...dialects.affine import below
 from ...dialects.relay import transform as relay
-from ...dialects.relay.layout import parse_layout
+from ...dialects.relay.layout import parse_layout, strides
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.sizes import SizeExpr, product, same, size_max
 from ...te import Expr, Tensor
@@ -108,20 +108,15 @@ def layout_transform(op: Operator, x: Tensor) -> Tensor:
 def blocked_point(point: Sequence[Expr], src_layout: str, dst_layout: str) -> list[Expr]:
     """The point of a `src_layout` tensor that stands at `point` of its `dst_layout` form."""
     src, dst = parse_layout(src_layout), parse_layout(dst_layout)
-    factor = {axis.letter: axis.factor for axis in dst if axis.factor}
     logical: dict[str, Expr] = {}
-    for axis, index in zip(dst, point, strict=True):
-        term = index if axis.factor else index * factor.get(axis.letter, 1)
+    for axis, stride, index in zip(dst, strides(dst), point, strict=True):
+        term = index if stride == 1 else index * stride
         logical[axis.letter] = logical[axis.letter] + term if axis.letter in logical else term
-    blocks = {axis.letter: axis.factor for axis in src if axis.factor}
-    return [
-        logical[axis.letter] % axis.factor
-        if axis.factor
-        else logical[axis.letter] // blocks[axis.letter]
-        if axis.letter in blocks
-        else logical[axis.letter]
-        for axis in src
-    ]
+    source: list[Expr] = []
+    for axis, stride in zip(src, strides(src), strict=True):
+        index = logical[axis.letter] if stride == 1 else logical[axis.letter] // stride
+        source.append(index % axis.factor if axis.factor else index)
+    return source
 
 
 def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:

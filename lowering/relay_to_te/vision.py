@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ... import te
 from ...dialects.relay import vision as relay
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.sizes import same
 from ...te import Expr, Tensor
 from . import vision_scripts as scripts
 from .sorting import descending
-from .stages import ROWS_APART, compute, dtype_of, shape, wide
+from .stages import ROWS_APART, compute, dtype_of, label, shape, wide
+from .transform import blocked_point
 
 
 def _in(number: str, x: Tensor, name: str) -> Tensor:
@@ -40,6 +41,10 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
     sig = op.signature
     aligned, ratio = bool(sig.get("aligned")), max(0, sig.int("sample_ratio"))
     images, regions = _in("float32", data, "data"), _in("float32", rois, "rois")
+    layout = sig.str("layout")
+    if layout != "NCHW":
+        stored, extents = images, [shape(images)[layout.index(letter)] for letter in "NCHW"]
+        images = compute(extents, lambda *i: stored(*blocked_point(i, layout, "NCHW")), "images", keep=True)
     with te.tag_scope(ROWS_APART):
         found = scripts.roi_align(
             images,
@@ -52,7 +57,12 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
             sig.str("mode") == "avg",
             sig.str("mode") != "max_weighted",
         )
-    return _back(op, found)
+    if layout == "NCHW":
+        return _back(op, found)
+    dtype = dtype_of(op)
+    return compute(
+        shape_of(op.results[0]), lambda *i: found(*blocked_point(i, "NCHW", layout)).astype(dtype), label(op)
+    )
 
 
 def roi_pool(op: Operator, data: Tensor, rois: Tensor) -> Tensor:

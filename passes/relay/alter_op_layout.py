@@ -33,6 +33,7 @@ from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
 from .blocking import blocked_source, in_blocks, moved, panel_width, product_block, vector_block
+from .permuted_layouts import SinkPermutation
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_transforms import SINKING, SMALLEST_BLOCK
 
@@ -168,8 +169,9 @@ class AlterOpLayoutPass(ModulePass):
                 )
 
             hooks = {name: hooked(given) for name, given in chosen.items()}
-            rewrite(op, [ApplyHooks(hooks, op, layouts=True)], recursive=False)
-            blocks = [Unless(frozenset(hooks), one) for one in blocks]
+            moving = SinkPermutation(set())
+            rewrite(op, [ApplyHooks(hooks, op, layouts=True, back=moving.made)], recursive=False)
+            blocks = [*(Unless(frozenset(hooks), one) for one in blocks), moving]
         patterns = [*blocks, *SINKING]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:

@@ -13,12 +13,20 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.relay import OPERATORS, qnn_products
+from ...dialects.relay.convolution_transpose import (
+    Conv1DTransposeOp,
+    Conv2DTransposeOp,
+    Conv3DTransposeOp,
+    ConvTranspose,
+)
 from ...dialects.relay.core import ConstantOp, FuncOp
+from ...dialects.relay.layout import parse_layout, strides
 from ...dialects.relay.nn import Conv, Conv1DOp, Conv2DOp, Conv3DOp, Pool
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.rearrange import Blocks
 from ...dialects.relay.resize import Resize, UpsamplingOp
 from ...dialects.relay.transform import LayoutTransformOp
+from ...dialects.relay.vision import RoiAlignOp
 from ...frontends.relay.op_attrs import CONVERT_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
@@ -26,11 +34,14 @@ from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from .blocking import moved, transform
 from .permuted_layouts import SinkPermutation
-from .sink_transforms import MergeTransforms
+from .sink_transforms import SINKING
 
 NAME = "relay-convert-layout"
-CONVOLUTIONS = (Conv1DOp, Conv2DOp, Conv3DOp, qnn_products.Conv2DOp)
-IMAGES = (Pool, Resize, UpsamplingOp, Blocks)
+TRANSPOSED = (Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp)
+CONVOLUTIONS = (Conv1DOp, Conv2DOp, Conv3DOp, qnn_products.Conv2DOp, *TRANSPOSED)
+IMAGES = (Pool, Resize, UpsamplingOp, Blocks, RoiAlignOp)
+_IN_BLOCKS = (Conv1DOp, Conv2DOp, Conv3DOp, *TRANSPOSED, Pool)
+"""Operators that compute on blocks of channels."""
 _BY_NAME = {op.name.removeprefix("relay."): op for op in OPERATORS}
 
 
@@ -56,14 +67,37 @@ def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
         known = sorted(n for n, op in _BY_NAME.items() if issubclass(op, CONVOLUTIONS + IMAGES))
         _fail(f"an operator that takes layouts, among {', '.join(known)}", repr(name))
     data, kernel = (*layouts, "default", "default")[:2]
-    spatial = cls.SPATIAL if issubclass(cls, Conv | Pool) else "HW"
+    spatial = cls.SPATIAL if issubclass(cls, Conv | ConvTranspose | Pool) else "HW"
     if issubclass(cls, Resize):
         spatial = cls.LETTERS
-    if sorted(data) != sorted(f"NC{spatial}") or len(layouts) > 2:
+    blocks = issubclass(cls, _IN_BLOCKS)
+    if not _has_axes(data, f"NC{spatial}", "C" if blocks else "") or len(layouts) > 2:
         _fail(f"a data layout of the axes N, C, {', '.join(spatial)} for {name}", ",".join(layouts))
-    if kernel != "default" and sorted(kernel) != sorted(f"OI{spatial}"):
+    if kernel != "default" and not _has_axes(kernel, f"OI{spatial}", "OI" if blocks else ""):
         _fail(f"a kernel layout of the axes O, I, {', '.join(spatial)} for {name}", kernel)
     return data, kernel
+
+
+def _has_axes(layout: str, letters: str, blocked: str = "") -> bool:
+    """Whether a layout has those axes, and blocks of some of them at most."""
+    try:
+        axes = parse_layout(layout)
+    except ValueError:
+        return False
+    return sorted(_plain(layout)) == sorted(letters) and {axis.letter for axis in axes if axis.factor} <= set(blocked)
+
+
+def _plain(layout: str) -> str:
+    """A layout without its blocks."""
+    return "".join(letter for letter in layout if letter.isupper())
+
+
+def _divides(value: SSAValue, source: str, target: str) -> bool:
+    """Whether the blocks of a layout divide the extents of a value in a plain one."""
+    extents = dict(zip(source, shape_of(value), strict=True))
+    axes = parse_layout(target)
+    wholes = [(axis.letter, stride * (axis.factor or 1)) for axis, stride in zip(axes, strides(axes), strict=True)]
+    return all(count == 1 or extents[letter] % count == 0 for letter, count in wholes)
 
 
 class LayoutConfig:
@@ -101,19 +135,22 @@ class Convert(RewritePattern):
         wanted = self.desired.get(op.name.removeprefix("relay."))
         if wanted is None or not isinstance(op, Operator) or op in self.skipped:
             return
-        if isinstance(op, Conv):
+        if isinstance(op, Conv | ConvTranspose):
             self._convolution(op, *wanted, rewriter)
         else:
             self._image(op, wanted[0], rewriter)
 
-    def _convolution(self, op: Conv, data: str, kernel: str, rewriter: PatternRewriter) -> None:
+    def _convolution(self, op: Conv | ConvTranspose, data: str, kernel: str, rewriter: PatternRewriter) -> None:
         sig = op.signature
         old, weights = sig.str("data_layout"), sig.str("kernel_layout")
         result = sig.str("out_layout") or old
-        if sorted(old) != sorted(data) or sorted(weights) != sorted(f"OI{op.SPATIAL}"):
+        if not all(layout.isalpha() for layout in (old, weights, result)):
             return  # blocked already
         kernel = _kernel(op, data) if kernel == "default" else kernel
         if (old, weights, result) == (data, kernel, data):
+            return
+        moves = zip((*op.operands[:2], op.results[0]), (old, weights, result), (data, kernel, data), strict=True)
+        if not all(_divides(*move) for move in moves):
             return
         x = self._there(op.operands[0], old, data, op)
         w = self._there(op.operands[1], weights, kernel, op)
@@ -125,7 +162,9 @@ class Convert(RewritePattern):
         sig = op.signature
         old = sig.str("layout")
         result = (sig.str("out_layout") if "out_layout" in op.declared_attributes() else "") or old
-        if (old, result) == (data, data) or sorted(old) != sorted(data):
+        if (old, result) == (data, data) or not (old + result).isalpha():
+            return
+        if not _divides(op.operands[0], old, data):
             return
         x = self._there(op.operands[0], old, data, op)
         changed: dict[str, Any] = {"layout": data} | (
@@ -153,17 +192,20 @@ class Convert(RewritePattern):
         rewriter.replace(op, ops, [ops[-1].results[0]])
 
 
-def _kernel(op: Conv, data: str) -> str:
-    """The kernel layout that TVM takes with a data layout."""
+def _kernel(op: Conv | ConvTranspose, data: str) -> str:
+    """The kernel layout that TVM takes with a data layout; blocks as wide as the data's of inputs and outputs."""
+    sides = "IO" if isinstance(op, ConvTranspose) else "OI"
     spatial = "".join(letter for letter in data if letter in op.SPATIAL)
-    if data.index("C") == 1:
-        return f"OI{spatial}"
-    if isinstance(op, qnn_products.Conv2DOp) and shape_of(op.kernel_zero_point) not in ((), (1,)):
-        return f"O{spatial}I"  # zero points go along the first axis
     sig = op.signature
     letters = sig.str("data_layout")
     depthwise = sig.int("groups") > 1 and sig.int("groups") == shape_of(op.operands[0])[letters.index("C")]
-    return f"{spatial}OI" if depthwise else f"{spatial}IO"
+    blocks = [axis.factor for axis in parse_layout(data) if axis.factor]
+    inner = "".join(f"{1 if depthwise and sides == 'OI' else block}i{block}o" for block in blocks)
+    if data.index("C") == 1:
+        return f"{sides}{spatial}{inner}"
+    if isinstance(op, qnn_products.Conv2DOp) and shape_of(op.kernel_zero_point) not in ((), (1,)):
+        return f"O{spatial}I"  # zero points go along the first axis
+    return f"{spatial}{'OI' if depthwise and sides == 'OI' else 'IO'}{inner}"
 
 
 @dataclass(frozen=True)
@@ -178,7 +220,8 @@ class ConvertLayoutPass(ModulePass):
 
     desired_layouts: per operator its data layout and its kernel layout, `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     "default", or none, is the kernel layout that TVM takes with the data's: OIHW with NCHW, HWIO with NHWC, HWOI for
-    depthwise convolutions. Transposed convolutions have one layout, and cannot be named. An operator that has a
+    depthwise convolutions; IOHW and HWIO for transposed ones. Layouts of convolutions and poolings may have blocks of
+    channels, `nn.conv2d:NCHW4c,OIHW4i4o`; those whose channels the blocks do not divide stay. An operator that has a
     function (`FTVMConvertOpLayout`, `frontends/relay/op_attrs.py`) becomes what that gives, between transforms.
 
     ```mlir
@@ -216,7 +259,7 @@ class ConvertLayoutPass(ModulePass):
         skipped = config.skipped(op) if config is not None else ()
         if given:
             self._hooks(op, given, asked, made)
-        patterns = [Convert(desired, made, skipped), MergeTransforms(), SinkPermutation(made)]
+        patterns = [Convert(desired, made, skipped), *SINKING, SinkPermutation(made)]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
                 # Two readers of one value may have asked for the same transform.

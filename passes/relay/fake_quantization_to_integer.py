@@ -213,7 +213,8 @@ class MultiplyIntegers(RewritePattern):
                 if (op.data_layout.data, op.kernel_layout.data, op.out_layout.data) == ("NCHW", "OIHW", ""):
                     self._multiply(op, Conv2DOp, kept, 1, _per_row, rewriter)
             case Transposed() if self.complete:
-                kept = ("strides", "padding", "dilation", "groups", "output_padding", "channels", "kernel_size")
+                sizes = ("strides", "padding", "dilation", "groups", "output_padding", "channels", "kernel_size")
+                kept = (*sizes, "data_layout", "kernel_layout", "out_layout")
                 self._multiply(op, Conv2DTransposeOp, kept, 1, is_whole, rewriter)
             case nn.DenseOp():
                 self._multiply(op, DenseOp, (), 1, _per_row, rewriter)

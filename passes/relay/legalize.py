@@ -17,10 +17,11 @@ from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.convolution_transpose import ConvTranspose
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.layout import logical_shape, parse_layout
 from ...dialects.relay.nn import Conv1DOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.open_extents import is_static
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, TransposeOp
+from ...dialects.relay.transform import LayoutTransformOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, same_shape
 from ...frontends.relay.op_attrs import LEGALIZE, operators_with
 from ...provenance.rewrite import rewrite
@@ -73,6 +74,11 @@ class _Builder:
     def permuted(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
         return value if list(axes) == sorted(axes) else self.add(TransposeOp(value, axes=axes))
 
+    def laid_out(self, value: SSAValue, source: str, target: str) -> SSAValue:
+        """A value in another layout."""
+        same = source == target
+        return value if same else self.add(LayoutTransformOp(value, src_layout=source, dst_layout=target))
+
     def grown(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Zeros after the elements, until the shape is that."""
         old = shape_of(value)
@@ -114,14 +120,17 @@ class TransposedToConvolution(RewritePattern):
         if not isinstance(op, ConvTranspose):
             return
         sig, rank = op.signature, len(op.SPATIAL)
-        data, weight = op.data, op.weight
+        build = _Builder(self.module)
+        plain, result = "NC" + op.SPATIAL, sig.str("out_layout") or sig.str("data_layout")
+        data = build.laid_out(op.data, sig.str("data_layout"), plain)
+        weight = build.laid_out(op.weight, sig.str("kernel_layout"), "IO" + op.SPATIAL)
         (batch, _, *image), (_, per_group, *kernel) = shape_of(data), shape_of(weight)
-        _, outputs, *out = shape_of(op.result)
+        whole_result = logical_shape(shape_of(op.result), parse_layout(result))
+        outputs, *out = (whole_result[letter] for letter in plain[1:])
         groups, strides, dilation = sig.int("groups"), sig.ints("strides"), sig.ints("dilation")
         before = expand_padding(sig, sig.ints("padding"), rank)[:rank]
         spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
         phases = [_Phases.of(*row) for row in zip(image, spans, strides, before, out, strict=True)]
-        build = _Builder(self.module)
         filters = self._filters(build, weight, groups, dilation, phases)
         padding = [p.pads[0] for p in phases] + [p.pads[1] for p in phases]
         convolution: type[Operator] = (Conv1DOp, Conv2DOp, Conv3DOp)[rank - 1]
@@ -136,7 +145,7 @@ class TransposedToConvolution(RewritePattern):
         woven = [place * stride for place, stride in zip(places, strides, strict=True)]
         whole = build.reshaped(build.permuted(split, order), (batch, outputs, *woven))
         cut = [slice(p.begin, p.begin + extent) for p, extent in zip(phases, out, strict=True)]
-        build.sliced(whole, [slice(None), slice(None), *cut])
+        build.laid_out(build.sliced(whole, [slice(None), slice(None), *cut]), plain, result)
         rewriter.replace(op, build.made)
 
     def _filters(
@@ -170,7 +179,8 @@ class LegalizePass(ModulePass):
 
     Before: any relay module.
     After: no transposed convolution. Each became a convolution of the same data, whose channels are the phases of the
-    strides. What interleaves these stands behind it; what rearranges constants is left for `relay-fold-constant`.
+    strides. What interleaves these stands behind it; what rearranges constants is left for `relay-fold-constant`. Other
+    layouts than NCHW and IOHW are transformed.
     No matrix product of few rows has its second operand transposed for it alone: it reads rows in place of columns.
     An operator for which a function is registered (`FTVMLegalize`, `frontends/relay/op_attrs.py`) is what that gives.
     Locations: all of it gets that of the transposed convolution; a product gets its own and the transpose's.

@@ -43,6 +43,7 @@ from ...dialects.relay.transform import (
     SqueezeOp,
     StridedSliceOp,
 )
+from ...dialects.relay.vision import RoiAlignOp
 from .blocking import moved, transform
 
 _ON_AXIS = (
@@ -123,7 +124,10 @@ class SinkPermutation(RewritePattern):
 
     def _source(self, value: SSAValue) -> Permuted | None:
         owner = value.owner
-        return Permuted(owner.data, owner) if isinstance(owner, LayoutTransformOp) and owner in self.made else None
+        if not isinstance(owner, LayoutTransformOp) or owner not in self.made:
+            return None
+        source = Permuted(owner.data, owner)
+        return source if all(layout.isalpha() for layout in source.layouts) else None
 
 
 Sources = dict[int, Permuted]
@@ -141,6 +145,7 @@ def _rule(op: Operator) -> Rule | None:
         (Resize, _in_layout),
         (UpsamplingOp, _in_layout),
         (Blocks, _in_layout),
+        (RoiAlignOp, _in_layout),
         (ConcatenateOp, _concatenate),
         (PadOp, _pad),
         (StridedSliceOp, _strided_slice),
@@ -235,6 +240,8 @@ def _in_layout(op: Operator, sources: Sources) -> Moved | None:
     source = _single(sources)
     if source is None or op.signature.str("layout") != source.old:
         return None
+    if isinstance(op, RoiAlignOp) and source.new not in op.LAYOUTS:
+        return None
     changed: dict[str, Any] = {"layout": source.new}
     if "out_layout" in op.properties:
         if op.signature.str("out_layout") not in ("", source.old):
@@ -242,7 +249,7 @@ def _in_layout(op: Operator, sources: Sources) -> Moved | None:
         changed["out_layout"] = ""
     if isinstance(op, Blocks) and source.new not in ("NCHW", "NHWC"):
         return None
-    return Moved([moved(op, source.value, **changed)], {0: source.layouts})
+    return Moved([moved(op, source.value, *op.operands[1:], **changed)], {0: source.layouts})
 
 
 def _pad(op: Operator, sources: Sources) -> Moved | None:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.relay.layout import parse_layout
+from ...dialects.relay.layout import parse_layout, strides
 from ...dialects.relay.operator import shape_of
 from ...dialects.relay.shapes import ContribReverseReshapeOp
 from ...dialects.relay.transform import BatchFlattenOp, LayoutTransformOp, ReshapeOp, Reshaping, TransposeOp
@@ -98,16 +98,13 @@ def _own_dims(op: Mover) -> Dims | None:
         return None
     src, dst = parse_layout(op.src_layout.data), parse_layout(op.dst_layout.data)
     whole: dict[str, list[Digits]] = {}
-    for block in (False, True):
-        for axis, name in enumerate(src):
-            if bool(name.factor) == block:
-                whole.setdefault(name.letter, []).append(Digits(axis, 1, shape[axis]))
-    factors = {name.letter: name.factor for name in dst if name.factor}
+    steps = strides(src)
+    for axis in sorted(range(len(src)), key=lambda axis: (-steps[axis], src[axis].factor > 0)):
+        whole.setdefault(src[axis].letter, []).append(Digits(axis, 1, shape[axis]))
     dims: Dims = []
-    for name in dst:
-        parts, factor = whole[name.letter], factors.get(name.letter, 1)
-        total = prod(part.extent for part in parts)
-        dim = _cut(parts, 1, factor) if name.factor else _cut(parts, factor, total // factor)
+    for name, step in zip(dst, strides(dst), strict=True):
+        parts = whole[name.letter]
+        dim = _cut(parts, step, name.factor or prod(part.extent for part in parts) // step)
         if dim is None:
             return None
         dims.append(_joined(dim))

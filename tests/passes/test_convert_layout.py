@@ -14,11 +14,13 @@ from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn, qnn_products
 from whence.dialects.relay import transform as t
 from whence.dialects.relay.activation import PReluOp
+from whence.dialects.relay.convolution_transpose import Conv2DTransposeOp
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.dialects.relay.qnn import RequantizeOp
 from whence.dialects.relay.rearrange import DepthToSpaceOp, SplitOp
 from whence.dialects.relay.reduce import ArgMaxOp, VarianceOp
 from whence.dialects.relay.resize import Resize2DOp, UpsamplingOp
+from whence.dialects.relay.vision import RoiAlignOp
 from whence.passes.relay.convert_layout import ConvertLayoutPass
 from whence.passes.relay.fold_constant import FoldConstantPass
 from whence.support.errors import PipelineError
@@ -205,7 +207,9 @@ def test_two_readers_of_one_value_share_a_transform() -> None:
     [
         ("nn.conv2d", "expected desired-layouts as in nn.conv2d:NHWC,HWIO, got 'nn.conv2d'"),
         ("nn.conv2d:NHW", "expected a data layout of the axes N, C, H, W for nn.conv2d, got NHW"),
-        ("nn.conv2d:NCHW16c", "expected a data layout of the axes N, C, H, W for nn.conv2d, got NCHW16c"),
+        ("nn.conv2d:NCHW16h", "expected a data layout of the axes N, C, H, W for nn.conv2d, got NCHW16h"),
+        ("nn.conv2d:NCHW4c,OIHW4h", "expected a kernel layout of the axes O, I, H, W for nn.conv2d, got OIHW4h"),
+        ("image.resize2d:NCHW4c", "expected a data layout of the axes N, C, H, W for image.resize2d, got NCHW4c"),
         ("nn.conv2d:NHWC,HWI", "expected a kernel layout of the axes O, I, H, W for nn.conv2d, got HWI"),
         ("nn.relu:NHWC", "expected an operator that takes layouts, among .*, got 'nn.relu'"),
     ],
@@ -224,3 +228,48 @@ def test_without_a_named_operator_nothing_changes(cls: type[Operator]) -> None:
     before = str(net.module)
     converted(net)
     assert str(net.module) == before
+
+
+@pytest.mark.parametrize("kernel", ["OIHW4i4o", "default"])
+def test_blocks_of_channels(kernel: str) -> None:
+    net = image(1, 8, 6, 6)
+    y = net(e.ReluOp, net(nn.BiasAddOp, conv(net, net.inputs[0]), net.random(8)))
+    pooled = net(nn.MaxPool2DOp, y, pool_size=(2, 2))
+    net.finish(net(e.AddOp, conv(net, pooled), pooled))
+    left = converted(net, ConvertLayoutPass.of({"nn.conv2d": ["NCHW4c", kernel]}))
+    assert left[0] == left[-1] == "layout_transform"
+    assert left.count("layout_transform") == 2
+    (first, *_) = (op for op in net.module.walk() if isinstance(op, nn.Conv2DOp))
+    assert (first.data_layout.data, first.kernel_layout.data) == ("NCHW4c", "OIHW4i4o")
+
+
+def test_channels_that_blocks_do_not_divide_stay() -> None:
+    net = image(1, 6, 6, 6)
+    y = conv(net, net.inputs[0])
+    net.finish(net(nn.Conv2DOp, y, net.random(8, 1, 3, 3), groups=8))
+    assert converted(net, ConvertLayoutPass.of({"nn.conv2d": ["NCHW4c", "OIHW4i4o"]})) == ["nn.conv2d", "nn.conv2d"]
+    net = image(1, 8, 6, 6)
+    net.finish(net(nn.Conv2DOp, net.inputs[0], net.random(8, 1, 3, 3), groups=8))
+    left = converted(net, ConvertLayoutPass.of({"nn.conv2d": ["NCHW4c", "default"]}))
+    assert left == ["layout_transform", "nn.conv2d", "layout_transform"]
+
+
+REGIONS = np.array([[0, 0, 0, 4, 3], [0, 1, 1.5, 5, 5]], F)
+
+
+@pytest.mark.parametrize("desired", ["nn.conv2d:NHWC", "vision.roi_align:NHWC", "nn.conv2d:NHWC;vision.roi_align:NHWC"])
+def test_regions_of_images(desired: str) -> None:
+    net = image()
+    y = net(RoiAlignOp, conv(net, net.inputs[0]), REGIONS, pooled_size=(3, 2), sample_ratio=2)
+    net.finish(net(e.ReluOp, y))
+    left = converted(net, ConvertLayoutPass(desired))
+    assert left.count("layout_transform") == 2
+    assert left[-3:] == ["vision.roi_align", "nn.relu", "layout_transform"]
+
+
+def test_transposed_convolutions() -> None:
+    net = image()
+    y = net(Conv2DTransposeOp, conv(net, net.inputs[0]), net.random(8, 3, 2, 2), strides=(2, 2), groups=2)
+    net.finish(net(e.ReluOp, y))
+    left = converted(net, ConvertLayoutPass("nn.conv2d:NHWC;nn.conv2d_transpose:NHWC"))
+    assert left == ["layout_transform", "nn.conv2d", "nn.conv2d_transpose", "nn.relu", "layout_transform"]

@@ -28,8 +28,8 @@ def _of(op: Operation) -> int:
             kernel = logical_shape(shape_of(op.operands[1]), axes_of(op.signature, "kernel_layout", "OI" + op.SPATIAL))
             return prod(shape_of(op.results[0])) * prod(kernel.values()) // kernel["O"]
         case ConvTranspose():
-            window = prod(shape_of(op.weight)[2:])
-            return prod(shape_of(op.result)) * shape_of(op.data)[1] * window // op.signature.int("groups")
+            kernel = logical_shape(shape_of(op.weight), axes_of(op.signature, "kernel_layout", "IO" + op.SPATIAL))
+            return prod(shape_of(op.result)) * prod(kernel.values()) // (kernel["O"] * op.signature.int("groups"))
         case DenseOp() | ContribDensePackOp():
             return prod(shape_of(op.result)) * shape_of(op.data)[-1]
         case MatmulOp():
