@@ -4,8 +4,8 @@ What is found here is executed, so only what this user wrote is read: the folder
 else may write to them. A folder that is not so is left alone, with one warning. The path may lead through links, its
 files may not be any.
 
-Its files have a bound, WHENCE_CACHE_MB (1024 where it is not set, 0 for none): when a new file goes beyond it, those
-not used for longest go. `whence cache` shows and clears it (`cache_folder.py`).
+Its files have a bound, WHENCE_CACHE_MB (1024 where it is not set, 0 for none): the folder is measured now and then as
+files are written, and those not used for longest go. `whence cache` shows and clears it (`cache_folder.py`).
 
 Files are written beside their place and renamed, so that processes may share a folder. A file that is truncated or
 changed is a miss and gets replaced. No file is ever executed as Python: records are JSON with raw blobs.

@@ -26,7 +26,9 @@ Finder = Callable[[FrameType], tuple[str, str]]
 """What a frame is about: a pass and a layer, "" where it does not say."""
 
 _FINDERS: list[Finder] = []
-_LIBRARIES = frozenset({"google", "lark", "llvmlite", "ml_dtypes", "numpy", "onnx", "onnxruntime", "tflite", "xdsl"})
+_LIBRARIES = frozenset(
+    {"google", "lark", "llvmlite", "ml_dtypes", "numpy", "onnx", "onnxruntime", "re2", "tflite", "xdsl"}
+)
 """Packages that we call and that call us: what they raise is our affair."""
 _OF_ARGUMENTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What code raises that meets an argument of another type."""
