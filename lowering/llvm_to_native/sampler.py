@@ -12,10 +12,8 @@ import platform
 import signal
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -127,14 +125,22 @@ def _handler() -> tuple[int, object]:
     return code["whence_sample"], code
 
 
+_free: list[npt.NDArray[np.int64]] = []
+"""Memory of samplers that ended. It is never given back to the system: a thread that the system interrupted within the
+handler goes on whenever it gets a processor, and may still write there, at worst a sample of another sampler's.
+"""
+_tag = np.array([_OUTSIDE], np.int64)
+"""Read by handlers, so it stays where it is as well."""
+
+
 class _Thread:
     """A thread that is sampled: the memory that the handler writes to, and a timer."""
 
-    def __init__(self, tag: npt.NDArray[np.int64]):
-        self.memory = aligned_empty((_HEADER + _WORDS * _ROOM,), np.int64)
+    def __init__(self):
+        self.memory = _free.pop() if _free else aligned_empty((_HEADER + _WORDS * _ROOM,), np.int64)
         self.memory[:_HEADER] = 0
         self.memory[_CAPACITY] = _ROOM
-        self.memory[_TAG] = address(tag)
+        self.memory[_TAG] = address(_tag)
         self.timer = ctypes.c_void_p()
         """The first of a process may be 0."""
         self.running = False
@@ -151,10 +157,14 @@ class _Thread:
         return True
 
     def stop(self, libc: Any) -> None:
-        """Interrupt the thread no more."""
+        """Interrupt the thread no more, and let others have its memory."""
         if self.running:
             libc.timer_delete(self.timer)
             self.running = False
+        memory, samples = self.memory, self.samples
+        self.memory = np.concatenate([memory[:_HEADER], samples.ravel()])
+        self.memory[_COUNT] = len(samples)
+        _free.append(memory)
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:
@@ -183,16 +193,16 @@ class Sampler:
         if not 2e-5 <= period <= 10:
             raise PipelineError(expectation("sampler", "a period from 2e-5 to 10 seconds", str(period)))
         self.period = period
-        self.tag = np.array([_OUTSIDE], np.int64)
+        self.tag = _tag
         self._numbers = tuple(threads)
-        self._own = _Thread(self.tag)
-        self._others = [_Thread(self.tag) for _ in threads]
+        self._own, self._others = _Thread(), [_Thread() for _ in threads]
         self._before = _Action()
         self._mask: set[Any] = set()
 
     def __enter__(self) -> Sampler:
         if not Sampler._running.acquire(blocking=False):
             raise PipelineError(expectation("sampler", "one at a time", "another that runs"))
+        _tag[0] = _OUTSIDE
         libc = ctypes.CDLL(None, use_errno=True)
         action = _Action(handler=_handler()[0], flags=_SIGINFO | _RESTART)
         libc.sigaction(signal.SIGPROF, ctypes.byref(action), ctypes.byref(self._before))
@@ -208,11 +218,11 @@ class Sampler:
         libc = ctypes.CDLL(None, use_errno=True)
         for thread in (self._own, *self._others):
             thread.stop(libc)
-        # A signal on its way to this thread is delivered before these calls return; others may be asleep meanwhile.
-        _settle(self._numbers)
-        libc.sigaction(signal.SIGPROF, ctypes.byref(self._before), None)
+        # A thread may just have taken a signal, of which nothing tells. The default action would end the process by it,
+        # so the handler stays in its place.
+        if self._before.handler:
+            libc.sigaction(signal.SIGPROF, ctypes.byref(self._before), None)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-        _kept[:] = [self._own, *self._others]
         Sampler._running.release()
 
     @property
@@ -236,26 +246,3 @@ class Sampler:
     def others(self) -> npt.NDArray[np.int64]:
         """As `samples`, of all further threads."""
         return np.concatenate([np.empty((0, _WORDS), np.int64), *(thread.samples for thread in self._others)])
-
-
-_kept: list[_Thread] = []
-"""The memory of the last sampler: a handler that another thread is just running may still write to it."""
-_PATIENCE = 0.2
-"""Seconds."""
-
-
-def _settle(threads: Sequence[int]) -> None:
-    """Wait until no sampling signal is on its way to any of these threads: without the handler it would be fatal."""
-    bit, end = 1 << (signal.SIGPROF - 1), time.monotonic() + _PATIENCE
-    for number in threads:
-        while _pending(number) & bit and time.monotonic() < end:
-            time.sleep(1e-4)
-
-
-def _pending(number: int) -> int:
-    """The signals on their way to a thread of this process, a bit each; 0 for one that has ended."""
-    try:
-        text = Path(f"/proc/self/task/{number}/status").read_text()
-    except OSError:
-        return 0
-    return next((int(line.split()[1], 16) for line in text.splitlines() if line.startswith("SigPnd:")), 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -74,6 +76,22 @@ def test_sleeping_workers_are_sampled_and_live_on():
     for number in numbers:
         assert Path(f"/proc/self/task/{number}").exists()
     pool.close()
+
+
+_LATE = """
+import signal, time
+from whence.lowering.llvm_to_native.sampler import Sampler
+with Sampler(1e-3) as sampler:
+    time.sleep(0.02)
+signal.raise_signal(signal.SIGPROF)
+print("lives")
+"""
+
+
+def test_a_signal_after_the_sampler_ended_does_no_harm():
+    """Of a signal that a thread has taken, and not yet handled, nothing tells: it may come at any time."""
+    done = subprocess.run([sys.executable, "-c", _LATE], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout) == (0, "lives\n"), done.stderr
 
 
 def test_a_tick_at_which_the_thread_waits_is_time_of_its_call():
