@@ -1,10 +1,9 @@
-"""What TVM has at `runtime.vm`, and is found where the compiler is installed."""
+"""What TVM has at `runtime.vm`: names that need the compiler, which the front door adds."""
 
-from importlib import import_module
 from typing import Any
+
+from ..support.rooms import name_in
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return getattr(import_module("whence.relay.vm"), name)
+    return name_in(__name__, name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from cpu_seconds import CpuSeconds
 
 _CACHE = "WHENCE_CACHE_DIR"
 _made: list[str] = []
@@ -25,6 +26,7 @@ class Golden(Protocol):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-golden", action="store_true", help="write the golden files instead of comparing them")
     parser.addoption("--compile-all", action="store_true", help="compile each form of the exported networks")
+    parser.addoption("--cpu-seconds", type=int, metavar="N", help="report the CPU seconds, and the N longest tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="whence-tests-")
         os.environ[_CACHE] = folder
         _made.append(folder)
+    if longest := config.getoption("--cpu-seconds"):
+        config.pluginmanager.register(CpuSeconds(longest))
 
 
 @pytest.hookimpl(wrapper=True)
