@@ -1,8 +1,6 @@
 from typing import Any
 
 from . import ndarray as ndarray
-from . import profiler_vm as profiler_vm
-from . import vm as vm
 from .container import String as String
 from .device import Device as Device
 from .loaded import load_module as load_module

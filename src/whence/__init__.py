@@ -9,6 +9,7 @@
 import sys
 from typing import Any
 
+from whence.support.module_names import FurtherNames
 from whence.support.rooms import add_names, homes_in, name_in
 
 # What rooms further up have of TVM's names, as no folder imports one further down.
@@ -17,30 +18,55 @@ add_names("whence.te", {"create_prim_func": "whence.kernels:create_prim_func"})
 add_names(
     "whence.runtime",
     {
-        "Module": "whence.function_module:FunctionModule",
+        "Module": "whence.kernels.function_module:FunctionModule",
         "Object": "whence.frontends.relay.node:Node",
         "const": "whence.te:const",
-        "convert": "whence.objects:convert",
+        "convert": "whence.ir.containers:convert",
+        "profiler_vm": "whence.relay.profiler_vm",
+        "vm": "whence.relay.vm",
     },
 )
-add_names(
-    "whence.runtime.vm",
-    {
-        "Executable": "whence.relay.vm:Executable",
-        "VMCompiler": "whence.relay.vm:VMCompiler",
-        "VMExecutable": "whence.relay.vm:VMExecutable",
-        "VirtualMachine": "whence.relay.vm:VirtualMachine",
-        "compile": "whence.relay.vm:compile",
-        "optimize": "whence.relay.vm:optimize",
-    },
-)
-add_names(
-    "whence.runtime.profiler_vm",
-    {
-        "VirtualMachineProfiler": "whence.relay.profiler_vm:VirtualMachineProfiler",
-        "enabled": "whence.relay.profiler_vm:enabled",
-    },
-)
+
+_ROOMS = {
+    "compiler": ("bisection", "open_modules"),
+    "executables": (
+        "apart",
+        "dynamic",
+        "executable",
+        "exporting",
+        "interpret",
+        "interpreted",
+        "origins",
+        "restoring",
+        "sized",
+        "stateful",
+        "unpacking",
+        "values",
+        "virtual_machine",
+    ),
+    "kernels": ("function_files", "function_module", "functions", "open_functions"),
+    "reading": ("input_shapes", "located_parser", "models", "textio"),
+}
+_FORMER = {
+    "whence.building": "whence.planning.build",
+    "whence.executors": "whence.relay.executors",
+    "whence.sources": "whence.planning.sources",
+    "whence.objects": "whence.ir.containers",
+    "whence.runtime.vm": "whence.relay.vm",
+    "whence.runtime.profiler_vm": "whence.relay.profiler_vm",
+    **{f"whence.{name}": f"whence.{room}.{name}" for room, names in _ROOMS.items() for name in names},
+}
+"""Modules that lay elsewhere before, or that TVM has elsewhere, by those names."""
+
+
+def _home(name: str) -> str | None:
+    """The module that another name means: one of these, or one below `whence.tvm`."""
+    if name.startswith("whence.tvm."):
+        return "whence." + name.removeprefix("whence.tvm.")
+    return _FORMER.get(name)
+
+
+sys.meta_path.insert(0, FurtherNames(_home))
 
 
 def __getattr__(name: str) -> Any:

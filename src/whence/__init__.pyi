@@ -17,10 +17,12 @@ from . import testing as testing
 from . import tir as tir
 from . import topi as topi
 from . import transform as transform
-from .api import compile as compile
-from .api import load as load
-from .bisection import bisect as bisect
-from .executable import Executable as Executable
+from . import tvm as tvm
+from .compiler.bisection import bisect as bisect
+from .compiler.compile import compile as compile
+from .compiler.load import load as load
+from .executables.executable import Executable as Executable
+from .ir.containers import convert as convert
 from .kernels import build as build
 from .kernels import build_prim_func as build_prim_func
 from .kernels import build_schedule as build_schedule
@@ -30,7 +32,6 @@ from .lowering.relay_to_te.strategies import Strategy as Strategy
 from .lowering.relay_to_te.strategies import register_schedule as register_schedule
 from .lowering.relay_to_te.strategies import strategy as strategy
 from .lowering.relay_to_te.strategies import unregister_schedule as unregister_schedule
-from .objects import convert as convert
 from .planning.usmp import PoolInfo as PoolInfo
 from .provenance.set_span import set_span as set_span
 from .provenance.si_builder import SIBuilder as SIBuilder

@@ -15,6 +15,8 @@ _LOADERS = ("import_module", "__import__")
 def package(path: Path) -> list[str]:
     """Return the package of a file: `dialects/relay/nn.py` -> whence, dialects, relay."""
     parts = list(path.relative_to(ROOT).parent.parts)
+    if parts[:3] == ["src", "whence", "tvm"] and path != ROOT / "src/whence/tvm/__init__.py":
+        return ["whence", *parts[3:]]
     return parts[1:] if parts[0] == "src" else ["whence", *parts]
 
 
@@ -116,10 +118,10 @@ def _tree(path: Path) -> ast.Module:
 def modules() -> Mapping[str, Path]:
     """Return the files of all modules by full names; a package is its `__init__.py`."""
     files = [path for folder in (*_folders(), "src/whence") for path in sorted((ROOT / folder).rglob("*.py"))]
-    inside = [path for path in files if not any(parent.is_symlink() for parent in path.parents if parent != ROOT)]
+    inside = [path for path in files if not any(part.is_symlink() for part in (path, *path.parents) if part != ROOT)]
     return {".".join([*package(path), *([] if path.stem == "__init__" else [path.stem])]): path for path in inside}
 
 
 def _folders() -> list[str]:
     """Return the root folders: those that `src/whence` links to."""
-    return [path.name for path in (ROOT / "src/whence").iterdir() if path.is_symlink()]
+    return [path.name for path in (ROOT / "src/whence").iterdir() if path.resolve().parent == ROOT]
