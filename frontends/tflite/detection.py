@@ -198,12 +198,12 @@ def detection_postprocess(ctx: Context) -> tuple[SSAValue, ...]:
     return *map(whole, found), ctx.emit(ew.CastOp, total.reshape(1).value, dtype="float32")
 
 
-DETECTION: dict[str, Converter[Context]] = {
+QUANTIZED: dict[str, Converter[Context]] = {
     "CUSTOM TFLite_Detection_PostProcess": Converter(detection_postprocess),
 }
 """What takes floats or quantised numbers."""
 TABLE = {
-    **DETECTION,
+    **QUANTIZED,
     "NON_MAX_SUPPRESSION_V4": Converter(non_max_suppression_v4),
     "NON_MAX_SUPPRESSION_V5": Converter(non_max_suppression_v5),
 }

@@ -151,7 +151,7 @@ def transpose_conv(ctx: Context) -> SSAValue:
     return finished(ctx, convolved_back(ctx, data.value, weight.value), 3, per_output(ctx, 2, 1))
 
 
-TABLE = {
+QUANTIZED = {
     "BATCH_MATMUL": Converter(batch_matmul),
     "CONV_2D": Converter(conv_2d),
     "DEPTHWISE_CONV_2D": Converter(depthwise_conv_2d),

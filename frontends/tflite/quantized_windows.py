@@ -117,7 +117,7 @@ def softmax(ctx: Context) -> SSAValue:
     return steps.clip(*map(float, limits(dtype))).to(dtype).value
 
 
-TABLE = {
+QUANTIZED = {
     "AVERAGE_POOL_2D": Converter(average_pool_2d),
     "MAX_POOL_2D": Converter(max_pool_2d),
     "MEAN": Converter(mean),

@@ -10,6 +10,7 @@ from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
 from whence.dialects.table import DIALECTS
+from whence.passes.classes import pass_class
 from whence.passes.registry import PASSES, Row
 
 CONVERSIONS: tuple[Row, ...] = (
@@ -50,6 +51,6 @@ def _target(name: str) -> type[Target]:
 
 UNIVERSE = Universe(
     all_dialects=DIALECTS,
-    all_passes={row.name: row.load for row in ALL_PASSES},
+    all_passes={row.name: partial(pass_class, row) for row in ALL_PASSES},
     all_targets={name: partial(_target, kind) for name, kind in TARGETS.items()},
 )

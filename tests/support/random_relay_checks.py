@@ -25,6 +25,7 @@ from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.expr import Program, post_order
 from whence.frontends.relay.view import view
 from whence.frontends.relay_text import astext, parse
+from whence.passes.classes import pass_class
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import named
 from whence.runtime.flow import Adt
@@ -208,7 +209,7 @@ class Checker:
         for name in names:
             with stage(where, made):
                 try:
-                    made = named(PASSES[name].load()(**OPTIONS.get(name, {})))(made)
+                    made = named(pass_class(PASSES[name])(**OPTIONS.get(name, {})))(made)
                 except PipelineError:
                     return
                 except VerifyException:
