@@ -20,6 +20,12 @@ IMAGES = RNG.standard_normal((1, 2, 4, 4)).astype(np.float32)
 INDICES = RNG.integers(0, 6, (4, 3)).astype(np.int32)
 MASK = X > 0
 COUNTS = np.array([3, 1, 3, 2, 1, 7], np.int32)
+SUMS = RNG.integers(-9999, 9999, (2, 3, 4)).astype(np.int32)
+FACTORS = tuple(np.array(row, np.int32) for row in ([1 << 30, 1717986919, -12345], [2, 0, 1], [0, 3, 0]))
+_PRODUCTS = SUMS * (FACTORS[0].astype(np.int64) << FACTORS[1])[:, None]
+_DROPPED = (31 + FACTORS[2].astype(np.int64))[:, None]
+MULTIPLIED = ((_PRODUCTS + (1 << (_DROPPED - 1))) >> _DROPPED).astype(np.int32)
+"""Each channel of the sums times its factor."""
 
 
 def given(array: Array, name: str) -> relay.Var:
@@ -95,6 +101,16 @@ TEXTS: dict[str, tuple[str, list[Array], Any]] = {
         [X, *(np.array(row) for row in ([1, 0], [3, 6], [1, 2]))],
         X[1:3, 0:6:2],
     ),
+    "sizes that a run decides": (
+        'dyn.strided_slice(%a, %b, %c, %d, begin=None, end=None, strides=None, slice_mode="size", axes=None)',
+        [X, *(np.array(row) for row in ([1, -4], [2, -1], [1, 1]))],
+        X[1:3, 2:],
+    ),
+    "factors of channels": (
+        "fixed_point_multiply_per_axis(%a, %b, %c, %d, is_lshift_required=True, is_rshift_required=True, axes=[1])",
+        [SUMS, *FACTORS],
+        MULTIPLIED,
+    ),
     "attributes beside numbers": (
         'dyn.topk(%a, %b, k=None, axis=1, ret_type="values")',
         [X, np.array(2)],
@@ -142,7 +158,8 @@ def test_syntax(name: str) -> None:
     assert run(mod, np.array(3, np.int32), kind="debug") == wanted
 
 
-BUILDERS: dict[str, tuple[Callable[[Any], Any] | Callable[[Any, Any], Any], list[Array], Any]] = {
+_Build = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
+BUILDERS: dict[str, tuple[_Build, list[Array], Any]] = {
     "points": (ops.argwhere, [X], np.argwhere(X).astype(np.int32)),
     "points of a mask": (ops.argwhere, [MASK], np.argwhere(MASK).astype(np.int32)),
     "rows of a batch": (
@@ -167,6 +184,16 @@ BUILDERS: dict[str, tuple[Callable[[Any], Any] | Callable[[Any, Any], Any], list
         [X],
         np.lib.stride_tricks.sliding_window_view(X, (2, 3))[:, ::2],
     ),
+    "factors of channels": (
+        lambda x: ops.fixed_point_multiply_per_axis(x, *map(ops.const, FACTORS), True, True, [-2]),
+        [SUMS],
+        MULTIPLIED,
+    ),
+    "sizes of a slice that a run decides": (
+        lambda x, b, s: ops.strided_slice(x, b, s, slice_mode="size"),
+        [X, np.array([1, 0]), np.array([2, 3])],
+        X[1:3, :3],
+    ),
     "a buffer": (lambda x, b: ops.nn.fifo_buffer(x, b, 1), [X[:, :2], X], np.concatenate([X[:, 2:], X[:, :2]], 1)),
 }
 
@@ -178,6 +205,19 @@ def test_builders(name: str) -> None:
     params = [given(one, letter) for letter, one in zip("xyz", arrays, strict=False)]
     mod = relay.IRModule.from_expr(relay.Function(params, builder(*params)))
     same(run(mod, *arrays), wanted)
+
+
+def test_printed_attributes_have_tvms_names() -> None:
+    mod = relay.IRModule.from_expr(ops.broadcast_to(given(X, "x"), (2, 4, 6)))
+    text = relay.transform.InferType()(mod).astext()
+    assert "broadcast_to(%x, shape=[2, 4, 6])" in text
+    assert ", shape=[2, 4, 6])" in relay.fromtext(text).astext()
+
+
+def test_slices_are_by_ends_or_sizes() -> None:
+    call = 'dyn.strided_slice(%x, %b, %b, slice_mode="middle")'
+    with pytest.raises(WhenceError, match="expected slice_mode end or size, got 'middle'"):
+        relay.fromtext(f"{VERSION}def @main(%x: Tensor[(4), int32], %b: Tensor[(1), int64]) {{ {call} }}")
 
 
 def test_points_have_as_many_columns_as_axes() -> None:

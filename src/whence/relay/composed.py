@@ -183,7 +183,7 @@ def tile(data: Expr, reps: Any) -> Expr:
 
 def broadcast_to(data: Expr, shape: Any) -> Expr:
     """The tensor repeated to a shape."""
-    return builder("broadcast_to")(data, new_shape=_extents(shape))
+    return builder("broadcast_to")(data, shape=_extents(shape))
 
 
 def _extents(shape: Any) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 
 from whence.dialects.relay.signature import Tensor
-from whence.frontends.relay.expr import Expr, Tuple, TupleGetItem
+from whence.frontends.relay.expr import Call, Expr, Op, Tuple, TupleGetItem
 from whence.frontends.relay.infer import infer_expr
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.support.errors import FrontendError
@@ -88,6 +88,15 @@ def all_class_non_max_suppression(
     return TupleWrapper(Tuple([TupleGetItem(call, 0), number]), 2)
 
 
+def fixed_point_multiply_per_axis(
+    x: Any, y: Any, lshift: Any, rshift: Any, is_lshift_required: bool, is_rshift_required: bool, axes: Sequence[int]
+) -> Expr:
+    """Whole numbers times `y * 2^(lshift - rshift - 31)`, which have one number for each index of some axes."""
+    options = {"is_lshift_required": bool(is_lshift_required), "is_rshift_required": bool(is_rshift_required)}
+    factors = [as_expr(factor) for factor in (y, lshift, rshift)]
+    return Call(Op("fixed_point_multiply_per_axis"), [x, *factors], {**options, "axes": list(axes)})
+
+
 def sliding_window(data: Expr, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Expr:
     """Windows over the axes from `axis` on: the places of windows, and behind them the elements of each.
 
@@ -139,6 +148,7 @@ REORDERED: dict[str, Builder] = {
     "qnn.leaky_relu": quantized_leaky_relu,
     "qnn.avg_pool2d": quantized_avg_pool2d,
     "vision.all_class_non_max_suppression": all_class_non_max_suppression,
+    "fixed_point_multiply_per_axis": fixed_point_multiply_per_axis,
     "sliding_window": sliding_window,
     "nn.fifo_buffer": fifo_buffer,
     "device_copy": device_copy,
