@@ -11,13 +11,13 @@ from .attrs import operators
 
 Attributes = dict[str, Any]
 
-_FOR_TUNING = ("auto_scheduler_rewritten_layout", "meta_schedule_original_shape")
-"""What TVM's tuners say of weights, where they said nothing."""
+_SAYS_NOTHING = ("auto_scheduler_rewritten_layout", "meta_schedule_original_shape", "keep_background")
+"""Attributes that TVM writes though they are empty."""
 
 
 def own_attributes(name: str, attrs: Mapping[str, Any]) -> Attributes:
     """The attributes of a call, in this operator's words."""
-    found = {key: value for key, value in attrs.items() if key not in _FOR_TUNING or value}
+    found = {key: value for key, value in attrs.items() if key not in _SAYS_NOTHING or value}
     if (form := _FORMS.get(name)) is not None:
         return form(found)
     if name.startswith("dyn."):

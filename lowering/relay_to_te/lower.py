@@ -33,6 +33,7 @@ from . import (
     couplings,
     creation,
     cumulative,
+    detection,
     dilation,
     elementwise,
     fast_math,
@@ -74,6 +75,7 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 TABLE: dict[type[Operator], Lowering] = {
     **couplings.TABLE,
     **cumulative.TABLE,
+    **detection.TABLE,
     **dilation.TABLE,
     **elementwise.TABLE,
     **fast_math.TABLE,

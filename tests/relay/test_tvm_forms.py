@@ -26,6 +26,18 @@ _PRODUCTS = SUMS * (FACTORS[0].astype(np.int64) << FACTORS[1])[:, None]
 _DROPPED = (31 + FACTORS[2].astype(np.int64))[:, None]
 MULTIPLIED = ((_PRODUCTS + (1 << (_DROPPED - 1))) >> _DROPPED).astype(np.int32)
 """Each channel of the sums times its factor."""
+BOXES = np.array(
+    [
+        [
+            [0, 0.8, 1, 20, 25, 45],
+            [1, 0.7, 30, 60, 50, 80],
+            [0, 0.4, 4, 21, 19, 40],
+            [2, 0.9, 35, 61, 52, 79],
+            [1, 0.5, 100, 60, 70, 110],
+        ]
+    ],
+    np.float32,
+)
 
 
 def given(array: Array, name: str) -> relay.Var:
@@ -105,6 +117,26 @@ TEXTS: dict[str, tuple[str, list[Array], Any]] = {
         'dyn.strided_slice(%a, %b, %c, %d, begin=None, end=None, strides=None, slice_mode="size", axes=None)',
         [X, *(np.array(row) for row in ([1, -4], [2, -1], [1, 1]))],
         X[1:3, 2:],
+    ),
+    "boxes that no better one covers": (
+        "vision.non_max_suppression(%a, %b, %b, 2, 0.5f, force_suppress=True, top_k=2, coord_start=2, score_index=1, "
+        "id_index=0, return_indices=False, invalid_to_bottom=True)",
+        [BOXES, np.array([4], np.int32)],
+        np.stack([np.concatenate([BOXES[0, [3, 0]], np.full((3, 6), -1, np.float32)])]),
+    ),
+    "boxes with a score": (
+        "vision.get_valid_counts(%a, 0.6f, id_index=0, score_index=1)",
+        [BOXES],
+        (
+            np.array([3], np.int32),
+            np.stack([np.concatenate([BOXES[0, [0, 1, 3]], np.full((2, 6), -1, np.float32)])]),
+            np.array([[0, 1, 3, -1, -1]], np.int32),
+        ),
+    ),
+    "anchors": (
+        "vision.multibox_prior(%a, sizes=[0.5f], ratios=[1f, 4f], steps=[-1f, -1f], offsets=[0.5f, 0.5f], clip=False)",
+        [X[None, None, :1, :1]],
+        np.array([[[0.25, 0.25, 0.75, 0.75], [0, 0.375, 1, 0.625]]], np.float32),
     ),
     "factors of channels": (
         "fixed_point_multiply_per_axis(%a, %b, %c, %d, is_lshift_required=True, is_rshift_required=True, axes=[1])",
@@ -193,6 +225,23 @@ BUILDERS: dict[str, tuple[_Build, list[Array], Any]] = {
         lambda x, b, s: ops.strided_slice(x, b, s, slice_mode="size"),
         [X, np.array([1, 0]), np.array([2, 3])],
         X[1:3, :3],
+    ),
+    "boxes that no better one covers": (
+        lambda x: ops.vision.non_max_suppression(x, ops.const([4], "int32"), x, 2, 0.5, True, 2, return_indices=False),
+        [BOXES],
+        np.stack([np.concatenate([BOXES[0, [3, 0]], np.full((3, 6), -1, np.float32)])]),
+    ),
+    "the numbers of boxes": (
+        lambda x: ops.vision.non_max_suppression(
+            x, ops.const([4], "int32"), ops.const([[0, 1, 3, 4, -1]], "int32"), -1, 0.5, True, 2
+        ).astuple(),
+        [BOXES],
+        (np.array([[4, 0, -1, -1, -1]], np.int32), np.array([[2]], np.int32)),
+    ),
+    "moved anchors": (
+        lambda c, m, a: ops.vision.multibox_transform_loc(cls_prob=c, loc_pred=m, anchor=a)[1],
+        [np.full((1, 3, 2), 0.5, np.float32), np.zeros((1, 8), np.float32), np.zeros((1, 2, 4), np.float32)],
+        np.array([2], np.int32),
     ),
     "a buffer": (lambda x, b: ops.nn.fifo_buffer(x, b, 1), [X[:, :2], X], np.concatenate([X[:, 2:], X[:, :2]], 1)),
 }
