@@ -50,6 +50,32 @@ def multibox_transform_loc(*args: Any, **kw: Any) -> TupleWrapper:
     return TupleWrapper(builder("vision.multibox_transform_loc")(*args, **kw), 2)
 
 
+def _compressed(matrix: Any) -> list[Expr]:
+    """Data, indices and indptr of a matrix in compressed rows: its attributes, or three of a sequence."""
+    parts = (matrix.data, matrix.indices, matrix.indptr) if hasattr(matrix, "indices") else matrix
+    return [as_expr(part) for part in parts]
+
+
+def sparse_dense(dense_mat: Any, sparse_mat: Any, sparse_lhs: bool = False) -> Expr:
+    """A matrix times the transpose of a sparse one, or with `sparse_lhs` the sparse one times the other's transpose."""
+    return builder("nn.sparse_dense")(as_expr(dense_mat), *_compressed(sparse_mat), sparse_lhs=sparse_lhs)
+
+
+def sparse_add(dense_mat: Any, sparse_mat: Any) -> Expr:
+    """A matrix and a sparse one."""
+    return builder("nn.sparse_add")(as_expr(dense_mat), *_compressed(sparse_mat))
+
+
+def sparse_transpose(x: Any) -> TupleWrapper:
+    """Data, indices and indptr of the transpose."""
+    return TupleWrapper(builder("nn.sparse_transpose")(*_compressed(x)), 3)
+
+
+def sparse_reshape(sparse_indices: Any, prev_shape: Any, new_shape: Any) -> TupleWrapper:
+    """Where the elements are in the new shape, and that shape."""
+    return TupleWrapper(builder("sparse_reshape")(*map(as_expr, (sparse_indices, prev_shape, new_shape))), 2)
+
+
 def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
     """The mean and the root of the variance."""
     whole = builder("mean")(data, axis=axis, keepdims=True, exclude=exclude)
@@ -73,6 +99,10 @@ PICKING: dict[str, Builder] = {
     "take": take,
     "matrix_set_diag": matrix_set_diag,
     "mean_std": mean_std,
+    "nn.sparse_dense": sparse_dense,
+    "nn.sparse_add": sparse_add,
+    "nn.sparse_transpose": sparse_transpose,
+    "sparse_reshape": sparse_reshape,
     "vision.get_valid_counts": get_valid_counts,
     "vision.non_max_suppression": non_max_suppression,
     "vision.multibox_transform_loc": multibox_transform_loc,
