@@ -112,7 +112,7 @@ class LoadedModule(GraphExecutorFactory):
 
     def get_node_schedule(self, index: int) -> NoReturn:
         """Raises PipelineError: schedules are in the file, and what reads them is the compiler's."""
-        expected = "what whence.restoring.read_library gives of the file, where the compiler is installed"
+        expected = "what whence.executables.restoring.read_library gives of the file, where the compiler is installed"
         raise PipelineError(expectation("get_node_schedule", expected, "a module loaded without it"))
 
 

@@ -13,7 +13,7 @@ import pytest
 from onnx import numpy_helper
 
 import whence
-from whence.executable import Executable
+from whence.executables.executable import Executable
 from whence.explorer.memory import MemoryReport, memory_report
 from whence.explorer.memory_picture import memory_svg
 

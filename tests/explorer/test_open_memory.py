@@ -11,12 +11,12 @@ import pytest
 import whence
 from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
+from whence.executables.origins import origins
+from whence.executables.sized import SizedExecutable
 from whence.explorer.memory_picture import memory_svg
 from whence.explorer.model_graph import graph_dot
 from whence.explorer.open_memory import at_sizes, open_memory_report
-from whence.origins import origins
 from whence.planning.graph import graph_plan
-from whence.sized import SizedExecutable
 from whence.support.errors import PipelineError
 
 MODEL = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>

@@ -12,11 +12,11 @@ import pytest
 
 import whence
 from whence import te
-from whence.dynamic import DynamicExecutable
+from whence.executables.dynamic import DynamicExecutable
+from whence.executables.sized import SizedExecutable
 from whence.frontends.onnx import graph
 from whence.runtime import tensors
 from whence.runtime.sized_executor import SizedRunner
-from whence.sized import SizedExecutable
 from whence.support.errors import FrontendWarning, MemoryRefused, WhenceError
 
 FEW = 5
