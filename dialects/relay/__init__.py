@@ -6,6 +6,7 @@ from ..size_types import SizesAttr
 from . import (
     activation,
     annotation,
+    bitpacking,
     collapse,
     convolution,
     convolution_transpose,
@@ -62,6 +63,7 @@ from .types import AdtType, Forall, RefType, TypeVar
 OPERATORS = operators_of(
     activation,
     annotation,
+    bitpacking,
     collapse,
     convolution,
     convolution_transpose,

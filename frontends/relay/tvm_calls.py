@@ -88,11 +88,40 @@ def normal(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Tuple:
     return Tuple([after, _call("add", _call("multiply", standard, scale), mean)])
 
 
+def _bitserial(product: str, data_bits: str, *attributes: str) -> Form:
+    """A product of the lowest bits of integers, of which `unipolar` weights have -1 for a bit that is not set."""
+
+    def form(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Expr:
+        dtype = attrs.get("out_dtype") or "int16"
+
+        def whole(number: int) -> Constant:
+            return Constant(np.array(number, dtype))
+
+        def low(value: Expr, bits: int) -> Expr:
+            return _call("bitwise_and", _call("cast", value, dtype=dtype), whole((1 << bits) - 1))
+
+        data, weight = low(args[0], attrs.get(data_bits, 1)), low(args[1], attrs.get("weight_bits", 1))
+        if attrs.get("unipolar", True):
+            most = whole((1 << attrs.get("weight_bits", 1)) - 1)
+            weight = _call("subtract", _call("multiply", weight, whole(2)), most)
+        rest = {key: attrs[key] for key in attributes if attrs.get(key) is not None}
+        return _call(product, data, weight, **rest, out_dtype=dtype)
+
+    return form
+
+
+_WINDOW = ("strides", "padding", "channels", "kernel_size", "data_layout", "kernel_layout")
+bitserial_dense = _bitserial("nn.dense", "data_bits", "units")
+bitserial_conv2d = _bitserial("nn.conv2d", "activation_bits", *_WINDOW)
+
+
 CALLS: dict[str, Form] = {
     "argwhere": argwhere,
     "unique": unique,
     "arange": arange,
     "random.uniform": uniform,
     "random.normal": normal,
+    "nn.bitserial_dense": bitserial_dense,
+    "nn.bitserial_conv2d": bitserial_conv2d,
 }
 """TVM's name -> the expression for operands and attributes; None where there is an operator of that form."""

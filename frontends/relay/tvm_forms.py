@@ -87,4 +87,5 @@ _FORMS: dict[str, Callable[[Attributes], Attributes]] = {
     "matrix_set_diag": _matrix_set_diag,
     "strided_slice": _strided_slice,
     "nn.space_to_depth": _without("mode"),
+    "nn.bitpack": _without("name"),
 }

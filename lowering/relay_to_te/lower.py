@@ -28,6 +28,7 @@ from ...te.language.emit import build_function
 from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
 from . import (
+    bitpacking,
     convolution,
     convolution_transpose,
     couplings,
@@ -76,6 +77,7 @@ Of an optional operand that is missing it gets None, of a variadic one a tuple.
 TABLE: dict[type[Operator], Lowering] = {
     **couplings.TABLE,
     **cumulative.TABLE,
+    **bitpacking.TABLE,
     **detection.TABLE,
     **dilation.TABLE,
     **elementwise.TABLE,

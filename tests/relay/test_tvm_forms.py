@@ -26,6 +26,12 @@ _PRODUCTS = SUMS * (FACTORS[0].astype(np.int64) << FACTORS[1])[:, None]
 _DROPPED = (31 + FACTORS[2].astype(np.int64))[:, None]
 MULTIPLIED = ((_PRODUCTS + (1 << (_DROPPED - 1))) >> _DROPPED).astype(np.int32)
 """Each channel of the sums times its factor."""
+BITS = RNG.integers(0, 256, (4, 16)).astype(np.uint8)
+_PLANES = (BITS & 1).reshape(4, 4, 4).astype(np.int32)
+_AROUND = np.pad(_PLANES, ((0, 0), (1, 1), (1, 1)))
+_WINDOWS = sum(_AROUND[:, y : y + 4, x : x + 4] for y in range(3) for x in range(3))
+CENTRED = np.stack([np.sum(2 * _PLANES - _WINDOWS, 0)] * 2)[None].astype(np.int32)
+"""Of each pixel its bit less those around it, over four planes."""
 BOXES = np.array(
     [
         [
@@ -123,6 +129,24 @@ TEXTS: dict[str, tuple[str, list[Array], Any]] = {
         "id_index=0, return_indices=False, invalid_to_bottom=True)",
         [BOXES, np.array([4], np.int32)],
         np.stack([np.concatenate([BOXES[0, [3, 0]], np.full((3, 6), -1, np.float32)])]),
+    ),
+    "a product of bits": (
+        'nn.bitserial_dense(%a, %b, units=4, data_bits=2, weight_bits=3, pack_dtype="uint32", out_dtype="int32", '
+        "unipolar=False)",
+        [BITS, BITS[::-1].copy()],
+        (BITS & 3).astype(np.int32) @ (BITS[::-1] & 7).astype(np.int32).T,
+    ),
+    "packed bits": (
+        'nn.bitpack(%a, bits=1, pack_axis=1, bit_axis=1, pack_type="uint8", name="BitPack")',
+        [BITS],
+        np.packbits(BITS & 1, axis=1)[:, None],
+    ),
+    "a convolution of bits": (
+        "nn.bitserial_conv2d(%a, %b, strides=[1, 1], padding=[1, 1], channels=2, kernel_size=[3, 3], "
+        'activation_bits=1, weight_bits=1, data_layout="NCHW", kernel_layout="OIHW", pack_dtype="uint32", '
+        'out_dtype="int32", unipolar=True)',
+        [BITS.reshape(1, 4, 4, 4), np.eye(9, dtype=np.uint8).reshape(1, 9, 3, 3)[:, [4, 4, 4, 4]].repeat(2, 0)],
+        CENTRED,
     ),
     "boxes with a score": (
         "vision.get_valid_counts(%a, 0.6f, id_index=0, score_index=1)",
@@ -242,6 +266,11 @@ BUILDERS: dict[str, tuple[_Build, list[Array], Any]] = {
         lambda c, m, a: ops.vision.multibox_transform_loc(cls_prob=c, loc_pred=m, anchor=a)[1],
         [np.full((1, 3, 2), 0.5, np.float32), np.zeros((1, 8), np.float32), np.zeros((1, 2, 4), np.float32)],
         np.array([2], np.int32),
+    ),
+    "a product of bits": (
+        lambda x, w: ops.nn.bitserial_dense(x, w, data_bits=2, weight_bits=1),
+        [BITS, BITS[::-1].copy()],
+        ((BITS & 3).astype(np.int16) @ (2 * (BITS[::-1] & 1).astype(np.int16) - 1).T),
     ),
     "a buffer": (lambda x, b: ops.nn.fifo_buffer(x, b, 1), [X[:, :2], X], np.concatenate([X[:, 2:], X[:, :2]], 1)),
 }

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
 from whence.dialects.element_types import DTYPES, tensor_type
+from whence.dialects.relay.bitpacking import BitpackOp
 from whence.dialects.relay.dilation import DilateOp, Dilation2DOp
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.dialects.relay.shapes import ContribReverseReshapeOp, NdarraySizeOp, ShapeOfOp
@@ -44,6 +45,9 @@ for dtype in ("float32", "float16", "bfloat16", "int8"):
     CASES.add(SegmentSumOp, f"7x3x5 {dtype}", IDS, num_segments=3)
 CASES.add(SegmentSumOp, "7", IDS.astype(np.int64), num_segments=5)
 CASES.add(SegmentSumOp, "7x2 int64", IDS, num_segments=0)
+for word, bits, dtype in (("uint8", 3, "int8"), ("uint16", 1, "uint8"), ("uint32", 2, "int32"), ("uint64", 8, "int64")):
+    CASES.add(BitpackOp, f"3x64x2 {dtype}", bits=bits, pack_type=word)
+CASES.add(BitpackOp, "2x3x16 uint8", bits=2, pack_axis=-1, bit_axis=0, pack_type="uint8")
 POINTS = np.array([[0, 1], [2, 3], [0, 1], [3, 0], [1, -1], [1, 0]])
 _ENDS, _COLUMNS = np.array([0, 2, 2, 5, 6], np.int32), np.array([1, 3, 0, 2, 3, 1], np.int32)
 for dtype in ("float32", "float16", "int32"):
@@ -143,3 +147,9 @@ def test_points_of_another_shape():
     found, shape = run(SparseReshapeOp, points, np.array([2, 3, 4]), np.array([4, -1]))
     np.testing.assert_array_equal(found, np.argwhere(np.ones((4, 6))))
     np.testing.assert_array_equal(shape, [4, 6])
+
+
+def test_the_first_number_has_the_highest_bit():
+    numbers = np.array([[1, 2, 3, 0, 0, 0, 0, 1]], np.int32)
+    (words,) = run(BitpackOp, numbers, bits=2, pack_type="uint8")
+    np.testing.assert_array_equal(words, [[[0b10100001, 0b01100000]]])
