@@ -6,12 +6,14 @@ from ...support.tables import modules_in
 from ..size_types import SizesAttr
 from . import activation as activation
 from . import annotation as annotation
+from . import bitpacking as bitpacking
 from . import collapse as collapse
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose
 from . import couplings as couplings
 from . import creation as creation
 from . import cumulative as cumulative
+from . import detection as detection
 from . import dilation as dilation
 from . import division as division
 from . import dynamic as dynamic
@@ -41,6 +43,7 @@ from . import shapes as shapes
 from . import signal as signal
 from . import sorting as sorting
 from . import sparse as sparse
+from . import threefry as threefry
 from . import transform as transform
 from . import trees as trees
 from . import vision as vision

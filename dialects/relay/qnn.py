@@ -16,7 +16,7 @@ from ...support.dtypes import GREATEST, SMALL, is_float, limits
 from ..element_types import DTYPES, dtype_name
 from ..size_types import tensor_of
 from ..sizes import same, same_shape
-from .attributes import integer, string
+from .attributes import boolean, integer, string
 from .numerics import AnyArray, along
 from .operator import Operator, Signature, Tensor
 from .small_dtypes import converted
@@ -207,20 +207,29 @@ def multiplied(x: AnyArray, multiplier: AnyArray, shift: AnyArray, rounding: str
     return ((product + half) >> dropped).astype(np.int32)
 
 
+def split_shifts(shift: AnyArray) -> tuple[AnyArray, AnyArray, dict[str, bool]]:
+    """Shifts to the left and to the right for ones that are positive or negative, and which of both are required."""
+    left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
+    return left, right, {"is_lshift_required": bool(left.any()), "is_rshift_required": bool(right.any())}
+
+
 @irdl_op_definition
 class FixedPointMultiplyPerAxisOp(Operator):
-    """`data * multiplier * 2^(shift - 31)` in 64 bits, rounded once: what `requantize` becomes. Operands broadcast.
+    """`data * multiplier * 2^(lshift - rshift - 31)` in 64 bits, rounded once: what `requantize` becomes.
 
-    rounding: where halves go, "UPWARD" or "TONEAREST", which is away from zero. Beyond TVM, "DOUBLE" is how TFLite's
-    reference kernels compute it: the upper half of the product is rounded upward, then what is left of the shift to the
-    nearest.
+    Operands broadcast; a shift that is not required is not read. rounding: where halves go, "UPWARD" or "TONEAREST",
+    which is away from zero. Beyond TVM, "DOUBLE" is how TFLite's reference kernels compute it: the upper half of the
+    product is rounded upward, then what is left of the shift to the nearest.
     """
 
     name = "relay.fixed_point_multiply_per_axis"
     data = operand_def(TensorType)
     multiplier = operand_def(TensorType)
-    shift = operand_def(TensorType)
+    lshift = operand_def(TensorType)
+    rshift = operand_def(TensorType)
     result = result_def(TensorType)
+    is_lshift_required = boolean(False)
+    is_rshift_required = boolean(False)
     rounding = string("UPWARD")
     traits = traits_def(ELEMWISE, Pointwise())
 
@@ -228,12 +237,15 @@ class FixedPointMultiplyPerAxisOp(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         if sig.same_element() != i32:
             sig.fail("operands of int32", dtype_name(sig.types[0].element_type))
-        parameter(sig, 1, sig.shape(0), -1)
-        parameter(sig, 2, sig.shape(0), -1)
+        for index in (1, 2, 3):
+            parameter(sig, index, sig.shape(0), -1)
         return [sig.types[0]]
 
     @classmethod
-    def evaluate(cls, sig: Signature, x: AnyArray, multiplier: AnyArray, shift: AnyArray) -> AnyArray:
+    def evaluate(
+        cls, sig: Signature, x: AnyArray, multiplier: AnyArray, lshift: AnyArray, rshift: AnyArray
+    ) -> AnyArray:
+        shift = lshift * sig.get("is_lshift_required") - rshift * sig.get("is_rshift_required")
         return multiplied(x, multiplier, shift, sig.str("rounding"))
 
 

@@ -28,11 +28,13 @@ from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
+from . import bitpacking as bitpacking
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose
 from . import couplings as couplings
 from . import creation as creation
 from . import cumulative as cumulative
+from . import detection as detection
 from . import dilation as dilation
 from . import elementwise as elementwise
 from . import fast_math as fast_math
@@ -57,6 +59,7 @@ from . import shapes as shapes
 from . import signal as signal
 from . import sorting as sorting
 from . import sparse as sparse
+from . import threefry as threefry
 from . import transform as transform
 from . import trees as trees
 from . import vision as vision

@@ -17,44 +17,45 @@ from .stages import broadcast, compute, label, shape
 
 
 def fixed_point_multiply(op: Operator, x: Tensor) -> Tensor:
-    multiplier, shift = (te.const(op.signature.int(name), "int64") for name in ("multiplier", "shift"))
-    return compute(shape(x), lambda *i: _multiplied(x(*i), multiplier, shift, False), label(op))
+    multiplier, shift = (op.signature.int(name) for name in ("multiplier", "shift"))
+    factor, left, right = (te.const(number, "int32") for number in (multiplier, max(shift, 0), max(-shift, 0)))
+    return compute(shape(x), lambda *i: _multiplied(x(*i), factor, left, right, False), label(op))
 
 
-def fixed_point_multiply_per_axis(op: Operator, x: Tensor, multiplier: Tensor, shift: Tensor) -> Tensor:
-    rounding = op.signature.str("rounding")
-    nearest = rounding == "TONEAREST"
+def fixed_point_multiply_per_axis(
+    op: Operator, x: Tensor, multiplier: Tensor, lshift: Tensor, rshift: Tensor
+) -> Tensor:
+    sig, zero = op.signature, te.const(0, "int32")
+    rounding = sig.str("rounding")
 
     def element(*i: Expr) -> Expr:
-        factor, at = (broadcast(number, i) for number in (multiplier, shift))
+        left = broadcast(lshift, i) if sig.get("is_lshift_required") else zero
+        right = broadcast(rshift, i) if sig.get("is_rshift_required") else zero
+        factor = broadcast(multiplier, i)
         if rounding == "DOUBLE":
-            return _multiplied_twice_rounded(x(*i), factor, at)
-        return _multiplied(x(*i), factor.astype("int64"), at.astype("int64"), nearest)
+            return _multiplied_twice_rounded(x(*i), factor, left, right)
+        return _multiplied(x(*i), factor, left, right, rounding == "TONEAREST")
 
     return compute(shape(x), element, label(op))
 
 
-def _multiplied(x: Expr, multiplier: Expr, shift: Expr, nearest: bool) -> Expr:
-    """`x * multiplier * 2^(shift - 31)`, the factors int64; halves go up, or away from 0 to the `nearest`."""
-    zero = te.const(0, "int64")
-    product = te.shift_left(x.astype("int64"), te.maximum(shift, zero)) * multiplier
-    dropped = te.const(31, "int64") - te.minimum(shift, zero)
+def _multiplied(x: Expr, multiplier: Expr, left: Expr, right: Expr, nearest: bool) -> Expr:
+    """`x * multiplier * 2^(left - right - 31)`; halves go up, or away from 0 to the `nearest`."""
+    product = te.shift_left(x.astype("int64"), left.astype("int64")) * multiplier.astype("int64")
+    dropped = te.const(31, "int64") + right.astype("int64")
     half = te.shift_left(te.const(1, "int64"), dropped - 1)
     if nearest:
         half = te.select(product < 0, half - 1, half)
     return te.shift_right(product + half, dropped).astype("int32")
 
 
-def _multiplied_twice_rounded(x: Expr, multiplier: Expr, shift: Expr) -> Expr:
+def _multiplied_twice_rounded(x: Expr, multiplier: Expr, left: Expr, right: Expr) -> Expr:
     """The same, rounded after the product, upward, and again after the shift to the right, halves away from 0.
 
     Only the product takes 64 bits, of which no shift needs the sign.
     """
-    zero = te.const(0, "int32")
-    left = te.shift_left(x, te.maximum(shift, zero))
-    product = left.astype("int64") * multiplier.astype("int64") + (1 << 30)
+    product = te.shift_left(x, left).astype("int64") * multiplier.astype("int64") + (1 << 30)
     high = te.shift_right(product, te.const(31, "int64")).astype("int32")
-    right = te.maximum(zero - shift, zero)
     mask = te.shift_left(te.const(1, "int32"), right) - 1
     half = te.shift_right(mask, te.const(1, "int32"))
     most = te.select(high < 0, half + 1, half)

@@ -59,6 +59,16 @@ def _axis_names(rank: int) -> tuple[str, ...]:
     return tuple(f"ax{axis}" for axis in range(rank))
 
 
+def in_dtype(x: Tensor, dtype: str, name: str) -> Tensor:
+    """A tensor in numbers of a dtype, in a stage that has a buffer unless it has them."""
+    return x if x.dtype == dtype else compute(shape(x), lambda *i: x(*i).astype(dtype), name, keep=True)
+
+
+def as_vector(x: Tensor, dtype: str) -> Tensor:
+    """A scalar, or tensor of one number, as a vector of it."""
+    return compute((1,), lambda *i: x(*[0] * len(shape(x))).astype(dtype), x.op.name, keep=True)
+
+
 def rounded(total: Tensor, dtype: str) -> Tensor:
     """A reduction as numbers of `dtype`: in a stage of its own, if it was not reduced in that."""
     if total.dtype == dtype:

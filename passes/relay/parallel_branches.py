@@ -248,7 +248,7 @@ class JoinAlongAxis(CombineBranches):
         if len(rest) > 1 or len({element_of(value) for value in values}) > 1:
             return None
         parts = [
-            value if shape_of(value) == shape else made.add(BroadcastToOp(value, new_shape=shape), op)
+            value if shape_of(value) == shape else made.add(BroadcastToOp(value, shape=shape), op)
             for value, shape, op in zip(values, wanted, branches, strict=True)
         ]
         return made.add(ConcatenateOp(*parts, axis=rank + place), *branches)

@@ -166,9 +166,10 @@ class Requantize(RewritePattern):
         multiplier, shift = qnn.fixed_point(scales[0].astype(np.float64) / scales[1].astype(np.float64))
         # As many axes as the data: fewer would not say which of them the numbers go along.
         along = [-1 if k == axis % rank else 1 for k in range(rank)] if multiplier.size > 1 else []
-        factors = [work.constant(array.reshape(along)) for array in (multiplier, shift)]
+        left, right, required = qnn.split_shifts(shift)
+        factors = [work.constant(array.reshape(along)) for array in (multiplier, left, right)]
         rounding = "TONEAREST" if sig.str("rounding") == "TONEAREST" else "UPWARD"
-        moved = work.add(qnn.FixedPointMultiplyPerAxisOp, data, *factors, rounding=rounding)
+        moved = work.add(qnn.FixedPointMultiplyPerAxisOp, data, *factors, **required, rounding=rounding)
         if not is_zero(op.output_zero_point, self.module):
             moved = work.add(ew.AddOp, moved, work.spread(op.output_zero_point, axis, rank))
         low, high = limits(dtype)
