@@ -37,8 +37,10 @@ def quantize(op: Operator, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tens
         if is_float(dtype):
             return cast(clipped(steps, -GREATEST[dtype], GREATEST[dtype]), "float32", dtype)
         steps = te.nearbyint(steps)
-        if literal(zero_point) != 0:
+        if (start := literal(zero_point)) is None:
             steps = steps + _parameter(zero_point, axis, i).astype("float32")
+        elif start:
+            steps = steps + te.const(start, "float32")
         return cast(clipped(steps, *limits(dtype)), "float32", dtype)
 
     return compute(shape(x), element, label(op))
