@@ -6,14 +6,62 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ... import te
+from ...dialects.element_types import dtype_name
 from ...dialects.relay.convolution import expand_padding
-from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.qnn import FixedPointMultiplyOp, FixedPointMultiplyPerAxisOp
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.qnn import DequantizeOp, FixedPointMultiplyOp, FixedPointMultiplyPerAxisOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...dialects.sizes import same
-from ...support.dtypes import limits
+from ...support.dtypes import GREATEST, is_float, limits
 from ...te import Expr, Tensor
-from .stages import broadcast, compute, label, shape
+from .elementwise import clipped
+from .small_dtypes import cast
+from .stages import broadcast, compute, label, literal, shape
+
+
+def _parameter(tensor: Tensor, axis: int, point: Sequence[Expr]) -> Expr:
+    """A scale or zero point at a point of the data: one number, one per index of an axis, or what broadcasts."""
+    extents = shape(tensor)
+    if len(extents) == 1 and not same(extents[0], 1):
+        return tensor(point[axis % len(point)])
+    return broadcast(tensor, point)
+
+
+def quantize(op: Operator, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    axis, dtype = op.signature.int("axis"), op.signature.str("out_dtype")
+
+    def element(*i: Expr) -> Expr:
+        steps = x(*i).astype("float32")
+        if literal(scale) != 1:
+            steps = steps / _parameter(scale, axis, i).astype("float32")
+        if is_float(dtype):
+            return cast(clipped(steps, -GREATEST[dtype], GREATEST[dtype]), "float32", dtype)
+        steps = te.nearbyint(steps)
+        if (start := literal(zero_point)) is None:
+            steps = steps + _parameter(zero_point, axis, i).astype("float32")
+        elif start:
+            steps = steps + te.const(start, "float32")
+        return cast(clipped(steps, *limits(dtype)), "float32", dtype)
+
+    return compute(shape(x), element, label(op))
+
+
+def dequantize(op: Operator, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    axis, (dtype, out_dtype) = (
+        op.signature.int("axis"),
+        (dtype_name(element_of(v)) for v in (op.operands[0], *op.results)),
+    )
+
+    def element(*i: Expr) -> Expr:
+        if is_float(dtype) or literal(zero_point) == 0:
+            number = cast(x(*i), dtype, "float32")
+        else:
+            number = (cast(x(*i), dtype, "int32") - _parameter(zero_point, axis, i)).astype("float32")
+        if literal(scale) != 1:
+            number = number * _parameter(scale, axis, i).astype("float32")
+        return number.astype(out_dtype)
+
+    return compute(shape(x), element, label(op))
 
 
 def fixed_point_multiply(op: Operator, x: Tensor) -> Tensor:
@@ -149,6 +197,8 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
 
 
 TABLE = {
+    QuantizeOp: quantize,
+    DequantizeOp: dequantize,
     FixedPointMultiplyOp: fixed_point_multiply,
     FixedPointMultiplyPerAxisOp: fixed_point_multiply_per_axis,
     AvgPool2DOp: avg_pool2d,

@@ -12,6 +12,7 @@ from ...dialects.relay.operator import Operator, element_of
 from ...dialects.sizes import Size, SizeExpr, same
 from ...support.dtypes import storage
 from ...te import Expr, Tensor
+from ...te.language.tensor import FullOp
 
 _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 
@@ -98,6 +99,11 @@ def divided(total: Tensor, count: int, dtype: str) -> Tensor:
 def share_of(count: Size, dtype: str) -> float | Expr:
     """What each of so many elements counts in their mean."""
     return 1.0 / te.const(count, dtype) if isinstance(count, SizeExpr) else 1 / count
+
+
+def literal(tensor: Tensor) -> bool | float | None:
+    """The one number of a tensor, where it is known."""
+    return tensor.op.number.value if isinstance(tensor.op, FullOp) else None
 
 
 def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p relay-qnn-canonicalize --print-debuginfo | filecheck %s
+// RUN: xdsl-opt %s -p 'relay-qnn-canonicalize{written_out=true}' --print-debuginfo | filecheck %s
 
 // CHECK-LABEL: @round_trip
 // CHECK:      %[[Q:.*]] = relay.divide %x, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("quantize"("m.onnx":0:0))
