@@ -151,7 +151,10 @@ def _change_output(dice: Dice, model: ModelProto) -> None:
 
 
 def _change_type(dice: Dice, model: ModelProto) -> None:
-    value = dice.choice([*model.graph.input, *model.graph.output])
+    ends = [*model.graph.input, *model.graph.output]
+    if not ends:
+        return
+    value = dice.choice(ends)
     tensor = value.type.tensor_type
     draw = dice.random()
     if draw < 0.3:
