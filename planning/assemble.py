@@ -97,7 +97,8 @@ def assemble(
         outputs,
         placed.arena_bytes,
         indices=tuple(
-            IndexBound(one.input, tuple(map(int, one.extents)), places(one.location)) for one in index_bounds_of(main)
+            IndexBound(one.input, tuple(map(int, one.extents)), places(one.location), one.ignored)
+            for one in index_bounds_of(main)
         ),
     )
     return Assembly(done, tuple(params.arrays), known, placed, main.return_op.location)

@@ -112,7 +112,9 @@ def assemble_sized(
     for size, location in required_of(main):
         values.require(size, location)
     indices = tuple(
-        IndexBound(one.input, tuple(values.number(n, one.location) for n in one.extents), places(one.location))
+        IndexBound(
+            one.input, tuple(values.number(n, one.location) for n in one.extents), places(one.location), one.ignored
+        )
         for one in index_bounds_of(main)
     )
     sizes = values.done([shape_of(value) for value in arguments], [spec.name for spec in inputs], arena)
