@@ -48,6 +48,7 @@ from . import (
     windows,
 )
 from .binding import IfOp, LetOp
+from .canonicalization import canonicalize_operators
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .data_types import PATTERNS, ConstructOp, MatchOp, TypeDataOp
@@ -127,3 +128,5 @@ Relay = Dialect(
     [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
     [PoolAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
+
+canonicalize_operators(*OPERATORS, *DYNAMIC)

@@ -15,6 +15,7 @@ import numpy as np
 from relay_examples import ROWS
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
+from xdsl.transforms import get_all_passes
 from xdsl.utils.exceptions import VerifyException
 
 import whence
@@ -31,7 +32,10 @@ from whence.runtime.flow import Adt
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 
-PASSES = {row.name: row for row in ROWS}
+PASSES = {row.name: row.load for row in ROWS} | {
+    name: get_all_passes()[name] for name in ("canonicalize", "cse", "dce", "control-flow-hoist")
+}
+"""Our passes, and those of xDSL that work on any dialect."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "relay-annotate-target": {"targets": ("onnxruntime",)},
     "relay-merge-composite": {"compiler": "onnxruntime"},
@@ -208,7 +212,7 @@ class Checker:
         for name in names:
             with stage(where, made):
                 try:
-                    made = named(PASSES[name].load()(**OPTIONS.get(name, {})))(made)
+                    made = named(PASSES[name]()(**OPTIONS.get(name, {})))(made)
                 except PipelineError:
                     return
                 except VerifyException:
