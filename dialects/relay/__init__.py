@@ -50,6 +50,7 @@ from . import vision as vision
 from . import window_indices as window_indices
 from . import windows as windows
 from .binding import IfOp, LetOp
+from .canonicalization import canonicalize_operators
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .data_types import PATTERNS, ConstructOp, MatchOp, TypeDataOp
@@ -89,3 +90,5 @@ Relay = Dialect(
     [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
     [PoolAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
+
+canonicalize_operators(*OPERATORS, *DYNAMIC)

@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
 from ...dialects.relay.attributes import to_attribute
+from ...dialects.relay.canonicalization.constant_operands import sole_user
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.open_extents import is_open
@@ -26,7 +27,6 @@ from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite, stands_for
 from ...support.errors import PipelineError
 from .blocking import twin
-from .constant_operands import sole_user
 
 _HOISTED = 64
 """How many ops may have to come earlier, so that all operands are there in time."""

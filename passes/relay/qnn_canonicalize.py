@@ -15,13 +15,13 @@ from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import qnn, qnn_elementwise, qnn_products
 from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.convolution_transpose import Conv2DTransposeOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, TakeOp
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import GREATEST, Array, is_float, limits
-from .constant_operands import constant_value, erase_unused
 
 
 class Arithmetic:
