@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.relay.convolution import Conv2D
 from ..dialects.relay.core import CallOp, FuncOp
 from ..dialects.relay.operator import Operator
-from ..dialects.relay.size_ranges import ranges_of, required_of, set_required, symbols_in
+from ..dialects.relay.size_ranges import ranges_of, required_of, set_required
 from ..dialects.sizes import known_ranges
 from ..lowering.cache import KernelCache, decode, encode
 from ..lowering.external.kernel import ExternalKernel
@@ -39,7 +39,6 @@ from ..support.errors import PipelineError, ScheduleError
 from ..support.garbage import fewer_collections
 from .artifact import Artifact, Snapshot
 from .assemble import assemble
-from .assemble_sized import assemble_sized
 from .main_program import main_program
 from .pools import Pools
 from .sources import source_folder, write_source
@@ -106,13 +105,8 @@ def build(
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
-        if symbols_in(main):
-            sized = assemble_sized(module, kernels, kernel_of, inputs, outputs)
-            assembly, program = sized.assembly, main_program(sized.assembly, sized.formulas)
-        else:
-            assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
-            program = main_program(assembly)
-        native = compile_main(program, target, cache)
+        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+        native = compile_main(main_program(assembly), target, cache)
     return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
 
 

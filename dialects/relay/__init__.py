@@ -6,12 +6,14 @@ from ...support.tables import modules_in
 from ..size_types import SizesAttr
 from . import activation as activation
 from . import annotation as annotation
+from . import bitpacking as bitpacking
 from . import collapse as collapse
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose
 from . import couplings as couplings
 from . import creation as creation
 from . import cumulative as cumulative
+from . import detection as detection
 from . import dilation as dilation
 from . import division as division
 from . import dynamic as dynamic
@@ -41,12 +43,14 @@ from . import shapes as shapes
 from . import signal as signal
 from . import sorting as sorting
 from . import sparse as sparse
+from . import threefry as threefry
 from . import transform as transform
 from . import trees as trees
 from . import vision as vision
 from . import window_indices as window_indices
 from . import windows as windows
 from .binding import IfOp, LetOp
+from .canonicalization import canonicalize_operators
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .data_types import PATTERNS, ConstructOp, MatchOp, TypeDataOp
@@ -86,3 +90,5 @@ Relay = Dialect(
     [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
     [PoolAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
+
+canonicalize_operators(*OPERATORS, *DYNAMIC)

@@ -135,7 +135,7 @@ def _together(
     found, total, taken = _best(ctx, boxes, best, most, *limits)
     each = [_resized(ctx, _taken(ctx, Term(ctx, one), found).to("float32"), 1, classes) for one in (which, values)]
     repeated = _taken(ctx, boxes, found).reshape(most, 1, 4)
-    repeated = Term(ctx, ctx.emit(BroadcastToOp, repeated.value, new_shape=(most, classes, 4)))
+    repeated = Term(ctx, ctx.emit(BroadcastToOp, repeated.value, shape=(most, classes, 4)))
     return repeated, *each, total, taken
 
 

@@ -126,7 +126,7 @@ def batch_matmul(ctx: Context) -> SSAValue:
     def flat(value: SSAValue, own: list[int]) -> SSAValue:
         rows = shape_of(value)[-2:]
         if tuple(own) != batch:
-            value = ctx.emit(BroadcastToOp, value, new_shape=(*batch, *rows))
+            value = ctx.emit(BroadcastToOp, value, shape=(*batch, *rows))
         return reshaped(ctx, value, (int(np.prod(batch)), *rows))
 
     left, right = flat(left, left_batch), flat(right, right_batch)

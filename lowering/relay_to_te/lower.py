@@ -17,7 +17,8 @@ from ...dialects.relay.constants import literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp, ReinterpretOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.traits import OpPattern, Pointwise
+from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
+from ...dialects.relay.traits import OpPattern
 from ...dialects.size_types import SizesAttr
 from ...dialects.sizes import SizeExpr, symbols_of
 from ...dialects.te import FuncOp as TeFuncOp
@@ -28,11 +29,13 @@ from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
+from . import bitpacking as bitpacking
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose
 from . import couplings as couplings
 from . import creation as creation
 from . import cumulative as cumulative
+from . import detection as detection
 from . import dilation as dilation
 from . import elementwise as elementwise
 from . import fast_math as fast_math
@@ -57,6 +60,7 @@ from . import shapes as shapes
 from . import signal as signal
 from . import sorting as sorting
 from . import sparse as sparse
+from . import threefry as threefry
 from . import transform as transform
 from . import trees as trees
 from . import vision as vision
@@ -74,7 +78,7 @@ TABLE: dict[type[Operator], Lowering] = joined_tables(__name__.rpartition(".")[0
 """Operator -> what it computes."""
 
 
-CASTS = (CastLikeOp, CastOp, CopyOp, ReinterpretOp)
+CASTS = (CastLikeOp, CastOp, CopyOp, DequantizeOp, QuantizeOp, ReinterpretOp)
 """Besides what only moves elements, the operators that read and make small ones."""
 
 
@@ -135,7 +139,7 @@ def _symbols(func: FuncOp) -> list[str]:
 def _check_small(op: Operator) -> None:
     """Fail where small numbers, which lie there as bytes, would be computed with as if they were those."""
     small = [value.type for value in (*op.operands, *op.results) if is_small(element_of(value))]
-    moves = op.pattern() is OpPattern.INJECTIVE and not op.has_trait(Pointwise)
+    moves = op.pattern() is OpPattern.INJECTIVE and not op.is_pointwise()
     if small and not moves and not isinstance(op, CASTS):
         fail(op, "operands that a cast has made numbers of", str(small[0]))
 

@@ -43,7 +43,7 @@ def test_numbers_are_those_that_a_call_computes(executable: SizedExecutable, bat
     artifact = executable.artifact
     values = {"batch": batch, "n": n, "m": m}
     inputs = {"x": np.zeros((batch, n), np.float32), "y": np.zeros((batch, m), np.float32)}
-    runner, _ = executable._sized.at(inputs)  # pyright: ignore[reportPrivateUsage]
+    runner, _ = executable.runner.at(inputs)
     found = at_sizes(artifact, values).program
     assert found.arena_bytes == runner.program.arena_bytes
     for mine, theirs in zip(found.calls, runner.program.calls, strict=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import StringIO
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ import numpy as np
 from relay_examples import ROWS
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
+from xdsl.transforms import get_all_passes
 from xdsl.utils.exceptions import VerifyException
 
 import whence
@@ -32,7 +34,10 @@ from whence.runtime.flow import Adt
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 
-PASSES = {row.name: row for row in ROWS}
+PASSES = {row.name: partial(pass_class, row) for row in ROWS} | {
+    name: get_all_passes()[name] for name in ("canonicalize", "cse", "dce", "control-flow-hoist")
+}
+"""Our passes, and those of xDSL that work on any dialect."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "relay-annotate-target": {"targets": ("onnxruntime",)},
     "relay-merge-composite": {"compiler": "onnxruntime"},
@@ -209,7 +214,7 @@ class Checker:
         for name in names:
             with stage(where, made):
                 try:
-                    made = named(pass_class(PASSES[name])(**OPTIONS.get(name, {})))(made)
+                    made = named(PASSES[name]()(**OPTIONS.get(name, {})))(made)
                 except PipelineError:
                     return
                 except VerifyException:

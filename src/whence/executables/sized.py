@@ -10,9 +10,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from weakref import WeakSet
 
 from whence.dialects.relay.constants import set_pool
@@ -22,7 +21,6 @@ from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
 from whence.runtime.executor import Visit
-from whence.runtime.sized_executor import SizedRunner
 from whence.runtime.tensors import Tensor
 from whence.runtime.threads import ThreadPool
 from whence.support.doors import doors, leave
@@ -114,10 +112,6 @@ class SizedExecutable(Executable):
         assert sizes is not None
         return sizes.symbols
 
-    @cached_property
-    def _sized(self) -> SizedRunner:
-        return cast(SizedRunner, self.runner)
-
     @property
     def specializations(self) -> tuple[Executable, ...]:
         """The programs for certain sizes, the last one used last, each an executable that answers for itself."""
@@ -152,31 +146,31 @@ class SizedExecutable(Executable):
     def takes(self, arrays: Sequence[Array]) -> bool:
         """Whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
         try:
-            self._sized.met(arrays)
+            self.runner.met(arrays)
         except FrontendError:
             return False
         return True
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         """The outputs for inputs in order, as part of a run that has a thread pool already."""
-        arrays, known = self._sized.met(arrays)
+        arrays, known = self.runner.met(arrays)
         self._ran = special = self._special(known.symbols)
         if special is not None:
             return special.runner.launch(arrays, pool, handle)
-        return self._sized.launch_met(arrays, known, pool, handle)
+        return self.runner.launch(arrays, pool, handle, known)
 
     def walk(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
         """As `launch`, but kernel by kernel; `visit` sees every call."""
-        self._ran = special = self._special(self._sized.met(arrays)[1].symbols)
+        self._ran = special = self._special(self.runner.met(arrays)[1].symbols)
         return (self if special is None else special).runner.walk(arrays, pool, visit)
 
     def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
         if not self._state.special and self._tier != "auto":
             return self.runner.run(inputs, self._pool)
-        arrays, known = self._sized.met(inputs)
+        arrays, known = self.runner.met(inputs)
         self._ran = special = self._special(known.symbols)
         if special is None:
-            return self._sized.run_met(arrays, known, self._pool)
+            return self.runner.launch(arrays, self._pool, self._pool.handle, known)
         return special.runner.run(arrays, self._pool)
 
     def _special(self, key: _Key) -> Executable | None:

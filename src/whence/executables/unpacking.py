@@ -64,6 +64,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
         calls=calls,
         plan=Plan({}, tuple(workspaces), arena, peak, algorithm, tuple(PoolUse(*pool) for pool in pools)),
         returned=at[data["returned"]],
+        formulas=(),
         kernels=kernels,
         main=record["main"],
         target=Target(head["triple"], head["cpu"], head["features"], data["host"]),

@@ -112,6 +112,7 @@ def _artifact(function: Exported) -> Artifact:
         (Call(run, tuple(slots), whole),),
         Plan({}, (0 if scratch else -1,), scratch, scratch, "one call", ()),
         whole,
+        (),
     )
     kernel = Kernel(
         symbol=function.name,
