@@ -324,3 +324,9 @@ def test_the_gradient_of_elements_in_row_major_order() -> None:
     x = relay.var("x", shape=(2, 3), dtype="float64")
     places = relay.const(np.array([1, 5, 1], np.int32))
     relay.testing.check_grad(relay.Function([x], ops.take(x * x, places)))
+
+
+def test_dtypes_without_bits_have_32() -> None:
+    for short, whole in (("int", "int32"), ("uint", "uint32"), ("float", "float32"), ("uint1", "bool")):
+        assert relay.TensorType((2,), short) == relay.TensorType((2,), whole)
+        assert ops.var("x", shape=(2,), dtype=short).type_annotation == relay.TensorType((2,), whole)
