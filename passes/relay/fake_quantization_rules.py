@@ -24,7 +24,6 @@ from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
-from ...dialects.relay.traits import Pointwise
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import replace_with_constant, stands_for
 from ...support.dtypes import Array, limits
@@ -388,7 +387,7 @@ class FunctionOfBytes(RewritePattern):
                     return None
             elif (inner := real(value, *BYTES)) is not None:
                 sources.add(inner)
-            elif isinstance(owner, Operator) and owner.has_trait(Pointwise) and len(owner.results) == 1:
+            elif isinstance(owner, Operator) and owner.is_pointwise() and len(owner.results) == 1:
                 if owner not in region:
                     region[owner] = None
                     stack += owner.operands

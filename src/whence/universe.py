@@ -14,6 +14,7 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 from xdsl.utils.target import Target
 
 from whence.dialects.table import DIALECTS
+from whence.passes.classes import pass_class
 from whence.passes.registry import PASSES, Row
 from whence.support.errors import PipelineError
 
@@ -55,7 +56,7 @@ def _target(name: str) -> type[Target]:
 
 UNIVERSE = Universe(
     all_dialects=DIALECTS,
-    all_passes={row.name: row.load for row in ALL_PASSES},
+    all_passes={row.name: partial(pass_class, row) for row in ALL_PASSES},
     all_targets={name: partial(_target, kind) for name, kind in TARGETS.items()},
 )
 

@@ -100,6 +100,22 @@ def test_a_string_without_end_is_an_error_at_its_place():
     assert (error.value.span.get_location().line, error.value.span.get_location().col) == (2, 7)
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("d0 * d1", r"a number or sizes on one side of '\*', got 'd0' and 'd1'"),
+        ("d0 floordiv d1", "a number other than 0, or sizes, on the right of 'floordiv', got 'd0' and 'd1'"),
+        ("d0 + 5 mod 0", "on the right of 'mod', got '5' and '0'"),
+    ],
+)
+def test_what_is_no_affine_expression_is_an_error_at_its_operator(text: str, complaint: str):
+    start = "affine_map<(d0, d1) -> ("
+    with pytest.raises(ParseError, match=complaint) as error:
+        Parser(context(), f"{start}{text})>").parse_attribute()
+    operator = next(word for word in ("*", "floordiv", "mod") if word in text)
+    assert error.value.span.start == len(start) + text.index(operator)
+
+
 def module_text() -> str:
     """Constants of every dtype with specials, at every level that has them, and a layer with a name of its own."""
     lines: list[str] = ["relay.func @main() -> () {"]

@@ -25,7 +25,7 @@ _CONCRETE: dict[type[Operator], tuple[type[Operator], tuple[int, ...], str, bool
     FullLikeOp: (FullOp, (1,), "shape", True),
     ReshapeLikeOp: (ReshapeOp, (0,), "newshape", False),
     CollapseSumLikeOp: (CollapseSumToOp, (0,), "shape", False),
-    BroadcastToLikeOp: (BroadcastToOp, (0,), "new_shape", False),
+    BroadcastToLikeOp: (BroadcastToOp, (0,), "shape", False),
     CastLikeOp: (CastOp, (0,), "", True),
 }
 """Operator -> what it becomes, the operands that this keeps, its attribute of the shape, and whether it has a dtype."""
