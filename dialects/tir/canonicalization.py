@@ -89,7 +89,7 @@ class DecidedIndex(RewritePattern):
     """A `tir.index` that its operands decide is a constant."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, IndexOp) or (simplified := _simplified(op)[1]).kept:
+        if not isinstance(op, IndexOp) or (simplified := _simplified(op)[1]).kept or simplified.map.data.num_symbols:
             return
         (first,) = simplified.map.data.eval([], [])
         value: Attribute = IntegerAttr(first, INDEX)

@@ -27,12 +27,13 @@ tir.prim_func @decided(%x: !tir.buffer<1xf32> loc("x"), %out: !tir.buffer<4xf32>
   } loc("rows")
 } loc("decided")
 
-// Loops whose extents only a call decides stay.
+// Loops whose extents only a call decides stay, as do indices of symbols.
 // CHECK:      tir.prim_func @open
 // CHECK-NEXT:   tir.for %i in s0 {
 // CHECK-NEXT:     tir.if [%i - 1] >= 0 {
 // CHECK-NEXT:       %v = tir.load %x[0] : !tir.buffer<1xf32> -> f32 loc("load")
 // CHECK-NEXT:       tir.store %v, %out[%i] : f32, !tir.buffer<?xf32, [s0]> loc("store")
+// CHECK:          %{{.*}} = tir.index [s0 - 1] : index loc("last")
 tir.prim_func @open(%x: !tir.buffer<1xf32> loc("x"), %out: !tir.buffer<?xf32, [s0]> loc("out")) outputs 1 sizes ["n"] {
   tir.for %i in s0 {
     tir.if [%i - 1] >= 0 {
@@ -42,4 +43,6 @@ tir.prim_func @open(%x: !tir.buffer<1xf32> loc("x"), %out: !tir.buffer<?xf32, [s
       } loc("unit")
     } loc("guard")
   } loc("rows")
+  %last = tir.index [s0 - 1] : index loc("last")
+  tir.call_extern "f"(%last) : (index) -> () loc("call")
 } loc("open")
