@@ -101,18 +101,3 @@ def test_contradictions_name_their_layer(text: str, shapes: dict[str, tuple[int,
     executable = whence.compile(parsed(text), opt_level=level)
     with pytest.raises(FrontendError, match=wanted):
         executable.run({name: floats(*shape) for name, shape in shapes.items()})
-
-
-@pytest.mark.parametrize(("mode", "least"), [("reflect", 4), ("edge", 1), ("wrap", 1)])
-def test_what_is_mirrored_has_elements_for_it(mode: str, least: int):
-    executable = whence.compile(
-        parsed(f"""graph (float[n] x) => (float[p] y) <int64[2] pads = {{0, 3}}> {{
-        [pad] y = Pad <mode = "{mode}"> (x, pads)
-    }}"""),
-        tier="symbolic",
-        opt_level=0,
-    )
-    x = floats(least)
-    np.testing.assert_array_equal(executable.run({"x": x})["y"], np.pad(x, (0, 3), mode))  # pyright: ignore
-    with pytest.raises(FrontendError, match=rf"n - {least} of at least 0 for n = {least - 1} .*\(layer 'pad'"):
-        executable.run({"x": floats(least - 1)})
