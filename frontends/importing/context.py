@@ -191,10 +191,17 @@ class Context:
         if (found := size_in(self.tensor(index))) is not None:
             self.read.append(self.tensor(index))
             return found
+        number = self.number(index, what)
+        if not np.isfinite(number):
+            self.fail(f"{what} that is finite", str(number))
+        return int(number)
+
+    def number(self, index: int, what: str) -> float:
+        """The one number in input `index`, called `what`, which must be known at import."""
         array = self.array(index, what)
-        if array.size != 1 or not np.isfinite(array).all():
+        if array.size != 1 or array.dtype.kind in "OSU":
             self.fail(f"{what} that is one number", f"{array.dtype}{list(array.shape)}")
-        return int(array.item())
+        return array.item()
 
     # Results.
 
