@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from whence.textio import read_module
+
+from whence.reading.textio import read_module
 
 
 class Done(NamedTuple):

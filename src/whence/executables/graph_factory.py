@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,7 +20,7 @@ from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.graph import GraphPlan, graph_plan
 from whence.planning.loading import load_library
 from whence.runtime.factory import GraphExecutorFactory, Origin
-from whence.runtime.library import Library
+from whence.runtime.library import Compile, Library
 from whence.runtime.threads import ThreadPool
 from whence.support.dtypes import Array
 from whence.te.schedule.schedule import Schedule
@@ -85,7 +85,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
     def export_library(
         self,
         file_name: str | PathLike[str],
-        fcompile: Callable[..., object] | None = None,
+        fcompile: Compile = None,
         addons: Sequence[str | PathLike[str]] | None = None,
         *,
         options: Sequence[str] = (),
@@ -103,7 +103,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
             Path(file_name),
             name=self.libmod_name,
             params=bool(self.params) or not self.plan.params,
-            link=fcompile,
+            link=fcompile or None,
             addons=[Path(one) for one in addons or ()],
             options=options,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from whence.runtime.entries import ENTRY_NAME, NamedFunctions
+from whence.runtime.library import Compile
 from whence.support.errors import PipelineError, expectation
 from whence.support.files import write_text
 
@@ -46,7 +47,7 @@ class FunctionModule(NamedFunctions):
     def export_library(
         self,
         file_name: str | PathLike[str],
-        fcompile: Callable[..., object] | None = None,
+        fcompile: Compile = None,
         addons: Sequence[str | PathLike[str]] | None = None,
         *,
         options: Sequence[str] = (),
@@ -58,5 +59,5 @@ class FunctionModule(NamedFunctions):
         """
         from whence.kernels.function_files import Exported, export_function
 
-        export_function(cast(Exported, self), Path(file_name), fcompile, addons or (), options)
+        export_function(cast(Exported, self), Path(file_name), fcompile or None, addons or (), options)
         return str(file_name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,7 @@ from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay_text import astext, fromtext
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.relay.executors import create_executor
+from whence.runtime.library import Compile
 from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
@@ -117,7 +118,7 @@ class VMExecutable:
     def export_library(
         self,
         file_name: str | PathLike[str],
-        fcompile: Callable[..., object] | None = None,
+        fcompile: Compile = None,
         addons: Sequence[str | PathLike[str]] | None = None,
         *,
         options: Sequence[str] = (),
@@ -128,7 +129,7 @@ class VMExecutable:
         """
         artifact = self.executable.artifact
         more = [Path(one) for one in addons or ()]
-        export_artifact(artifact, None, None, Path(file_name), link=fcompile, addons=more, options=options)
+        export_artifact(artifact, None, None, Path(file_name), link=fcompile or None, addons=more, options=options)
         return str(file_name)
 
     @staticmethod

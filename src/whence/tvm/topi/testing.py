@@ -356,10 +356,10 @@ def dense(
     x: Array, y: Array, bias: Array | None, use_bias: bool = False, use_relu: bool = False, out_dtype: Any = None
 ) -> Array:
     """The product with a transposed weight, a bias and a relu if they are asked for."""
-    found = _one(relay.nn.dense, x, y, out_dtype=out_dtype or "")
+    product = np.asarray(_one(relay.nn.dense, x, y, out_dtype=out_dtype or ""))
     if use_bias and bias is not None:
-        found = found + bias
-    return np.maximum(found, 0) if use_relu else found
+        product = np.add(product, bias)
+    return np.maximum(product, 0) if use_relu else product
 
 
 def deformable_conv2d_nchw_python(
