@@ -9,9 +9,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.relay.core import CallOp, FuncOp, ReturnOp
 from ..dialects.relay.layout import parse_layout
+from ..dialects.relay.layout_traits import Pointwise
 from ..dialects.relay.nn import BiasAddOp
 from ..dialects.relay.operator import Operator, shape_of
-from ..dialects.relay.traits import OpPattern, Pointwise
+from ..dialects.relay.traits import OpPattern
 from ..dialects.relay.transform import ConcatenateOp, LayoutTransformOp, PadOp, Reduce, StridedSliceOp, TransposeOp
 from ..planning.artifact import Artifact
 from ..provenance.span import leaves

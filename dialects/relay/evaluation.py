@@ -14,10 +14,10 @@ from xdsl.ir import Block
 from ...provenance.diagnostics import fail
 from ...support.dtypes import Array
 from ..element_types import is_small, numpy_dtype, tensor_type
+from .layout_traits import Pointwise
 from .numerics import AnyArray
 from .open_extents import is_open
 from .operator import Operator, element_of, shape_of
-from .traits import Pointwise
 
 
 def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:

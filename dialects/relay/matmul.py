@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ..size_types import tensor_of
 from ..sizes import broadcast_sizes
 from .attributes import boolean, integer, optional_integer, string
+from .layout_traits import ON_AXIS
 from .numerics import AnyArray, along, factor
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
@@ -166,7 +167,7 @@ class BiasAddOp(Operator):
     bias = operand_def(TensorType)
     result = result_def(TensorType)
     axis = integer(1)
-    traits = traits_def(BROADCAST)
+    traits = traits_def(BROADCAST, ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -15,6 +15,7 @@ from ..size_types import tensor_of
 from .attributes import boolean, ints, string
 from .convolution import expand_padding, window_extent
 from .layout import axes_of
+from .layout_traits import OF_IMAGE, OwnLayouts
 from .numerics import AnyArray, along, divide, lowest, strided, widened
 from .operator import Operator, Signature, Tensor
 from .traits import OUT_ELEMWISE_FUSABLE
@@ -30,7 +31,7 @@ class Pool(Operator):
     """The letters of the spatial axes."""
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, OwnLayouts(blocks=("C",)), OF_IMAGE)
 
     @classmethod
     def image_axes(cls, sig: Signature) -> tuple[int, ...]:

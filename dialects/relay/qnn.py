@@ -17,10 +17,11 @@ from ..element_types import DTYPES, dtype_name
 from ..size_types import tensor_of
 from ..sizes import same, same_shape
 from .attributes import integer, string
+from .layout_traits import ON_AXIS, Pointwise
 from .numerics import AnyArray, along
 from .operator import Operator, Signature, Tensor
 from .small_dtypes import converted
-from .traits import ELEMWISE, INTEGERS, NonComputational, Pointwise
+from .traits import ELEMWISE, INTEGERS, NonComputational
 
 
 def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> None:
@@ -81,7 +82,7 @@ class QuantizeOp(Rescaled):
     result = result_def(TensorType)
     out_dtype = string("int8")
     axis = integer(-1)
-    traits = traits_def(ELEMWISE)
+    traits = traits_def(ELEMWISE, ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -106,7 +107,7 @@ class DequantizeOp(Operator):
     result = result_def(TensorType)
     axis = integer(-1)
     out_dtype = string("float32")
-    traits = traits_def(ELEMWISE, NonComputational())
+    traits = traits_def(ELEMWISE, NonComputational(), ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -147,7 +148,7 @@ class RequantizeOp(Rescaled):
     rounding = string("None")
     compute_dtype = string("None")
     out_dtype = string("int8")
-    traits = traits_def(ELEMWISE)
+    traits = traits_def(ELEMWISE, ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -21,6 +21,7 @@ from xdsl.irdl import (
 from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_ints, real, required_ints, string
 from .elementwise import broadcast_shape
+from .layout_traits import OF_IMAGE, ON_AXIS, OwnLayouts
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, INJECTIVE, OPAQUE
@@ -129,7 +130,7 @@ class SplitOp(Operator):
     sections = boolean(False)
     """Whether the one number is that of equal parts."""
     axis = integer(0)
-    traits = traits_def(OPAQUE)
+    traits = traits_def(OPAQUE, ON_AXIS)
 
     @classmethod
     def bounds(cls, sig: Signature) -> list[range]:
@@ -298,6 +299,7 @@ class Blocks(Injective):
 
     block_size = integer(1)
     layout = string("NCHW")
+    traits = traits_def(OwnLayouts(among=("NCHW", "NHWC")), OF_IMAGE)
 
     @classmethod
     def image(cls, sig: Signature) -> tuple[int, int, int, int]:

@@ -13,6 +13,7 @@ from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_ints, optional_reals, real, required_ints, string
 from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, quotient, resized
+from .layout_traits import OF_IMAGE, OwnLayouts
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
 from .traits import OPAQUE
@@ -23,12 +24,18 @@ class Resized(Operator):
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(OPAQUE)
+    traits = traits_def(OPAQUE, OwnLayouts(), OF_IMAGE)
+
+    SPATIAL: ClassVar[str] = "HW"
+    """The letters of the axes that are resized."""
 
     @classmethod
     def axes(cls, sig: Signature) -> tuple[int, ...]:
-        """The axes that are resized."""
-        raise NotImplementedError
+        """The axes that are resized, in the order of their letters."""
+        layout = sig.str("layout")
+        if sorted(layout) != sorted("NC" + cls.SPATIAL) or len(sig.shape(0)) != len(layout):
+            sig.fail(f"a layout of N, C and {cls.SPATIAL} that fits", f"{layout!r} for {sig.types[0]}")
+        return tuple(layout.index(letter) for letter in cls.SPATIAL)
 
     @classmethod
     def how(cls, sig: Signature) -> list[Resizing]:
@@ -61,14 +68,6 @@ class Resized(Operator):
         return found if is_float(dtype) else np.trunc(found)
 
 
-def spatial(sig: Signature, letters: str) -> tuple[int, ...]:
-    """The axes of `letters` in the attribute `layout`, in their order."""
-    layout = sig.str("layout")
-    if sorted(layout) != sorted("NC" + letters) or len(sig.shape(0)) != len(layout):
-        sig.fail(f"a layout of N, C and {letters} that fits", f"{layout!r} for {sig.types[0]}")
-    return tuple(layout.index(letter) for letter in letters)
-
-
 class Resize(Resized):
     """To `size`; `scales` are those of ONNX, which coordinates are computed with (sizes by extents without them).
 
@@ -77,8 +76,6 @@ class Resize(Resized):
     roi: starts, then ends, of the part that mode tf_crop_and_resize takes, in fractions of the image. antialias: when
     it gets smaller, the filter gets as much wider. Integers are rounded towards zero.
     """
-
-    LETTERS: ClassVar[str]
 
     size = required_ints()
     roi = optional_reals()
@@ -93,10 +90,6 @@ class Resize(Resized):
     scales = optional_reals()
     ratio = optional_ints()
     antialias = boolean(False)
-
-    @classmethod
-    def axes(cls, sig: Signature) -> tuple[int, ...]:
-        return spatial(sig, cls.LETTERS)
 
     @classmethod
     def extrapolation(cls, sig: Signature) -> float:
@@ -145,20 +138,19 @@ class Resize(Resized):
 @irdl_op_definition
 class Resize1DOp(Resize):
     name = "relay.image.resize1d"
-    LETTERS: ClassVar[str] = "W"
+    SPATIAL: ClassVar[str] = "W"
     layout = string("NCW")
 
 
 @irdl_op_definition
 class Resize2DOp(Resize):
     name = "relay.image.resize2d"
-    LETTERS: ClassVar[str] = "HW"
 
 
 @irdl_op_definition
 class Resize3DOp(Resize):
     name = "relay.image.resize3d"
-    LETTERS: ClassVar[str] = "DHW"
+    SPATIAL: ClassVar[str] = "DHW"
     layout = string("NCDHW")
 
 
@@ -174,16 +166,13 @@ class Upsampling3DOp(Resized):
     """`scale_d` x `scale_h` x `scale_w` times as large; `method` nearest_neighbor or trilinear."""
 
     name = "relay.nn.upsampling3d"
+    SPATIAL: ClassVar[str] = "DHW"
     scale_d = real(1.0)
     scale_h = real(1.0)
     scale_w = real(1.0)
     layout = string("NCDHW")
     method = string("nearest_neighbor")
     coordinate_transformation_mode = string("half_pixel")
-
-    @classmethod
-    def axes(cls, sig: Signature) -> tuple[int, ...]:
-        return spatial(sig, "DHW")
 
     @classmethod
     def how(cls, sig: Signature) -> list[Resizing]:
@@ -206,10 +195,6 @@ class UpsamplingOp(Resized):
     layout = string("NCHW")
     method = string("nearest_neighbor")
     align_corners = boolean(False)
-
-    @classmethod
-    def axes(cls, sig: Signature) -> tuple[int, ...]:
-        return spatial(sig, "HW")
 
     @classmethod
     def how(cls, sig: Signature) -> list[Resizing]:

@@ -16,8 +16,9 @@ from ...dialects.element_types import dtype_name, is_small
 from ...dialects.relay.constants import literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp, ReinterpretOp
+from ...dialects.relay.layout_traits import Pointwise
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.traits import OpPattern, Pointwise
+from ...dialects.relay.traits import OpPattern
 from ...dialects.size_types import SizesAttr
 from ...dialects.sizes import SizeExpr, symbols_of
 from ...dialects.te import FuncOp as TeFuncOp

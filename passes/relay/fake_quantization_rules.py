@@ -20,10 +20,10 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import matmul, nn, pooling, qnn_elementwise, reduce, transform
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.layout_traits import Pointwise
 from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
-from ...dialects.relay.traits import Pointwise
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import replace_with_constant, stands_for
 from ...support.dtypes import Array, limits

@@ -18,10 +18,10 @@ from xdsl.traits import Pure
 
 from ...dialects.relay.attributes import to_attribute
 from ...dialects.relay.core import FuncOp
+from ...dialects.relay.layout_traits import Pointwise
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.traits import Pointwise
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, StridedSliceOp
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite, stands_for
