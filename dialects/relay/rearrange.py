@@ -24,7 +24,7 @@ from .elementwise import broadcast_shape
 from .layout_traits import OF_IMAGE, ON_AXIS, OwnLayouts
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
-from .traits import BROADCAST, INJECTIVE, OPAQUE
+from .traits import BROADCAST, INJECTIVE, OPAQUE, Selects
 from .transform import Injective
 
 
@@ -33,6 +33,7 @@ class TileOp(Injective):
     """The tensor `reps[i]` times along each axis; the shorter of shape and `reps` gets ones in front."""
 
     name = "relay.tile"
+    traits = traits_def(Selects())
     reps = required_ints()
 
     @classmethod
@@ -54,6 +55,7 @@ class RepeatOp(Injective):
     """Each element `repeats` times in a row along `axis`."""
 
     name = "relay.repeat"
+    traits = traits_def(Selects())
     repeats = integer(1)
     axis = integer(0)
 
@@ -75,6 +77,7 @@ class ReverseOp(Injective):
     """In reverse order along the axes in `axis`."""
 
     name = "relay.reverse"
+    traits = traits_def(Selects())
     axis = required_ints()
 
     @classmethod
@@ -299,7 +302,7 @@ class Blocks(Injective):
 
     block_size = integer(1)
     layout = string("NCHW")
-    traits = traits_def(OwnLayouts(among=("NCHW", "NHWC")), OF_IMAGE)
+    traits = traits_def(OwnLayouts(among=("NCHW", "NHWC")), OF_IMAGE, Selects())
 
     @classmethod
     def image(cls, sig: Signature) -> tuple[int, int, int, int]:

@@ -16,7 +16,7 @@ from .attributes import Value, boolean, optional_ints
 from .layout_traits import Arrangement, InLayout, Layout, Takes
 from .numerics import AnyArray, divide, highest, is_float, lowest, widened
 from .operator import Operator, Signature, Tensor
-from .traits import ANY, BOOLEANS, COMM_REDUCE, FLOATS, Kind
+from .traits import ANY, BOOLEANS, COMM_REDUCE, FLAT, FLOATS, Averages, Kind, Selects
 
 
 def _reduced(op: Operator, layout: Arrangement) -> InLayout | None:
@@ -84,6 +84,7 @@ class MeanOp(Reduce):
     """Integers divide towards zero; over no elements it is NaN, of integers 0."""
 
     name = "relay.mean"
+    traits = traits_def(Averages())
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -99,6 +100,7 @@ class MaxOp(Reduce):
     """Over no elements the least number of the dtype, of floats -inf."""
 
     name = "relay.max"
+    traits = traits_def(Selects())
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -111,6 +113,7 @@ class MinOp(Reduce):
     """Over no elements the greatest number of the dtype, of floats inf."""
 
     name = "relay.min"
+    traits = traits_def(Selects())
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -162,7 +165,7 @@ class ArgReduce(Reduce):
 
     RESULT: ClassVar[Attribute | None] = i32
     select_last_index = boolean(False)
-    traits = traits_def(Layout(_arg_reduced))
+    traits = traits_def(Layout(_arg_reduced), FLAT)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

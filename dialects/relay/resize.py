@@ -16,7 +16,7 @@ from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, quotient, resize
 from .layout_traits import OF_IMAGE, OwnLayouts
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
-from .traits import OPAQUE
+from .traits import OPAQUE, Averages, Selects
 
 
 class Resized(Operator):
@@ -24,7 +24,7 @@ class Resized(Operator):
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(OPAQUE, OwnLayouts(), OF_IMAGE)
+    traits = traits_def(OPAQUE, OwnLayouts(), OF_IMAGE, Selects(), Averages())
 
     SPATIAL: ClassVar[str] = "HW"
     """The letters of the axes that are resized."""
@@ -43,6 +43,16 @@ class Resized(Operator):
         raise NotImplementedError
 
     @classmethod
+    def selects(cls, sig: Signature) -> bool:
+        """Whether each result is the element nearest to its place."""
+        return all(one.method == "nearest_neighbor" for one in cls.how(sig)) and not cls.extrapolates(sig)
+
+    @classmethod
+    def extrapolates(cls, sig: Signature) -> bool:
+        """Whether there is a number of its own outside of the image."""
+        return any(one.mode == "tf_crop_and_resize" for one in cls.how(sig))
+
+    @classmethod
     def extrapolation(cls, sig: Signature) -> float:
         """What lies outside in mode tf_crop_and_resize."""
         return 0.0
@@ -59,7 +69,7 @@ class Resized(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
         how = cls.how(sig)
-        if all(one.method == "nearest_neighbor" and one.mode != "tf_crop_and_resize" for one in how):
+        if cls.selects(sig):
             for axis, one in zip(cls.axes(sig), how, strict=True):
                 x = x.take(one.table()[0][0], axis)
             return x

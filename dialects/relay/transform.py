@@ -24,7 +24,7 @@ from .reduce import MinOp as MinOp
 from .reduce import Reduce as Reduce
 from .reduce import SumOp as SumOp
 from .reshape_codes import spelled_out
-from .traits import BROADCAST, INJECTIVE
+from .traits import BROADCAST, INJECTIVE, Selects
 
 
 class Injective(Operator):
@@ -92,7 +92,7 @@ def _sliced(op: Operator, layout: Arrangement) -> InLayout | None:
 class Reshaping(Injective):
     """The elements in row-major order, in another shape."""
 
-    traits = traits_def(Layout(_reshaped))
+    traits = traits_def(Layout(_reshaped), Selects())
 
     @classmethod
     def evaluate(cls, sig: Signature, *operands: Any) -> AnyArray:
@@ -131,6 +131,7 @@ class TransposeOp(Injective):
     """Without `axes` the order of the axes is reversed."""
 
     name = "relay.transpose"
+    traits = traits_def(Selects())
     axes = optional_ints()
 
     @classmethod
@@ -231,7 +232,7 @@ class StridedSliceOp(Injective):
     """`begin`, `end`, `strides` per axis of `axes` (from axis 0 without it); negative indices count from the end."""
 
     name = "relay.strided_slice"
-    traits = traits_def(Layout(_sliced))
+    traits = traits_def(Layout(_sliced), Selects())
     begin = required_ints()
     end = required_ints()
     strides = optional_ints()
@@ -313,7 +314,7 @@ class TakeOp(Operator):
     batch_dims = integer(0)
     axis = optional_integer()
     mode = string("clip")
-    traits = traits_def(INJECTIVE)
+    traits = traits_def(INJECTIVE, Selects())
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -364,7 +365,7 @@ class TakeOp(Operator):
 @irdl_op_definition
 class BroadcastToOp(Injective):
     name = "relay.broadcast_to"
-    traits = traits_def(BROADCAST)
+    traits = traits_def(BROADCAST, Selects())
     new_shape = required_ints()
 
     @classmethod
