@@ -26,10 +26,10 @@ _HOMES = {
 _ELSEWHERE = {"vm": "whence.runtime.vm", "profiler_vm": "whence.runtime.profiler_vm", "ndarray": "whence.nd"}
 """What needs more than the runtime, and is found here where that is installed."""
 _OBJECTS = {
-    "Module": "whence.function_module:FunctionModule",
+    "Module": "whence.kernels.function_module:FunctionModule",
     "Object": "whence.frontends.relay.node:Node",
     "const": "whence.te:const",
-    "convert": "whence.objects:convert",
+    "convert": "whence.ir.containers:convert",
 }
 """Names that need more, likewise."""
 

@@ -28,6 +28,8 @@ ORDER = [
     "explorer",
 ]
 """A root folder imports only folders to its left; `src/whence` imports them all."""
+FRONT = ["reading", "kernels", "executables", "compiler", "cli", "tvm"]
+"""A room of `src/whence` imports only rooms to its left, and root folders."""
 FOLDERS = [name for name in ORDER if (ROOT / name).is_dir()]
 TEXT = {".py", ".mlir", ".md", ".js", ".css", ".html", ".toml"}
 MAX_LINES = 500
@@ -39,6 +41,7 @@ def sources(*folders: str) -> Iterator[Path]:
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*")):
             linked = any(parent.is_symlink() for parent in path.parents if parent != ROOT)
+            linked = linked or path.is_symlink()
             if path.suffix in TEXT and path.is_file() and not linked and "build" not in path.parts:
                 yield path
 
@@ -50,6 +53,8 @@ def python(*folders: str) -> Iterator[Path]:
 def package(path: Path) -> list[str]:
     """The package of a file: `dialects/relay/nn.py` -> whence, dialects, relay."""
     parts = list(path.relative_to(ROOT).parent.parts)
+    if parts[:3] == ["src", "whence", "tvm"] and path != ROOT / "src/whence/tvm/__init__.py":
+        return ["whence", *parts[3:]]
     return parts[1:] if parts[0] == "src" else ["whence", *parts]
 
 
@@ -81,14 +86,16 @@ def test_declared_packages_are_the_packages_of_the_tree():
 
 def test_every_file_has_its_types_checked():
     settings = cast(dict[str, dict[str, dict[str, object]]], tomllib.loads((ROOT / "pyproject.toml").read_text()))
-    folders = {"src/whence", *(f"src/whence/{name}" for name in FOLDERS), "tests", "benchmarks"}
+    rooms = {path.name for path in (ROOT / "src/whence/tvm").iterdir() if (path / "__init__.py").exists()}
+    folders = {"src/whence", *(f"src/whence/{name}" for name in {*FOLDERS, *rooms}), "tests", "benchmarks"}
     assert set(cast(list[str], settings["tool"]["pyright"]["include"])) == folders
     assert {path.parent.name for path in ROOT.glob("[!.]*/*.py")} <= {*FOLDERS, "tests", "benchmarks", "build"}
 
 
-def test_every_root_folder_is_linked():
+def test_every_root_folder_and_all_with_names_of_tvm_are_linked():
     links = {path.name: path.resolve() for path in (ROOT / "src/whence").iterdir() if path.is_symlink()}
-    assert links == {name: ROOT / name for name in FOLDERS}
+    theirs = {path.name: path for path in (ROOT / "src/whence/tvm").iterdir() if not path.name.startswith("__")}
+    assert links == {**theirs, **{name: ROOT / name for name in FOLDERS}}
 
 
 def test_python_files_lie_in_packages():
@@ -103,6 +110,27 @@ def test_imports_point_up():
         for path in python(folder)
         for name in imported(path)
         if name.split(".")[1] not in ORDER[: ORDER.index(folder) + 1]
+    ]
+    assert not wrong
+
+
+def _room(name: str) -> str:
+    """The room of the front door that a module lies in; "" for one elsewhere."""
+    first = [*name.split("."), ""][1]
+    if first and (ROOT / "src/whence/tvm" / first).exists():
+        return "tvm"
+    if first and (ROOT / "src/whence/tvm" / f"{first}.py").exists():
+        return "tvm"
+    return first if first in FRONT else ""
+
+
+def test_rooms_of_the_front_door_import_in_one_direction():
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for number, room in enumerate(FRONT)
+        for path in python(f"src/whence/{room}")
+        for name in imported(path)
+        if _room(name) in FRONT[number + 1 :]
     ]
     assert not wrong
 

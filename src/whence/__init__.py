@@ -10,6 +10,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from whence.support.module_names import FurtherNames
+
 if TYPE_CHECKING:
     from whence import arith as arith
     from whence import contrib as contrib
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
     from whence import tir as tir
     from whence import topi as topi
     from whence import transform as transform
-    from whence.api import compile as compile
-    from whence.api import load as load
-    from whence.bisection import bisect as bisect
-    from whence.executable import Executable as Executable
+    from whence import tvm as tvm
+    from whence.compiler.bisection import bisect as bisect
+    from whence.compiler.compile import compile as compile
+    from whence.compiler.load import load as load
+    from whence.executables.executable import Executable as Executable
+    from whence.ir.containers import convert as convert
     from whence.kernels import build as build
     from whence.kernels import build_prim_func as build_prim_func
     from whence.kernels import build_schedule as build_schedule
@@ -38,7 +42,6 @@ if TYPE_CHECKING:
     from whence.lowering.relay_to_te.strategies import register_schedule as register_schedule
     from whence.lowering.relay_to_te.strategies import strategy as strategy
     from whence.lowering.relay_to_te.strategies import unregister_schedule as unregister_schedule
-    from whence.objects import convert as convert
     from whence.planning.usmp import PoolInfo as PoolInfo
     from whence.provenance.set_span import set_span as set_span
     from whence.provenance.si_builder import SIBuilder as SIBuilder
@@ -62,16 +65,16 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used: the compiler takes half a second to import, and a tool may need none of it.
 _HOMES = {
-    "convert": "whence.objects",
+    "convert": "whence.ir.containers",
     "get_global_func": "whence.runtime.registry",
     "register_func": "whence.runtime.registry",
-    "bisect": "whence.bisection",
+    "bisect": "whence.compiler.bisection",
     "Device": "whence.runtime.device",
     "cpu": "whence.runtime.device",
     "device": "whence.runtime.device",
-    "Executable": "whence.executable",
-    "compile": "whence.api",
-    "load": "whence.api",
+    "Executable": "whence.executables.executable",
+    "compile": "whence.compiler.compile",
+    "load": "whence.compiler.load",
     "build_prim_func": "whence.kernels",
     "build_schedule": "whence.kernels",
     "create_prim_func": "whence.kernels",
@@ -119,9 +122,50 @@ _MODULES = (
         "testing",
         "tir",
         "topi",
+        "tvm",
     ),
     "transform",
 )
+
+
+_ROOMS = {
+    "compiler": ("bisection", "open_modules"),
+    "executables": (
+        "apart",
+        "dynamic",
+        "executable",
+        "exporting",
+        "interpret",
+        "interpreted",
+        "origins",
+        "restoring",
+        "sized",
+        "stateful",
+        "unpacking",
+        "values",
+        "virtual_machine",
+    ),
+    "kernels": ("function_files", "function_module", "functions", "open_functions"),
+    "reading": ("input_shapes", "located_parser", "models", "textio"),
+}
+_FORMER = {
+    "whence.building": "whence.planning.build",
+    "whence.executors": "whence.relay.executors",
+    "whence.sources": "whence.planning.sources",
+    "whence.objects": "whence.ir.containers",
+    **{f"whence.{name}": f"whence.{room}.{name}" for room, names in _ROOMS.items() for name in names},
+}
+"""Modules that lay in this folder before, whose names stay."""
+
+
+def _home(name: str) -> str | None:
+    """The module that another name means: one of before, or one below `whence.tvm`."""
+    if name.startswith("whence.tvm."):
+        return "whence." + name.removeprefix("whence.tvm.")
+    return _FORMER.get(name)
+
+
+sys.meta_path.insert(0, FurtherNames(_home))
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tflite_builder import Net
 
 import whence
-from whence.dynamic import DynamicExecutable
+from whence.executables.dynamic import DynamicExecutable
 
 Array = NDArray[Any]
 Interpreter: Any = _Interpreter

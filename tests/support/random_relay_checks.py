@@ -19,12 +19,12 @@ from xdsl.utils.exceptions import VerifyException
 
 import whence
 from whence.dialects.relay.core import FuncOp
+from whence.executables.interpret import interpret
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.expr import Program, post_order
 from whence.frontends.relay.view import view
 from whence.frontends.relay_text import astext, parse
-from whence.interpret import interpret
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import named
 from whence.runtime.flow import Adt

@@ -21,16 +21,16 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from whence.cli.errors import did_you_mean, guarded
 from whence.cli.instruments import Audit, BetweenPasses, Snapshots, Timer, Verifier, complain
 from whence.cli.pipeline_text import parse_passes
-from whence.located_parser import LocatedParser
-from whence.models import model_path, shipped_models
 from whence.passes.relay.annotate_target import AnnotateTargetPass
 from whence.passes.relay.merge_composite import MergeCompositePass
 from whence.passes.runner import run_passes
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
+from whence.reading.located_parser import LocatedParser
+from whence.reading.models import model_path, shipped_models
+from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.instrument import PassInfo, PassInstrument
-from whence.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.universe import ALL_PASSES
 
 
@@ -63,7 +63,7 @@ def _relay_text() -> type[Target]:
 
 def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     from whence.frontends.onnx import from_onnx
-    from whence.input_shapes import parse_input_shapes
+    from whence.reading.input_shapes import parse_input_shapes
 
     shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
     # By its path where there is one: weights may lie in files beside it.
@@ -73,7 +73,7 @@ def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
 
 def _tflite(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     from whence.frontends.tflite import from_tflite
-    from whence.input_shapes import parse_input_shapes
+    from whence.reading.input_shapes import parse_input_shapes
 
     shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
     path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
